@@ -1,0 +1,54 @@
+# Needs Python 3.11 or newer, git and make. Everything is installed into .venv; `make` alone shows what there is.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+
+.PHONY: help run test test-all check bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make run       the demo: a worked story against a sample upstream"
+	@echo "make test      the tests, without the slow ones"
+	@echo "make test-all  all tests"
+	@echo "make check     format, lint, types, the direction of imports"
+	@echo "make bench     what a write costs"
+	@echo "make clean     remove what these have made"
+
+# A stamp is newer than its install: nothing is installed twice until pyproject.toml changes.
+$(VENV)/run.stamp: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --upgrade "pip>=25.1"
+	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/run.stamp
+	@$(PIP) install --group test
+	@touch $@
+
+$(VENV)/check.stamp: $(VENV)/run.stamp
+	@$(PIP) install --group check
+	@touch $@
+
+run: $(VENV)/run.stamp
+	@$(BIN)/fencegate demo
+
+test: $(VENV)/test.stamp
+	@$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(VENV)/test.stamp
+	@$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/check.stamp
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(VENV)/test.stamp
+	@$(BIN)/python -m bench
+
+clean:
+	rm -rf $(VENV) .fencegate .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

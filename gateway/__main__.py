@@ -1,0 +1,5 @@
+"""`python -m gateway` is the `fencegate` command."""
+
+from gateway.cli import main
+
+main()

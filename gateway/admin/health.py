@@ -1,0 +1,49 @@
+"""Whether the gateway lives, whether it can serve, and its metrics."""
+
+from aiohttp import web
+
+from gateway.admin.running import RUNNING, Running
+from gateway.core.faults import StoreUnavailable
+from gateway.metrics import CONTENT_TYPE
+
+
+async def healthz(_request: web.Request) -> web.Response:
+    """The process is up: restarting it would help nobody."""
+    return web.json_response({"status": "up"})
+
+
+async def readyz(request: web.Request) -> web.Response:
+    """Whether writes can pass now: 200, or 503 with every reason why not."""
+    reasons = await _reasons(request.app[RUNNING])
+    if reasons:
+        return web.json_response({"status": "not ready", "reasons": reasons}, status=503)
+    return web.json_response({"status": "ready"})
+
+
+async def metrics(request: web.Request) -> web.Response:
+    """Prometheus' text format, for all processes of this gateway."""
+    running = request.app[RUNNING]
+    away = await _store_is_away(running)
+    exposition = running.metrics.exposition(store_up=away is None, workers_ready=running.workers_ready())
+    return web.Response(body=exposition, headers={"Content-Type": CONTENT_TYPE})
+
+
+async def _reasons(running: Running) -> list[str]:
+    # Policies need no line of their own: without a valid set the gateway does not start, and it never loses one.
+    reasons = []
+    if running.is_stopping():
+        reasons.append("the gateway is stopping")
+    if running.workers_ready() == 0:
+        reasons.append("no worker accepts requests")
+    away = await _store_is_away(running)
+    if away is not None:
+        reasons.append(f"the store is away: {away}")
+    return reasons
+
+
+async def _store_is_away(running: Running) -> str | None:
+    try:
+        await running.store.ping()
+    except StoreUnavailable as away:
+        return str(away)
+    return None

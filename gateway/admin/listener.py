@@ -1,0 +1,62 @@
+"""The admin listener: its routes, and everything that goes wrong as a problem."""
+
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from gateway.admin import health, intents, policies, resources
+from gateway.admin.answer import refusal
+from gateway.admin.auth import authenticate, check_browser
+from gateway.admin.index import index
+from gateway.admin.running import RUNNING, Running
+from gateway.core.decision import INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, STORE_UNAVAILABLE, Facts, Refused
+from gateway.core.faults import StoreUnavailable
+
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def build_admin(running: Running, *, token: str | None, on_loopback: bool) -> web.Application:
+    """The application. `token`: what callers have to present, if anything. `on_loopback`: whether only this machine
+    reaches the listener, so that a caller who names another is a browser that was deceived.
+    """
+
+    @web.middleware
+    async def guard(request: web.Request, handler: _Handler) -> web.StreamResponse:
+        refused = check_browser(request, on_loopback=on_loopback) or authenticate(request, token)
+        return refusal(refused) if refused is not None else await _answer(request, handler)
+
+    app = web.Application(middlewares=[guard])
+    app[RUNNING] = running
+    app.add_routes(
+        [
+            web.get("/", index),
+            web.get("/healthz", health.healthz),
+            web.get("/readyz", health.readyz),
+            web.get("/metrics", health.metrics),
+            web.get("/api/v1/resources", resources.list_resources),
+            web.get(r"/api/v1/resources/{resource:.+}", resources.show_resource),
+            web.post(r"/api/v1/resources/{resource:.+}/advance", resources.advance_resource),
+            web.get("/api/v1/intents", intents.list_intents),
+            web.get("/api/v1/policies", policies.list_policies),
+            web.post("/api/v1/policies/reload", policies.reload_policies),
+        ]
+    )
+    return app
+
+
+async def _answer(request: web.Request, handler: _Handler) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except web.HTTPNotFound:
+        return refusal(Refused(NOT_FOUND, "Nothing is here; `/` lists what there is."))
+    except web.HTTPMethodNotAllowed as error:
+        allowed = ", ".join(sorted(error.allowed_methods))
+        response = refusal(Refused(METHOD_NOT_ALLOWED, f"Nothing was done: this path takes {allowed}."))
+        response.headers["Allow"] = allowed
+        return response
+    except StoreUnavailable as away:
+        detail = f"The store did not answer ({away}). Call again: a call that is repeated does no harm."
+        return refusal(Refused(STORE_UNAVAILABLE, detail, Facts(retry_after_s=1)))
+    except Exception as error:  # noqa: BLE001 - the listener outlives any bug, and says where it is
+        request.app[RUNNING].log.error("the admin listener failed", path=request.path, error=repr(error))
+        return refusal(Refused(INTERNAL, "The gateway failed; its log has the error."))

@@ -1,0 +1,46 @@
+"""The policies in force, and reading them again."""
+
+from dataclasses import asdict
+
+from aiohttp import web
+
+from gateway.admin.answer import page, refusal
+from gateway.admin.running import RUNNING
+from gateway.core.decision import POLICIES_INVALID, Refused
+from gateway.core.rule import Upstream
+from gateway.policy.entry import Entry
+from gateway.policy.ruleset import RuleSet
+
+
+async def list_policies(request: web.Request) -> web.Response:
+    """Each upstream with its rules; credentials are not shown."""
+    rules = request.app[RUNNING].rules()
+    return page([_policy(rules, upstream) for upstream in rules.upstreams])
+
+
+async def reload_policies(request: web.Request) -> web.Response:
+    """All or nothing: bad files leave the running set in force, and are answered with what is wrong with them."""
+    findings = request.app[RUNNING].reload()
+    if not findings:
+        return web.json_response({"status": "loaded"})
+    refused = Refused(POLICIES_INVALID, "The policies in force stay as they were. Correct the files and reload again.")
+    return refusal(refused, {"findings": [asdict(finding) for finding in findings]})
+
+
+def _policy(rules: RuleSet, upstream: Upstream) -> dict[str, object]:
+    return {
+        "upstream": upstream.name,
+        "url": f"{upstream.origin.scheme}://{upstream.origin.authority}{upstream.base_path}",
+        "mount": {"path": "/" + "/".join(upstream.mount.segments), "host": upstream.mount.host},
+        "reads": upstream.reads,
+        "rules": [_rule(entry) for entry in rules.entries if entry.rule.upstream is upstream],
+    }
+
+
+def _rule(entry: Entry) -> dict[str, object]:
+    return {
+        "name": entry.rule.name,
+        "match": [pattern.text for pattern in entry.matcher.patterns],
+        "resource": entry.template.text,
+        "authority": entry.rule.authority,
+    }

@@ -1,0 +1,32 @@
+"""What the admin listener is given: the running gateway, as far as operators see and change it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from gateway.log import Log
+from gateway.metrics import ParentMetrics
+from gateway.policy.finding import Finding
+from gateway.policy.ruleset import RuleSet
+from gateway.store.fence import FenceStore
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The parent's store connection, its policies and its workers.
+
+    `reload` reads the policies again, in the workers too, and returns what is wrong with them: nothing, if they are now
+    in force. `workers_ready` counts those that accept requests.
+    """
+
+    store: FenceStore
+    rules: Callable[[], RuleSet]
+    reload: Callable[[], tuple[Finding, ...]]
+    workers_ready: Callable[[], int]
+    is_stopping: Callable[[], bool]
+    metrics: ParentMetrics
+    log: Log
+
+
+RUNNING: web.AppKey[Running] = web.AppKey("running")

@@ -1,0 +1,46 @@
+"""The `fencegate` command, one file a subcommand: reads options, calls one thing, prints what it returned.
+
+A subcommand's module is loaded when it is run or asked for help: the list of commands must not wait for a web server to
+be imported.
+"""
+
+import importlib
+
+import click
+
+from gateway import __version__
+
+# Each is a module of its own, with the command as `command`.
+_COMMANDS = {
+    "serve": "Run the gateway.",
+    "demo": "Tell the story of a paused agent, live.",
+    "check": "Check policy files.",
+    "test": "Run the *.test.yaml beside policy files.",
+    "explain": "Show which rule takes a request, and why others do not.",
+    "doctor": "Check whether a store is fit to keep a fence.",
+    "resources": "List, show and advance the resources of a running gateway.",
+}
+
+
+class _Commands(click.Group):
+    """The subcommands, in the order of the table; none of them loaded before it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"gateway.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="fencegate")
+def main() -> None:
+    """fencegate: a write gateway for agents. Its writes are fenced: an owner that was overtaken can no longer write."""

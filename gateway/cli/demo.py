@@ -1,0 +1,58 @@
+"""`fencegate demo`: the story of a paused agent, told live; then everything stays up to be tried."""
+
+import signal
+
+import click
+
+
+@click.command("demo")
+@click.option("--once", is_flag=True, help="End after the story instead of staying up.")
+def command(once: bool) -> None:
+    """Tell the story of A and B live: a gateway, a sample upstream, and agents that are really stopped."""
+    from gateway.cli.story.scenes import SceneFailed, Scenes, Teller
+    from gateway.cli.story.stage import StageFailed, set_stage
+
+    click.echo("Starting a store, a sample upstream and a gateway in front of it …")
+    try:
+        with set_stage() as stage:
+            scenes = Scenes(stage, Teller())
+            scenes.paused_agent()
+            scenes.first_write_of_the_old()
+            scenes.write_in_flight()
+            if not once:
+                click.echo(_TO_TRY.format(gateway=stage.gateway, admin=stage.admin, directory=stage.directory))
+                _until_told_to_end()
+    except (StageFailed, SceneFailed) as failed:
+        raise click.ClickException(str(failed)) from None
+
+
+def _until_told_to_end() -> None:
+    # As Ctrl-C does: what was started is ended on the way out.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        signal.pause()
+    except KeyboardInterrupt:
+        click.echo("Ending.")
+
+
+_TO_TRY = """
+It stays up until Ctrl-C. The operators' page is at http://{admin}/ , policies and logs are in {directory} .
+To try, in another terminal:
+
+  # a lease, and a write under it
+  TOKEN=$(curl -s http://{gateway}/-/fence/leases -H 'Content-Type: application/json' \\
+    -d '{{"resource": "report/1", "holder": "me", "ttl_s": 300}}' | sed 's/.*"token": "\\([^"]*\\)".*/\\1/')
+  curl -i -X PUT http://{gateway}/reports/1 -H "Fencing-Token: $TOKEN" \\
+    -H 'Content-Type: application/json' -d '{{"text": "mine"}}'
+
+  # without a token; a read; somebody else takes over; then your write again
+  curl -i -X PUT http://{gateway}/reports/1 -d '{{}}'
+  curl -i http://{gateway}/reports/1
+  curl -s http://{gateway}/-/fence/leases -H 'Content-Type: application/json' \\
+    -d '{{"resource": "report/1", "holder": "another", "ttl_s": 300, "takeover": true}}'
+  curl -i -X PUT http://{gateway}/reports/1 -H "Fencing-Token: $TOKEN" -d '{{"text": "mine again"}}'
+
+  # what the operator sees
+  curl -s http://{admin}/api/v1/resources/report/1
+  curl -s http://{admin}/metrics | grep ^fencegate_requests_total
+"""

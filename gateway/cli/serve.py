@@ -1,0 +1,40 @@
+"""`fencegate serve`: run the gateway until it is told to stop."""
+
+import asyncio
+import sys
+
+import click
+
+from gateway.log import Log
+from gateway.serve.supervisor import StartRefused, serve
+from gateway.settings import SettingsError, read_serve_settings
+
+
+@click.command("serve")
+@click.option("--policies", metavar="DIR", help="Directory with one YAML file per upstream.")
+@click.option("--listen", metavar="HOST:PORT", help="Where agents' requests come in.  [127.0.0.1:8080]")
+@click.option("--admin", metavar="HOST:PORT", help="Where operators and Prometheus come in.  [127.0.0.1:8081]")
+@click.option("--store", metavar="URL", help="redis://, rediss:// or unix://.  [a bundled one in the data directory]")
+@click.option("--data-dir", metavar="DIR", help="Where the bundled store keeps its data.  [.fencegate]")
+@click.option("--workers", metavar="N", help="Processes that carry traffic.  [1]")
+@click.option(
+    "--allow-unsafe-store", is_flag=True, default=None, help="Start on a store that `fencegate doctor` finds unfit."
+)
+@click.option("--store-timeout", metavar="SECONDS", help="How long a write waits for the store.  [2]")
+@click.option("--grace", metavar="SECONDS", help="How long writes may take to end at shutdown.  [largest total + 5]")
+@click.option("--log-format", metavar="json|text", help="[text on a terminal, else json]")
+@click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.  [info]")
+def command(**options: object) -> None:
+    """Run the gateway. Each option may come from the environment: --data-dir from FENCEGATE_DATA_DIR, and so on.
+
+    SIGHUP reloads the policies, SIGTERM ends: accepted writes are finished first. A second one ends at once.
+    """
+    try:
+        settings = read_serve_settings(options)
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from None
+    log = Log(settings.log_format or ("text" if sys.stderr.isatty() else "json"), settings.log_level)
+    try:
+        asyncio.run(serve(settings, log))
+    except StartRefused as refused:
+        raise click.ClickException(str(refused)) from None

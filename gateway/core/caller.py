@@ -1,0 +1,106 @@
+"""Who calls, and what it presented: the control headers, read once."""
+
+from dataclasses import dataclass
+
+from gateway.core.decision import HEADER_MALFORMED, TOKEN_MALFORMED, Refused
+from gateway.core.epoch import parse_u64
+from gateway.core.request import Headers
+
+# What an agent may present. Any other header that begins with `Fencing-` is dropped unread.
+CONTROL_HEADERS = (
+    b"fencing-token",
+    b"fencing-holder",
+    b"fencing-sequence",
+    b"fencing-if-revision",
+    b"idempotency-key",
+    b"fencegate-key",
+)
+# A holder is shown in problems, logs and the console: visible, and short enough to be read.
+_HOLDER_LENGTH = 255
+
+ANONYMOUS = "anonymous"
+DEFAULT_TENANT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The principal behind a request. Without configured principals every caller is `anonymous`."""
+
+    principal: str = ANONYMOUS
+    tenant: str = DEFAULT_TENANT
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The control headers of one request, each at most once and each well-formed, but the token not yet parsed."""
+
+    token: str | None
+    holder: str | None
+    sequence: int | None
+    if_revision: int | None
+    authorization: str | None
+
+
+def is_control_header(name: bytes) -> bool:
+    """Whether the field (lower case) belongs to the gateway: never forwarded, whatever is in it.
+
+    An underscore counts as a dash: some servers read `Fencing_Token` as `Fencing-Token`.
+    """
+    plain = name.replace(b"_", b"-")
+    return plain.startswith(b"fencing-") or plain == b"fencegate-key"
+
+
+def read_control(headers: Headers) -> Control | Refused:
+    """Read the control headers, or refuse those that are doubled or malformed. Nothing else is looked at."""
+    for name in CONTROL_HEADERS:
+        if len(headers.all(name)) > 1:
+            shown = name.decode("ascii").title()
+            decision = TOKEN_MALFORMED if name == b"fencing-token" else HEADER_MALFORMED
+            return Refused(decision, f"{shown} was sent {len(headers.all(name))} times; send it once.")
+    token = headers.first(b"fencing-token")
+    holder = _visible(headers.first(b"fencing-holder"))
+    if isinstance(holder, Refused):
+        return holder
+    sequence = _counter(headers, b"fencing-sequence")
+    if isinstance(sequence, Refused):
+        return sequence
+    if_revision = _counter(headers, b"fencing-if-revision")
+    if isinstance(if_revision, Refused):
+        return if_revision
+    authorization = headers.all(b"authorization")
+    return Control(
+        None if token is None else token.decode("latin-1"),
+        holder,
+        sequence,
+        if_revision,
+        authorization[0].decode("latin-1") if len(authorization) == 1 else None,
+    )
+
+
+def parse_holder(text: str) -> str | None:
+    """A holder's name: 1 to 255 characters, none of them a control character; None if it is not one."""
+    return text if 0 < len(text) <= _HOLDER_LENGTH and text.isprintable() else None
+
+
+def _visible(value: bytes | None) -> str | Refused | None:
+    if value is None:
+        return None
+    try:
+        holder = parse_holder(value.decode("utf-8"))
+    except UnicodeDecodeError:
+        holder = None
+    if holder is None:
+        # A bare epoch and its holder are one token in two headers: an empty holder makes the token malformed.
+        return Refused(TOKEN_MALFORMED, f"Fencing-Holder must be 1 to {_HOLDER_LENGTH} printable characters.")
+    return holder
+
+
+def _counter(headers: Headers, name: bytes) -> int | Refused | None:
+    value = headers.first(name)
+    if value is None:
+        return None
+    number = parse_u64(value.decode("latin-1"))
+    if number is None:
+        shown = name.decode("ascii").title()
+        return Refused(HEADER_MALFORMED, f"{shown} must be digits only, at most 2^64-1, without a leading zero.")
+    return number

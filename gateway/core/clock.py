@@ -1,0 +1,24 @@
+"""Deadlines as values. Reading a clock is a driver's work; comparing with one is asked through `Clock`."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """An instant on both clocks of a `Clock`, in seconds. Whichever passes first counts."""
+
+    boot: float
+    wall: float
+
+
+class Clock(Protocol):
+    """Time that also counts while the machine or the process is suspended (CLOCK_BOOTTIME), and the wall clock."""
+
+    def after(self, seconds: float) -> Deadline:
+        """The instant `seconds` from now. Anchor it before the call leaves whose answer it bounds."""
+        ...
+
+    def left(self, deadline: Deadline) -> float:
+        """Seconds until the deadline by the clock that reaches it first; negative when it has passed."""
+        ...

@@ -1,0 +1,95 @@
+"""What the gateway says about a request: the table of all decisions, and a refusal as a value.
+
+A detail's first sentence says whether the write happened, its second what to do: models act on it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Action = Literal["stop", "retry", "reacquire", "fix-request", "wait"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One word of `Fencing-Decision`. `status` and `action` are None where the upstream's answer is passed on."""
+
+    name: str
+    status: int | None
+    action: Action | None
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a problem names besides its decision. Each is there only where it applies."""
+
+    resource: str | None = None
+    epoch: int | None = None
+    highest_epoch: int | None = None
+    revision: int | None = None
+    holder: str | None = None
+    expires_at_ms: int | None = None
+    intent: str | None = None
+    retry_after_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A request that the gateway answers itself: the decision, one sentence about it, and the facts."""
+
+    decision: Decision
+    detail: str
+    facts: Facts = field(default_factory=Facts)
+
+
+DECISIONS: dict[str, Decision] = {}
+
+
+def _decision(name: str, status: int | None, action: Action | None, title: str) -> Decision:
+    return DECISIONS.setdefault(name, Decision(name, status, action, title))
+
+
+PASSED = _decision("passed", None, None, "A read was passed on")
+FORWARDED = _decision("forwarded", None, None, "An admitted write was forwarded")
+GRANTED = _decision("granted", 201, None, "The lease was granted")
+REGISTERED = _decision("registered", 200, None, "The epoch was registered")
+RENEWED = _decision("renewed", 200, None, "The lease was renewed")
+RELEASED = _decision("released", 204, None, "The lease was released")
+SHOWN = _decision("shown", 200, None, "The lease was shown")
+
+NO_UPSTREAM = _decision("no-upstream", 404, "stop", "No upstream is mounted at this path")
+NO_POLICY = _decision("no-policy", 403, "stop", "No rule allows this write")
+READS_DENIED = _decision("reads-denied", 403, "stop", "Reads are denied here")
+RESOURCE_UNRESOLVED = _decision("resource-unresolved", 400, "fix-request", "The resource cannot be told")
+AMBIGUOUS_TARGET = _decision("ambiguous-target", 400, "fix-request", "The request can be read in two ways")
+BAD_REQUEST = _decision("bad-request", 400, "fix-request", "The request is not valid HTTP")
+HEADER_MALFORMED = _decision("header-malformed", 400, "fix-request", "A control header is malformed")
+TOKEN_REQUIRED = _decision("token-required", 428, "reacquire", "A fencing token is required")
+TOKEN_MALFORMED = _decision("token-malformed", 400, "fix-request", "The fencing token is malformed")
+TOKEN_INVALID = _decision("token-invalid", 401, "reacquire", "The fencing token is not valid")
+SEQUENCE_REQUIRED = _decision("sequence-required", 400, "fix-request", "A sequence number is required")
+STALE_EPOCH = _decision("stale-epoch", 412, "stop", "A newer epoch rules")
+HOLDER_MISMATCH = _decision("holder-mismatch", 412, "stop", "The epoch belongs to another holder")
+LEASE_EXPIRED = _decision("lease-expired", 412, "reacquire", "The lease has expired")
+OUT_OF_SEQUENCE = _decision("out-of-sequence", 412, "stop", "The sequence number repeats or skips")
+REVISION_MISMATCH = _decision("revision-mismatch", 412, "fix-request", "The resource has another revision")
+TAKEOVER_PENDING = _decision("takeover-pending", 503, "retry", "Older writes are still in flight")
+RESOURCE_BUSY = _decision("resource-busy", 503, "retry", "Another write is in flight")
+OUTCOME_UNKNOWN = _decision("outcome-unknown", 504, "wait", "Nobody knows whether the write happened")
+BODY_TOO_LARGE = _decision("body-too-large", 413, "fix-request", "The body is too large")
+UNSUPPORTED_CODING = _decision("unsupported-coding", 415, "fix-request", "The body's coding cannot be read")
+UPSTREAM_UNREACHABLE = _decision("upstream-unreachable", 502, "retry", "The upstream was not reached")
+UPSTREAM_TIMEOUT = _decision("upstream-timeout", 504, "retry", "The upstream did not answer in time")
+UPSTREAM_BROKEN = _decision("upstream-broken", 502, "retry", "The upstream broke off its answer")
+STORE_UNAVAILABLE = _decision("store-unavailable", 503, "retry", "The store is away")
+NO_SUCH_RESOURCE = _decision("no-such-resource", 404, "fix-request", "No lease can be had for this resource")
+LEASE_HELD = _decision("lease-held", 409, "wait", "Another holder has the lease")
+LEASE_LOST = _decision("lease-lost", 412, "reacquire", "The lease is lost")
+NO_LEASE = _decision("no-lease", 404, "reacquire", "The resource has no live lease")
+EPOCHS_EXHAUSTED = _decision("epochs-exhausted", 409, "stop", "No larger epoch exists")
+UNAUTHENTICATED = _decision("unauthenticated", 401, "stop", "The caller is not known")
+POLICIES_INVALID = _decision("policies-invalid", 422, "fix-request", "The policy files are not valid")
+FORBIDDEN = _decision("forbidden", 403, "stop", "The caller lacks the right")
+NOT_FOUND = _decision("not-found", 404, "fix-request", "There is no such call")
+METHOD_NOT_ALLOWED = _decision("method-not-allowed", 405, "fix-request", "The call takes another method")
+INTERNAL = _decision("internal-error", 500, "retry", "The gateway failed")

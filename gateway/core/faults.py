@@ -1,0 +1,17 @@
+"""The few things that are raised, because whoever called cannot go on; everything expected is a value."""
+
+
+class StoreUnavailable(Exception):
+    """The store did not answer in time, or answered that it cannot serve; whether a script ran is not known."""
+
+
+class CallerGone(Exception):
+    """The caller closed its connection, or broke off its body, before the request was whole."""
+
+
+class BodyTooLarge(Exception):
+    """The caller's body is larger than may be held or passed on."""
+
+
+class BrokenAnswer(Exception):
+    """The upstream's answer broke off: reset, malformed, or not in time."""

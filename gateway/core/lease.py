@@ -1,0 +1,30 @@
+"""A lease: an epoch, its holder and a deadline by the store's clock."""
+
+from dataclasses import dataclass
+
+from gateway.core.epoch import Epoch
+
+# Renewing at a third of the term leaves two more tries before it ends.
+RENEW_FRACTION = 3
+# Shorter terms end between two heartbeats of a busy agent; longer ones keep a dead one's resource for a day.
+TTL_RANGE_S = (1, 86_400)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Instants in milliseconds of the store's clock since 1970. `in_flight` counts older writes that have not ended."""
+
+    resource: str
+    holder: str
+    epoch: Epoch
+    ttl_ms: int
+    expires_at_ms: int
+    in_flight: int
+
+    @property
+    def drained(self) -> bool:
+        return self.in_flight == 0
+
+    @property
+    def renew_after_ms(self) -> int:
+        return self.ttl_ms // RENEW_FRACTION

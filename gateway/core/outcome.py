@@ -1,0 +1,56 @@
+"""What the wire showed of an attempt, and what is concluded from it.
+
+Only two things prove that a write did not happen: its bytes never left, or the owner of the data says so.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from gateway.core.rule import Outcomes
+
+Outcome = Literal["applied", "not_applied", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """Not one byte of the request left the gateway.
+
+    `late`: the ticket's deadline had passed before the first byte. `caller-broke`: the caller's body broke off first.
+    """
+
+    cause: Literal["unreachable", "late", "caller-broke"]
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoReply:
+    """Bytes left, and no whole answer head came back: the upstream may or may not have acted."""
+
+    cause: Literal["timeout", "closed", "malformed", "caller-broke"]
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """An answer's head came; `complete` tells whether its body did too, by its own framing."""
+
+    status: int
+    complete: bool
+
+
+Evidence = NotSent | NoReply | Replied
+
+
+def judge(outcomes: Outcomes, evidence: Evidence) -> Outcome:
+    """Conclude from the evidence. An answer that broke off proves nothing, whatever its status."""
+    match evidence:
+        case NotSent():
+            return "not_applied"
+        case NoReply():
+            return "unknown"
+        case Replied(status, complete):
+            if not complete or status in outcomes.unknown:
+                return "unknown"
+            return "not_applied" if status in outcomes.not_applied else "applied"
+        case _:
+            assert_never(evidence)

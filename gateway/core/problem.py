@@ -1,0 +1,53 @@
+"""A refusal as RFC 9457 problem members. Numbers that pass 2^53 are strings of digits."""
+
+import json
+from datetime import UTC, datetime
+
+from gateway.core.decision import OUTCOME_UNKNOWN, Decision, Facts, Refused
+
+CONTENT_TYPE = b"application/problem+json"
+
+
+def instant(ms: int) -> str:
+    """RFC 3339, in UTC, to the millisecond."""
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def members(refused: Refused) -> dict[str, object]:
+    """The problem's members, in the order that people read them."""
+    decision, facts = refused.decision, refused.facts
+    body: dict[str, object] = {
+        "type": f"urn:fencegate:{decision.name}",
+        "title": decision.title,
+        "status": decision.status,
+        "detail": refused.detail,
+        "action": decision.action,
+    }
+    body.update(_fact_members(decision, facts))
+    return body
+
+
+def _fact_members(decision: Decision, facts: Facts) -> dict[str, object]:
+    found: dict[str, object] = {}
+    if facts.resource is not None:
+        found["resource"] = facts.resource
+    if facts.epoch is not None:
+        found["epoch"] = str(facts.epoch)
+    if facts.highest_epoch is not None:
+        found["highest_epoch"] = str(facts.highest_epoch)
+    if facts.revision is not None:
+        found["revision"] = str(facts.revision)
+    if facts.holder is not None:
+        found["holder"] = facts.holder
+    if facts.expires_at_ms is not None:
+        found["expires_at"] = instant(facts.expires_at_ms)
+    if facts.intent is not None:
+        state = "unknown" if decision is OUTCOME_UNKNOWN else None
+        found["intent"] = {"id": facts.intent} | ({"state": state} if state else {})
+    if facts.retry_after_s is not None:
+        found["retry_after_s"] = facts.retry_after_s
+    return found
+
+
+def render(refused: Refused) -> bytes:
+    return json.dumps(members(refused), ensure_ascii=False, separators=(", ", ": ")).encode()

@@ -1,0 +1,125 @@
+"""A compiled policy: what the flow and the sender may know about an upstream and a rule.
+
+Frozen, shared by all requests. How a request is matched and a resource is spelled is not here but in `gateway.policy`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gateway.core.token import TokenSource
+
+Authority = Literal["lease", "header"]
+Order = Literal["monotonic", "strict"]
+Concurrency = Literal["serial", "parallel"]
+Sequence = Literal["off", "increasing", "contiguous"]
+Revision = Literal["off", "gateway"]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds. `total_s` bounds a write from its admission to the end of the answer, and is its ticket's life.
+
+    `late_s` is how long an answer is still read for the record after its caller was told that the outcome is unknown.
+    """
+
+    connect_s: float = 2.0
+    total_s: float = 30.0
+    late_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes, and connections for each worker. `body` bounds what must be held, `stream` what flows through."""
+
+    body: int = 10 << 20
+    stream: int | None = None
+    response_head: int = 64 << 10
+    connections: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """How an `https` upstream is trusted (`verify`, a CA file), and the certificate and key shown to it."""
+
+    verify: bool = True
+    ca: str | None = None
+    cert: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an upstream listens. `host` is a name, an IPv4 address, or an IPv6 address without brackets."""
+
+    scheme: Literal["http", "https"]
+    host: str
+    port: int
+
+    @property
+    def authority(self) -> str:
+        """The value of `Host`: without the scheme's own port (RFC 9110, section 7.2)."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == {"http": 80, "https": 443}[self.scheme] else f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """Which requests are an upstream's: those under `segments` (none: all), to `host` if one is named (lower case)."""
+
+    segments: tuple[str, ...] = ()
+    host: str | None = None
+    strip: bool = False
+    encoded_slash: Literal["refuse", "opaque"] = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Which complete answers prove that a write did not happen, and which prove nothing. All others: applied."""
+
+    not_applied: frozenset[int]
+    unknown: frozenset[int]
+
+
+DEFAULT_OUTCOMES = Outcomes(frozenset(range(400, 500)) - {408}, frozenset(range(500, 600)) | {408})
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """One policy file's upstream. `base_path` comes before every forwarded path; it has no slash at its end."""
+
+    name: str
+    origin: Origin
+    base_path: str = ""
+    mount: Mount = Mount()
+    reads: Literal["pass", "deny"] = "pass"
+    timeouts: Timeouts = Timeouts()
+    limits: Limits = Limits()
+    tls: Tls = Tls()
+    preserve_host: bool = False
+    credentials: tuple[tuple[bytes, bytes], ...] = field(default=(), repr=False)
+    token_from: tuple[TokenSource, ...] = ("fencing-token",)
+    epoch_header: bytes | None = None
+    outcomes: Outcomes = DEFAULT_OUTCOMES
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """How writes of one resource are ordered. Timeouts in seconds."""
+
+    order: Order = "monotonic"
+    concurrency: Concurrency = "serial"
+    queue_timeout_s: float = 10.0
+    drain_timeout_s: float = 10.0
+    sequence: Sequence = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One entry of `writes`, as far as admission and forwarding need it."""
+
+    name: str
+    upstream: Upstream
+    authority: Authority = "lease"
+    token_from: tuple[TokenSource, ...] = ("fencing-token",)
+    revision: Revision = "off"
+    fence: Fence = Fence()

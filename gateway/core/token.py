@@ -1,0 +1,87 @@
+"""The grammar of `Fencing-Token` and of the headers beside it. Past this module nobody holds a token, only a proof."""
+
+import base64
+import binascii
+import hashlib
+from dataclasses import dataclass
+from typing import Literal
+
+from gateway.core.epoch import Epoch, parse_u64
+
+TokenSource = Literal["fencing-token", "bearer", "basic"]
+
+# base64url of 16 bytes is 22 characters; what the lease API hands out is longer. The bound keeps `42.7` from being
+# taken for a lease token, and a hostile megabyte from being hashed.
+_SECRET_LENGTH = range(22, 129)
+_SECRET_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseProof:
+    """`42.SECRET`: an epoch and the digest of the secret that was handed out with it."""
+
+    epoch: Epoch
+    secret_digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BareProof:
+    """`42`: an epoch that another system granted; the holder comes in a header of its own."""
+
+    epoch: Epoch
+
+
+Proof = LeaseProof | BareProof
+
+
+def digest_secret(secret: str) -> bytes:
+    """What the store keeps of a lease's secret: 128 bits of its SHA-256.
+
+    The secret itself is random (128 bits or more), so that neither a salt nor a slow hash would add anything, and
+    comparing digests tells a clock nothing about the secret.
+    """
+    return hashlib.sha256(secret.encode("ascii")).digest()[:16]
+
+
+def parse_token(text: str) -> Proof | None:
+    """The proof that `text` spells, or None if it is malformed. Exact over the whole 64-bit range."""
+    digits, dot, secret = text.partition(".")
+    epoch = parse_u64(digits)
+    if epoch is None:
+        return None
+    if not dot:
+        return BareProof(Epoch(epoch))
+    if len(secret) not in _SECRET_LENGTH or not _SECRET_ALPHABET.issuperset(secret):
+        return None
+    return LeaseProof(Epoch(epoch), digest_secret(secret))
+
+
+def token_in_authorization(value: str, sources: tuple[TokenSource, ...]) -> str | None:
+    """The token that an `Authorization` value carries for one of `sources`, unparsed; None if it carries none."""
+    scheme, _, rest = value.strip(" \t").partition(" ")
+    rest = rest.strip(" \t")
+    match scheme.lower():
+        case "bearer" if "bearer" in sources:
+            return rest or None
+        case "basic" if "basic" in sources:
+            try:
+                userinfo = base64.b64decode(rest, validate=True).decode("utf-8")
+            except (binascii.Error, UnicodeDecodeError):
+                return None
+            return userinfo.partition(":")[2] or None
+    return None
+
+
+def authorization_is_a_token(value: str, sources: tuple[TokenSource, ...]) -> bool:
+    """Whether an `Authorization` must not reach an upstream because it is a fencing token.
+
+    A lease token is recognised whatever the rule says: nothing else looks like it, and it must leak nowhere. A bare
+    epoch only where a rule takes it from there (`42` is a legal password of other systems).
+    """
+    text = token_in_authorization(value, ("bearer", "basic"))
+    if text is None:
+        return False
+    proof = parse_token(text)
+    return isinstance(proof, LeaseProof) or (
+        isinstance(proof, BareProof) and token_in_authorization(value, sources) is not None
+    )

@@ -1,0 +1,121 @@
+"""From a write to the right to forward it: ask the store, wait where it says so, ask again from the start."""
+
+import asyncio
+from collections.abc import Callable
+
+from gateway.core.clock import Clock, Deadline
+from gateway.core.decision import RESOURCE_BUSY, STORE_UNAVAILABLE, TAKEOVER_PENDING, Facts, Refused
+from gateway.core.faults import CallerGone, StoreUnavailable
+from gateway.core.write import AdmitReply, Admitted, TicketId, Waiting, Write
+from gateway.flow.ports import Store
+from gateway.flow.tasks import Tasks
+from gateway.flow.waiting import Interest, Lines, Wakes
+
+# What a refused caller is told to wait: writes usually take less, and a herd that returns at once gains nothing.
+RETRY_AFTER_S = 1
+
+
+class Admission:
+    """Admits writes, in order of arrival within this gateway; the store keeps the order between gateways."""
+
+    def __init__(self, store: Store, clock: Clock, wakes: Wakes, tasks: Tasks) -> None:
+        self._store = store
+        self._clock = clock
+        self._wakes = wakes
+        self._tasks = tasks
+        self._lines = Lines()
+
+    async def admit(self, write: Write, is_gone: Callable[[], bool]) -> tuple[Admitted, Deadline] | Refused:
+        """Admit or refuse. The deadline is the ticket's, anchored before the call that made it.
+
+        Raises CallerGone when the caller has left by the time the store would be asked: nothing is left behind.
+        """
+        # Interest comes before the question: a wake-up that overtakes the answer is not lost.
+        with self._wakes.interest(write.resource) as interest:
+            reply, deadline = await self._ask(write, is_gone, queued=False, behind=0)
+            if isinstance(reply, Waiting):
+                reply, deadline = await self._wait(write, is_gone, reply, interest)
+        if isinstance(reply, Admitted):
+            return reply, deadline
+        return reply if isinstance(reply, Refused) else _gave_up(write, reply)
+
+    async def _wait(
+        self, write: Write, is_gone: Callable[[], bool], told: Waiting, interest: Interest
+    ) -> tuple[AdmitReply, Deadline]:
+        """Ask whenever woken, once it is this write's turn, until an answer comes or the rule's patience ends."""
+        fence = write.rule.fence
+        ends = {"older": self._clock.after(fence.drain_timeout_s), "busy": self._clock.after(fence.queue_timeout_s)}
+        reply: AdmitReply = told
+        deadline = ends[told.why]
+        line = self._lines.line(write.resource)
+        place = line.join()
+        try:
+            while isinstance(reply, Waiting) and (left := self._clock.left(ends[reply.why])) > 0:
+                if place.is_set():
+                    await interest.wait(min(reply.recheck_s, left))
+                elif not await _turn_comes(place, left):
+                    continue
+                interest.forget()
+                reply, deadline = await self._ask(write, is_gone, queued=True, behind=line.behind_first)
+            return reply, deadline
+        finally:
+            if line.leave(place):
+                self._lines.close(write.resource)
+                if not isinstance(reply, Admitted):
+                    self._tasks.spawn(self._leave(write))
+
+    async def _ask(
+        self, write: Write, is_gone: Callable[[], bool], *, queued: bool, behind: int
+    ) -> tuple[AdmitReply, Deadline]:
+        if is_gone():
+            raise CallerGone("the caller left before its write was admitted")
+        ticket = self._store.new_ticket(write.resource)
+        ttl_s = write.rule.upstream.timeouts.total_s
+        deadline = self._clock.after(ttl_s)
+        try:
+            return await self._store.admit(write, ticket, ttl_s=ttl_s, queued=queued, behind=behind), deadline
+        except StoreUnavailable as away:
+            self._tasks.spawn(self._abandon(write, ticket))
+            return store_is_away(away), deadline
+        except BaseException:
+            # Cancelled: the call may still reach the store, and nothing will be sent under its ticket.
+            self._tasks.spawn(self._abandon(write, ticket))
+            raise
+
+    async def _abandon(self, write: Write, ticket: TicketId) -> None:
+        try:
+            await self._store.abandon(write, ticket)
+        except StoreUnavailable:
+            # The ticket, if there is one, ends by its deadline: as unknown, which is less than what is known here.
+            return
+
+    async def _leave(self, write: Write) -> None:
+        try:
+            await self._store.leave(write.resource)
+        except StoreUnavailable:
+            # The place is lost by silence a second later.
+            return
+
+
+async def _turn_comes(place: asyncio.Event, within_s: float) -> bool:
+    try:
+        async with asyncio.timeout(within_s):
+            await place.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+def store_is_away(away: StoreUnavailable) -> Refused:
+    detail = f"Not forwarded: the store that fences writes did not answer ({away}). Retry later; reads still pass."
+    return Refused(STORE_UNAVAILABLE, detail, Facts(retry_after_s=RETRY_AFTER_S))
+
+
+def _gave_up(write: Write, waiting: Waiting) -> Refused:
+    facts = Facts(resource=write.resource, epoch=write.epoch, retry_after_s=RETRY_AFTER_S)
+    fence = write.rule.fence
+    if waiting.why == "older":
+        detail = f"Not forwarded: writes of an older epoch were still in flight after {fence.drain_timeout_s:g} s."
+        return Refused(TAKEOVER_PENDING, f"{detail} Retry with the same token.", facts)
+    detail = f"Not forwarded: another write of this epoch was still in flight after {fence.queue_timeout_s:g} s."
+    return Refused(RESOURCE_BUSY, f"{detail} Retry with the same token.", facts)

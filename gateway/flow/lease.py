@@ -1,0 +1,135 @@
+"""Lease calls: granted at once or after waiting for the lease to be free and for older writes to end."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gateway.core.clock import Clock
+from gateway.core.decision import LEASE_HELD, Refused
+from gateway.core.epoch import Epoch
+from gateway.core.faults import CallerGone, StoreUnavailable
+from gateway.core.lease import Lease
+from gateway.core.token import digest_secret
+from gateway.core.write import ResourceKey
+from gateway.flow.admission import store_is_away
+from gateway.flow.ports import Store
+from gateway.flow.tasks import Tasks
+from gateway.flow.waiting import Wakes
+
+# A gateway that waits is heard of at least twice a second; one that is silent for a second is not woken.
+_RECHECK_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a lease is asked for. `wait_s`: how long the call may wait; `key`: the call's own idempotency key."""
+
+    resource: ResourceKey
+    holder: str
+    ttl_ms: int
+    wait_s: float = 0.0
+    takeover: bool = False
+    key: str | None = None
+    tenant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """A lease and its token, which is shown this once."""
+
+    lease: Lease
+    token: str
+    secret_digest: bytes
+
+
+class Leases:
+    """The lease calls. `new_secret` makes 128 bits or more of randomness, in base64url."""
+
+    def __init__(self, store: Store, clock: Clock, wakes: Wakes, tasks: Tasks, new_secret: Callable[[], str]) -> None:
+        self._store = store
+        self._clock = clock
+        self._wakes = wakes
+        self._tasks = tasks
+        self._new_secret = new_secret
+
+    async def grant(self, ask: Ask, is_gone: Callable[[], bool]) -> Granted | Refused:
+        """Grant, or refuse with `lease-held` when `wait_s` has passed. A lease is granted even when older writes are
+        still in flight then: it says how many. Raises CallerGone when the caller left before anything was granted."""
+        try:
+            if ask.key is None:
+                secret = self._new_secret()
+            else:
+                secret = await self._store.lease_secret(ask.tenant, ask.key, ask.resource, ask.holder)
+            digest = digest_secret(secret)
+            lease = await self._grant(ask, digest, is_gone)
+        except StoreUnavailable as away:
+            return store_is_away(away)
+        return lease if isinstance(lease, Refused) else Granted(lease, f"{lease.epoch}.{secret}", digest)
+
+    async def _grant(self, ask: Ask, digest: bytes, is_gone: Callable[[], bool]) -> Lease | Refused:
+        end = self._clock.after(ask.wait_s)
+        takeover = ask.takeover
+        with self._wakes.interest(ask.resource) as interest:
+            while True:
+                interest.forget()
+                if is_gone():
+                    raise CallerGone("the caller left before its lease was granted")
+                watch = self._clock.left(end) > 0
+                reply = await self._store.grant(
+                    ask.resource, ask.holder, digest, ttl_ms=ask.ttl_ms, takeover=takeover, watch=watch
+                )
+                left = self._clock.left(end)
+                if isinstance(reply, Refused):
+                    if reply.decision is not LEASE_HELD or left <= 0:
+                        return reply
+                else:
+                    if reply.drained or left <= 0:
+                        return reply
+                    # From here on the call only watches its own lease: it must not take it back from a third.
+                    takeover = False
+                await interest.wait(min(left, _RECHECK_S))
+
+    async def renew(self, resource: ResourceKey, epoch: Epoch, digest: bytes) -> Lease | Refused:
+        try:
+            return await self._store.renew(resource, epoch, digest)
+        except StoreUnavailable as away:
+            return store_is_away(away)
+
+    async def release(self, resource: ResourceKey, epoch: Epoch, digest: bytes) -> Lease | Refused:
+        try:
+            return await self._store.release(resource, epoch, digest)
+        except StoreUnavailable as away:
+            return store_is_away(away)
+
+    def release_unseen(self, granted: Granted) -> None:
+        """Release a lease whose answer reached nobody; if the store is away, it ends by its term."""
+
+        async def release() -> None:
+            await self.release(ResourceKey(granted.lease.resource), granted.lease.epoch, granted.secret_digest)
+
+        self._tasks.spawn(release())
+
+    async def lookup(self, resource: ResourceKey) -> Lease | Refused | None:
+        try:
+            return await self._store.lookup(resource)
+        except StoreUnavailable as away:
+            return store_is_away(away)
+
+    async def register(
+        self, resource: ResourceKey, epoch: Epoch, holder: str, wait_s: float, is_gone: Callable[[], bool]
+    ) -> int | Refused:
+        """Record an epoch granted elsewhere; how many older writes are in flight when `wait_s` has passed."""
+        end = self._clock.after(wait_s)
+        try:
+            with self._wakes.interest(resource) as interest:
+                while True:
+                    interest.forget()
+                    if is_gone():
+                        raise CallerGone("the caller left before its epoch was registered")
+                    watch = self._clock.left(end) > 0
+                    reply = await self._store.register(resource, epoch, holder, watch=watch)
+                    left = self._clock.left(end)
+                    if isinstance(reply, Refused) or reply == 0 or left <= 0:
+                        return reply
+                    await interest.wait(min(left, _RECHECK_S))
+        except StoreUnavailable as away:
+            return store_is_away(away)

@@ -1,0 +1,203 @@
+"""What the flow needs from outside, each as small as it can be. The drivers are in `store`, `upstream` and `proxy`."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from gateway.core.clock import Deadline
+from gateway.core.decision import Decision, Refused
+from gateway.core.epoch import Epoch
+from gateway.core.lease import Lease
+from gateway.core.outcome import NoReply, NotSent, Outcome
+from gateway.core.request import HeaderPairs, Request
+from gateway.core.rule import Upstream
+from gateway.core.write import AdmitReply, Admitted, ResourceKey, Settled, TicketId, Write
+
+
+class Store(Protocol):
+    """The fence: each method is one script, and all but `new_ticket` raise StoreUnavailable.
+
+    A call whose answer was lost may be repeated with the same ticket or secret: the script knows its own request.
+    """
+
+    def new_ticket(self, resource: ResourceKey) -> TicketId:
+        """A fresh ticket id, chosen before the admit call so that a lost answer can still be settled. No I/O."""
+        ...
+
+    async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
+        """Compare, record and admit, in one step (G1, G3).
+
+        `ttl_s` is the ticket's life; `queued` says that this gateway has been told to wait for this resource before;
+        `behind` counts the other writes of this gateway that wait for it.
+        """
+        ...
+
+    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str) -> Settled:
+        """End the ticket (G5). Never fails for a ticket that is already gone. `reason` is for the record."""
+        ...
+
+    async def abandon(self, write: Write, ticket: TicketId) -> None:
+        """End a ticket whose admit call got no answer, as not_applied: nothing was sent under it."""
+        ...
+
+    async def leave(self, resource: ResourceKey) -> None:
+        """Give up this gateway's place among those that wait for the resource, so that the next one is woken."""
+        ...
+
+    async def revision(self, resource: ResourceKey) -> int:
+        """How many writes were applied to the resource, as far as settled."""
+        ...
+
+    async def grant(
+        self, resource: ResourceKey, holder: str, secret_digest: bytes, *, ttl_ms: int, takeover: bool, watch: bool
+    ) -> Lease | Refused:
+        """Grant a lease under a new epoch (G2), or refuse with `lease-held` or `epochs-exhausted`.
+
+        Repeated with the same digest while that lease lives, it returns the same lease. `watch`: wake this gateway
+        when the lease ends or older writes do.
+        """
+        ...
+
+    async def renew(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused: ...
+
+    async def release(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
+        """End the lease; the token is dead for good. Released a second time it answers as the first time."""
+        ...
+
+    async def register(self, resource: ResourceKey, epoch: Epoch, holder: str, *, watch: bool) -> int | Refused:
+        """Record an epoch that was granted elsewhere; returns how many older writes are in flight."""
+        ...
+
+    async def lookup(self, resource: ResourceKey) -> Lease | None:
+        """The live lease, without its secret."""
+        ...
+
+    async def lease_secret(self, tenant: str, key: str, resource: ResourceKey, holder: str) -> str:
+        """The secret that belongs to a grant with an `Idempotency-Key`: the same for the same call, told to nobody."""
+        ...
+
+
+class BodySource(Protocol):
+    """The caller's body as it arrives, nothing read ahead. Raises CallerGone, or BodyTooLarge past a limit."""
+
+    @property
+    def length(self) -> int | None:
+        """The announced length; None for a chunked body."""
+        ...
+
+    async def read(self) -> bytes:
+        """The next piece; empty at the end."""
+        ...
+
+    def take_buffered(self) -> bytes | None:
+        """The whole body if all of it is already here and nothing was read yet; else None. Does not wait."""
+        ...
+
+    def restrict(self, limit: int | None) -> None:
+        """Whoever reads past `limit` bytes is stopped by BodyTooLarge."""
+        ...
+
+    async def hold(self, limit: int) -> bytes:
+        """Read the whole body and keep it: what is taken or read later starts from its beginning again."""
+        ...
+
+
+class Answer(Protocol):
+    """An upstream's answer whose head has come."""
+
+    status: int
+    reason: bytes
+    headers: HeaderPairs
+    is_stream: bool
+    """Whether it is an event stream, whose pieces are worth nothing when they are held back."""
+
+    async def read(self, within_s: float | None) -> bytes:
+        """The next piece of the body, empty at the end. Raises BrokenAnswer, also if nothing comes `within_s`."""
+        ...
+
+    async def read_small(self, limit: int) -> tuple[bytes, bool]:
+        """What comes until the end or until more than `limit` bytes are here: the bytes, and whether that is all.
+
+        A negative limit takes what is here without waiting. Raises BrokenAnswer.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give the connection back if the exchange is whole, else close it. Safe to call twice."""
+        ...
+
+
+class Sender(Protocol):
+    """Sends, exactly once, and says what happened as a value. Raises nothing about the network."""
+
+    async def send(
+        self, admitted: Admitted, request: Request, body: BodySource, deadline: Deadline
+    ) -> Answer | NotSent | NoReply:
+        """Send an admitted write. The deadline is checked before each piece, the last one included (G7), and bounds
+        the answer: past it the exchange is broken off."""
+        ...
+
+    async def read(self, upstream: Upstream, request: Request, body: BodySource) -> Answer | NotSent | NoReply:
+        """Send what changes nothing. `timeouts.total` bounds the wait for the head, not the body."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What the gateway adds to an answer that it passes on."""
+
+    decision: Decision
+    epoch: int | None = None
+    outcome: Outcome | None = None
+    revision: int | None = None
+
+
+class Caller(Protocol):
+    """The way back to the agent. Nothing here raises: a caller that is gone or too slow is told by the return value."""
+
+    def is_gone(self) -> bool:
+        """Whether the caller has closed its connection."""
+        ...
+
+    def proceed(self) -> None:
+        """Answer `Expect: 100-continue`, if the caller sent it and waits for it."""
+        ...
+
+    def refuse(self, refused: Refused) -> None:
+        """The gateway's own answer."""
+        ...
+
+    def reply(self, marks: Marks, answer: Answer, body: bytes) -> None:
+        """The upstream's answer, whole."""
+        ...
+
+    def begin(self, marks: Marks, answer: Answer) -> None:
+        """The head of the upstream's answer, whose body follows in pieces."""
+        ...
+
+    async def write(self, piece: bytes, within_s: float | None) -> bool:
+        """One piece of the body; False if the caller is gone or did not take it within `within_s`."""
+        ...
+
+    def end(self) -> None:
+        """The body is whole."""
+        ...
+
+    def abort(self) -> None:
+        """The body will never be whole: the caller must see a broken transfer, not a short one."""
+        ...
+
+
+class Observer(Protocol):
+    """Who counts. Called on the hot path; must neither block nor raise."""
+
+    def sent(self, upstream: Upstream) -> None:
+        """A write is in flight."""
+        ...
+
+    def ended(self, upstream: Upstream, seconds: float) -> None:
+        """It no longer is; it took this long from the first byte to the end of the answer."""
+        ...
+
+    def overtaken(self) -> None:
+        """A write ended after a newer epoch had come."""
+        ...

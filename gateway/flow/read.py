@@ -1,0 +1,82 @@
+"""A read: passed on, streamed with the caller's own pace, and never stopped by a store that is away (G6)."""
+
+from gateway.core.decision import (
+    PASSED,
+    UPSTREAM_BROKEN,
+    UPSTREAM_TIMEOUT,
+    UPSTREAM_UNREACHABLE,
+    Facts,
+    Refused,
+)
+from gateway.core.faults import BrokenAnswer, StoreUnavailable
+from gateway.core.outcome import NoReply, NotSent
+from gateway.core.request import Request
+from gateway.core.rule import Upstream
+from gateway.core.write import ResourceKey
+from gateway.flow.admission import RETRY_AFTER_S
+from gateway.flow.ports import Answer, BodySource, Caller, Marks, Sender, Store
+
+# Nothing is held back: an event stream's head must not wait for its first event.
+_AS_IT_COMES = -1
+
+
+class Reading:
+    """Passes reads on."""
+
+    def __init__(self, store: Store, sender: Sender) -> None:
+        self._store = store
+        self._sender = sender
+
+    async def run(
+        self, upstream: Upstream, counted: ResourceKey | None, request: Request, body: BodySource, caller: Caller
+    ) -> Marks | Refused:
+        """`counted`: the resource whose revision is shown. It is fetched before the read goes out: a count that is
+        too old refuses a write that could have passed, one that is too new would let a lost update through."""
+        marks = Marks(PASSED, revision=None if counted is None else await self._revision(counted))
+        caller.proceed()
+        answer = await self._sender.read(upstream, request, body)
+        if isinstance(answer, NotSent | NoReply):
+            refused = _failed(answer)
+            caller.refuse(refused)
+            return refused
+        try:
+            await _relay(upstream, marks, answer, caller)
+        except BrokenAnswer as broken:
+            refused = _failed(NoReply("closed", str(broken)))
+            caller.refuse(refused)
+            return refused
+        finally:
+            answer.close()
+        return marks
+
+    async def _revision(self, resource: ResourceKey) -> int | None:
+        try:
+            return await self._store.revision(resource)
+        except StoreUnavailable:
+            return None
+
+
+async def _relay(upstream: Upstream, marks: Marks, answer: Answer, caller: Caller) -> None:
+    """Pass the answer on; between two pieces the upstream may take as long as it may take for the head."""
+    piece, whole = await answer.read_small(_AS_IT_COMES)
+    if whole:
+        caller.reply(marks, answer, piece)
+        return
+    caller.begin(marks, answer)
+    try:
+        while piece or (piece := await answer.read(upstream.timeouts.total_s)):
+            if not await caller.write(piece, None):
+                return
+            piece = b""
+    except BrokenAnswer:
+        caller.abort()
+        return
+    caller.end()
+
+
+def _failed(evidence: NotSent | NoReply) -> Refused:
+    facts = Facts(retry_after_s=RETRY_AFTER_S)
+    if isinstance(evidence, NotSent):
+        return Refused(UPSTREAM_UNREACHABLE, f"The upstream was not reached ({evidence.detail}). Retry.", facts)
+    decision = UPSTREAM_TIMEOUT if evidence.cause == "timeout" else UPSTREAM_BROKEN
+    return Refused(decision, f"The upstream gave no answer ({evidence.detail}). Retry.", facts)

@@ -1,0 +1,25 @@
+"""Tasks that outlive the call that started them: settling under cancellation, abandoned tickets. None is ever lost."""
+
+import asyncio
+from collections.abc import Coroutine
+
+
+class Tasks:
+    """Keeps a reference to every task until it ends; `drain` waits for all of them."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[None]] = set()
+
+    def spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def drain(self, within_s: float) -> int:
+        """Wait for all, then cancel the rest; returns how many had to be cancelled."""
+        if not self._running:
+            return 0
+        _, pending = await asyncio.wait(set(self._running), timeout=within_s)
+        for task in pending:
+            task.cancel()
+        return len(pending)

@@ -1,0 +1,116 @@
+"""Waiting for a resource: in order of arrival, woken by the store, never by polling alone.
+
+Only the first of a resource's waiters asks the store; the others wait for their turn. A wake-up may be lost (a broken
+subscription), so whoever waits asks again after `Waiting.recheck_s` all the same.
+"""
+
+import asyncio
+from collections import deque
+from types import TracebackType
+from typing import Self
+
+from gateway.core.write import ResourceKey
+
+
+class Interest:
+    """One waiter's interest in a resource. A wake-up that comes before `wait` is not lost."""
+
+    def __init__(self, wakes: "Wakes", resource: ResourceKey) -> None:
+        self._wakes = wakes
+        self._resource = resource
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def forget(self) -> None:
+        """What was woken so far is taken account of: call it before asking the store."""
+        self._woken.clear()
+
+    async def wait(self, within_s: float) -> None:
+        """Until woken, but no longer than `within_s` seconds."""
+        try:
+            async with asyncio.timeout(max(within_s, 0)):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+
+    def __enter__(self) -> Self:
+        self._wakes.add(self._resource, self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._wakes.remove(self._resource, self)
+
+
+class Wakes:
+    """Who is to be woken when the store says that a resource has changed."""
+
+    def __init__(self) -> None:
+        self._interests: dict[ResourceKey, set[Interest]] = {}
+
+    def interest(self, resource: ResourceKey) -> Interest:
+        return Interest(self, resource)
+
+    def on_wake(self, resource: ResourceKey | None) -> None:
+        """The store's word that `resource` has changed; None: wake-ups may have been lost, everybody looks again."""
+        if resource is None:
+            for interests in self._interests.values():
+                for interest in interests:
+                    interest.wake()
+            return
+        for interest in self._interests.get(resource, ()):
+            interest.wake()
+
+    def add(self, resource: ResourceKey, interest: Interest) -> None:
+        self._interests.setdefault(resource, set()).add(interest)
+
+    def remove(self, resource: ResourceKey, interest: Interest) -> None:
+        interests = self._interests[resource]
+        interests.discard(interest)
+        if not interests:
+            del self._interests[resource]
+
+
+class Line:
+    """This gateway's writes that wait for one resource, in order of arrival."""
+
+    def __init__(self) -> None:
+        self._places: deque[asyncio.Event] = deque()
+
+    @property
+    def behind_first(self) -> int:
+        """How many wait behind the first."""
+        return max(0, len(self._places) - 1)
+
+    def join(self) -> asyncio.Event:
+        """Take the last place. The event is set when it has become the first."""
+        place = asyncio.Event()
+        self._places.append(place)
+        if len(self._places) == 1:
+            place.set()
+        return place
+
+    def leave(self, place: asyncio.Event) -> bool:
+        """Give the place up, first or not; the next one's turn comes. True if nobody is left."""
+        first = self._places[0] is place
+        self._places.remove(place)
+        if first and self._places:
+            self._places[0].set()
+        return not self._places
+
+
+class Lines:
+    """The lines of all resources that somebody waits for."""
+
+    def __init__(self) -> None:
+        self._lines: dict[ResourceKey, Line] = {}
+
+    def line(self, resource: ResourceKey) -> Line:
+        return self._lines.setdefault(resource, Line())
+
+    def close(self, resource: ResourceKey) -> None:
+        """Nobody waits for the resource any more."""
+        self._lines.pop(resource, None)

@@ -1,0 +1,195 @@
+"""The metrics, all of them: their names, labels and buckets.
+
+No label ever holds a resource, a key, a holder or a path: they come from callers, and there is no end of them. What is
+left (upstreams, rules, decisions, scripts) comes from the policies and from the code, so that children can be kept.
+
+Workers write to files in one directory (prometheus_client's multiprocess mode: it is on where PROMETHEUS_MULTIPROC_DIR
+is set before this module is loaded), from which the parent answers for all of them, dead ones included.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+from gateway.core import decision
+from gateway.core.rule import Upstream
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+# A loopback write takes about a millisecond; `timeouts.total` is 30 seconds where nobody says otherwise.
+_REQUEST_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+# A script takes tens of microseconds in the store; `--store-timeout` is 2 seconds.
+_STORE_BUCKETS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0)
+# Below a third, a holder renews later than it was told to.
+_LEASE_BUCKETS = (0.05, 0.1, 0.2, 0.33, 0.5, 0.66, 0.8, 0.9)
+
+# What the fence itself refuses; a request that was malformed or matched no rule never came before it.
+_FENCE_REJECTIONS = frozenset(
+    refusal.name
+    for refusal in (
+        decision.TOKEN_INVALID,
+        decision.STALE_EPOCH,
+        decision.HOLDER_MISMATCH,
+        decision.LEASE_EXPIRED,
+        decision.OUT_OF_SEQUENCE,
+        decision.REVISION_MISMATCH,
+        decision.TAKEOVER_PENDING,
+        decision.RESOURCE_BUSY,
+    )
+)
+
+
+class Metrics:
+    """What a worker counts; the flow's observer. Each method is a look-up and an addition or two; durations in seconds."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._requests = Counter(
+            "fencegate_requests",
+            "Requests answered, by what the gateway decided.",
+            ["upstream", "rule", "decision"],
+            registry=registry,
+        )
+        self._rejections = Counter(
+            "fencegate_fence_rejections",
+            "Writes that the fence refused, by the reason.",
+            ["upstream", "rule", "reason"],
+            registry=registry,
+        )
+        self._in_flight = Gauge(
+            "fencegate_in_flight",
+            "Writes that an upstream has not answered yet.",
+            ["upstream"],
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self._request_seconds = Histogram(
+            "fencegate_request_seconds",
+            "From a request's head to the end of its answer.",
+            registry=registry,
+            buckets=_REQUEST_BUCKETS_S,
+        )
+        self._upstream_seconds = Histogram(
+            "fencegate_upstream_seconds",
+            "From the first byte that is sent to an upstream to the end of its answer.",
+            registry=registry,
+            buckets=_REQUEST_BUCKETS_S,
+        )
+        self._store_seconds = Histogram(
+            "fencegate_store_seconds",
+            "Calls to the store, waiting for its answer included.",
+            ["script"],
+            registry=registry,
+            buckets=_STORE_BUCKETS_S,
+        )
+        self._lease_remaining = Histogram(
+            "fencegate_lease_remaining_ratio",
+            "What was left of a lease's term when it was renewed, from 0 to 1.",
+            registry=registry,
+            buckets=_LEASE_BUCKETS,
+        )
+        self._renewals = Counter(
+            "fencegate_lease_renewals", "Calls to renew a lease, by the answer.", ["result"], registry=registry
+        )
+        self._superseded = Counter(
+            "fencegate_superseded_results",
+            "Writes that ended after a newer epoch had come.",
+            registry=registry,
+        )
+        self._incidents = Counter(
+            "fencegate_incidents", "What should never happen, by its kind.", ["kind"], registry=registry
+        )
+        self._decided: dict[tuple[str, str, str], tuple[Counter, Counter | None]] = {}
+        self._flying: dict[str, Gauge] = {}
+        self._scripts: dict[str, Histogram] = {}
+
+    def decided(self, upstream: str, rule: str, decision_name: str, seconds: float) -> None:
+        """A request was answered. `upstream` and `rule` are `-` where none was found."""
+        counters = self._decided.get((upstream, rule, decision_name))
+        if counters is None:
+            counters = self._counters(upstream, rule, decision_name)
+        requests, rejections = counters
+        requests.inc()
+        if rejections is not None:
+            rejections.inc()
+        self._request_seconds.observe(seconds)
+
+    def sent(self, upstream: Upstream) -> None:
+        """A write is in flight; `ended` has to follow."""
+        gauge = self._flying.get(upstream.name)
+        if gauge is None:
+            gauge = self._flying[upstream.name] = self._in_flight.labels(upstream.name)
+        gauge.inc()
+
+    def ended(self, upstream: Upstream, seconds: float) -> None:
+        """It no longer is; it took this long from the first byte to the end of the answer."""
+        self._flying[upstream.name].dec()
+        self._upstream_seconds.observe(seconds)
+
+    def overtaken(self) -> None:
+        """A write ended after a newer epoch had come."""
+        self._superseded.inc()
+
+    def store_called(self, script: str, seconds: float) -> None:
+        histogram = self._scripts.get(script)
+        if histogram is None:
+            histogram = self._scripts[script] = self._store_seconds.labels(script)
+        histogram.observe(seconds)
+
+    def renewed(self, decision_name: str) -> None:
+        """A call to renew a lease was answered."""
+        self._renewals.labels(decision_name).inc()
+
+    def lease_remaining(self, ratio: float) -> None:
+        """A lease was renewed with this part of its term left, from 0 to 1."""
+        self._lease_remaining.observe(ratio)
+
+    def incident(self, kind: Literal["duplicate-effect", "late-write", "store-regression"]) -> None:
+        self._incidents.labels(kind).inc()
+
+    def _counters(self, upstream: str, rule: str, decision_name: str) -> tuple[Counter, Counter | None]:
+        counters = (
+            self._requests.labels(upstream, rule, decision_name),
+            self._rejections.labels(upstream, rule, decision_name) if decision_name in _FENCE_REJECTIONS else None,
+        )
+        self._decided[upstream, rule, decision_name] = counters
+        return counters
+
+
+class ParentMetrics:
+    """What only the parent knows, and what it read from its workers' files in `directory`."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._registry = CollectorRegistry()
+        self._store_up = Gauge("fencegate_store_up", "Whether the store answers.", registry=self._registry)
+        self._workers_ready = Gauge(
+            "fencegate_workers_ready", "Worker processes that accept requests.", registry=self._registry
+        )
+        self._worker_exits = Counter(
+            "fencegate_worker_exits", "Worker processes that ended without being told to.", registry=self._registry
+        )
+        self._reloads = Counter(
+            "fencegate_policy_reloads", "Reloads of the policies.", ["result"], registry=self._registry
+        )
+        for result in ("loaded", "failed"):
+            self._reloads.labels(result)
+
+    def policies_reloaded(self, result: Literal["loaded", "failed"]) -> None:
+        self._reloads.labels(result).inc()
+
+    def worker_ended(self, pid: int) -> None:
+        """A worker is gone: what it had in flight is no longer, what it counted stays."""
+        mark_process_dead(pid, str(self._directory))  # type: ignore[no-untyped-call]  # the library has no types here
+
+    def worker_died(self) -> None:
+        self._worker_exits.inc()
+
+    def exposition(self, *, store_up: bool, workers_ready: int) -> bytes:
+        """All metrics in Prometheus' text format."""
+        self._store_up.set(store_up)
+        self._workers_ready.set(workers_ready)
+        workers = CollectorRegistry()
+        MultiProcessCollector(workers, str(self._directory))  # type: ignore[no-untyped-call]  # nor here
+        return generate_latest(workers) + generate_latest(self._registry)

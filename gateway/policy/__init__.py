@@ -1,0 +1,15 @@
+"""Policy files: YAML in, a frozen `RuleSet` out, and the pure answers that the data path asks of it.
+
+Owns the grammar of policy files, of `match` patterns, of conditions and of resource templates; which rule takes a
+request; which resource a write belongs to; and every finding about a file, with its line and column.
+
+Must never decide about epochs, tokens or leases, touch the store, let a model of `schema.py` out, show the value of a
+credential, or choose between two rules by the order of their files. `load.py` reads policies, `secret.py` the files
+that they name, `reload.py` looks at the files' stamps; nothing else does I/O, and `match.py` and `template.py` with all
+that they import are pure.
+
+Carries its part of G6: a write that no rule matches, or that can be read in two ways, is not forwarded.
+
+The way of a file: `load` → `source` (YAML with positions) → `defaults` → `schema` (shape) → `unsupported` → `compile`
+→ `lint` (what only all files together can show) → `ruleset`.
+"""

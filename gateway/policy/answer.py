@@ -1,0 +1,57 @@
+"""One request asked of a rule set, in the words that agents get. What `explain` and the cases of `*.test.yaml` show."""
+
+from dataclasses import dataclass
+
+from gateway.core.caller import Caller
+from gateway.core.decision import AMBIGUOUS_TARGET, FORWARDED, PASSED, Refused
+from gateway.core.request import Headers, Request
+from gateway.core.target import Ambiguous, read_target
+from gateway.policy.match import Matched, NeedsBody, Read
+from gateway.policy.ruleset import RuleSet
+
+BODY_NEEDED = "body-needed"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`decision` is `forwarded` where a rule takes the write: whether its token holds is not asked here.
+
+    `passed` is a read, `body-needed` a write whose rule cannot be told without its body; else a problem's name.
+    `resource` is what a write belongs to, or whose count of writes a read shows.
+    """
+
+    decision: str
+    upstream: str | None = None
+    rule: str | None = None
+    authority: str | None = None
+    resource: str | None = None
+    detail: str | None = None
+
+
+def build_request(method: str, target: str, headers: Headers, body: bytes | None) -> Request | Refused:
+    """A request as the proxy would read it. Refused: `ambiguous-target`."""
+    read = read_target(target)
+    if isinstance(read, Ambiguous):
+        return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {read.why}. Send a plain path.")
+    return Request(method, read, headers, body)
+
+
+def answer(ruleset: RuleSet, request: Request, caller: Caller) -> Answer:
+    """Match and resolve, as for an agent's request."""
+    upstream = ruleset.upstream_of(request)
+    if isinstance(upstream, Refused):
+        return Answer(upstream.decision.name, detail=upstream.detail)
+    match ruleset.match(request, caller):
+        case Refused(decision, detail):
+            return Answer(decision.name, upstream.name, detail=detail)
+        case Read(_, counted):
+            return Answer(PASSED.name, upstream.name, resource=counted)
+        case NeedsBody():
+            detail = "A rule for this path reads the body, and none was given."
+            return Answer(BODY_NEEDED, upstream.name, detail=detail)
+        case Matched() as matched:
+            rule = matched.entry.rule
+            resource = ruleset.resolve(matched, request, caller)
+            if isinstance(resource, Refused):
+                return Answer(resource.decision.name, upstream.name, rule.name, rule.authority, detail=resource.detail)
+            return Answer(FORWARDED.name, upstream.name, rule.name, rule.authority, resource)

@@ -1,0 +1,145 @@
+"""A file's shape becomes an upstream and its entries. Every fault of the file is found, not only the first."""
+
+import re
+
+from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, Origin, Timeouts, Tls, Upstream
+from gateway.policy import schema
+from gateway.policy.compile_entry import compile_read_only, compile_write
+from gateway.policy.entry import Policy
+from gateway.policy.finding import Finding, Wrong
+from gateway.policy.header_name import header_to_send
+from gateway.policy.outcomes import compile_outcomes
+from gateway.policy.report import Report
+from gateway.policy.secret import Secrets, readable_file
+from gateway.policy.source import Path, Source
+from gateway.policy.unsupported import unsupported_in_policy
+from gateway.policy.url import Url, parse_host, parse_mount_path, parse_url
+
+# Names are values of metrics' labels and words of log lines.
+_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+# Field values of RFC 9110 in ASCII; a line break would begin a header of its own.
+_FIELD_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
+# Stands in for a URL that is at fault; the file is refused anyway.
+_NOWHERE = Url(Origin("http", "invalid", 80), "")
+
+
+def compile_policy(source: Source, shape: schema.Policy, secrets: Secrets) -> Policy | tuple[Finding, ...]:
+    """Compile one file, or say everything that is wrong with it."""
+    report = Report(source)
+    for fault in unsupported_in_policy(shape):
+        report.add(fault.path, fault.message)
+    upstream = _upstream(report, shape, secrets)
+    writes = [compile_write(report, at, rule, shape, upstream) for at, rule in enumerate(shape.writes)]
+    reads = [compile_read_only(report, at, entry, upstream) for at, entry in enumerate(shape.read_only)]
+    _check_names(report, shape)
+    if report.findings:
+        return tuple(sorted(report.findings, key=lambda finding: (finding.line, finding.column)))
+    return Policy(
+        upstream,
+        tuple(entry for entry in writes if entry is not None),
+        tuple(entry for entry in reads if entry is not None),
+        report.place(("upstream",)),
+        report.place(("mount",)),
+    )
+
+
+def _check_names(report: Report, shape: schema.Policy) -> None:
+    _check_name(report, ("upstream",), shape.upstream)
+    seen: dict[str, int] = {}
+    for at, rule in enumerate(shape.writes):
+        path: Path = ("writes", at, "name")
+        _check_name(report, path, rule.name)
+        first = seen.setdefault(rule.name, at)
+        if first != at:
+            line = report.place(("writes", first, "name")).line
+            report.add(path, f"rule `{rule.name}` is already in line {line}; write another name")
+
+
+def _check_name(report: Report, path: Path, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        report.add(path, "a name is 1 to 64 letters, digits, `.`, `_` and `-`, and begins with a letter or digit")
+
+
+def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstream:
+    url = report.take(("url",), parse_url(shape.url)) or _NOWHERE
+    if shape.capabilities.idempotency_key is not None:
+        path = ("capabilities", "idempotency_key")
+        report.take(path, header_to_send(shape.capabilities.idempotency_key.header))
+    _check_distinct(report, ("token_from",), list(shape.token_from))
+    outcomes = compile_outcomes(shape.outcomes.not_applied, shape.outcomes.unknown)
+    return Upstream(
+        name=shape.upstream,
+        origin=url.origin,
+        base_path=url.base_path,
+        mount=_mount(report, shape.mount),
+        reads=shape.reads,
+        timeouts=_timeouts(report, shape.timeouts),
+        limits=Limits(shape.limits.body, shape.limits.stream, shape.limits.response_head, shape.limits.connections),
+        tls=_tls(report, shape.tls, url.origin),
+        preserve_host=shape.host == "preserve",
+        credentials=_credentials(report, shape.credentials, secrets),
+        token_from=tuple(shape.token_from),
+        epoch_header=_epoch_header(report, shape.capabilities.fencing_token),
+        outcomes=report.take(("outcomes",), outcomes) or DEFAULT_OUTCOMES,
+    )
+
+
+def _epoch_header(report: Report, name: str | None) -> bytes | None:
+    return None if name is None else report.take(("capabilities", "fencing_token"), header_to_send(name))
+
+
+def _mount(report: Report, mount: schema.Mount) -> Mount:
+    segments = report.take(("mount", "path"), parse_mount_path(mount.path)) or ()
+    host = None if mount.host is None else report.take(("mount", "host"), parse_host(mount.host))
+    return Mount(segments, host, mount.strip, mount.encoded_slash)
+
+
+def _timeouts(report: Report, timeouts: schema.Timeouts) -> Timeouts:
+    if timeouts.connect > timeouts.total:
+        report.add(("timeouts", "connect"), "`connect` is longer than `total`, which bounds it; write a shorter one")
+    return Timeouts(timeouts.connect, timeouts.total, timeouts.late)
+
+
+def _tls(report: Report, tls: schema.Tls, origin: Origin) -> Tls:
+    files = {"ca": tls.ca, "cert": tls.cert, "key": tls.key}
+    if origin.scheme == "http" and origin is not _NOWHERE.origin and tls != schema.Tls():
+        report.add(("tls",), "`tls` says nothing for an http URL; write https in `url`, or remove it")
+    if tls.key and not tls.cert:
+        report.add(("tls", "key"), "a key needs its certificate; write `cert: /path` beside it")
+    for name, file in files.items():
+        if file is not None:
+            report.take(("tls", name), readable_file(file))
+    return Tls(tls.verify, **files)
+
+
+def _credentials(
+    report: Report, credentials: list[schema.Credential], secrets: Secrets
+) -> tuple[tuple[bytes, bytes], ...]:
+    pairs: dict[bytes, tuple[bytes, bytes]] = {}
+    for at, credential in enumerate(credentials):
+        path: Path = ("credentials", at)
+        name = report.take((*path, "header"), header_to_send(credential.header))
+        value = report.take((*path, "value"), _field_value(secrets.expand(credential.value)))
+        if name is None or value is None:
+            continue
+        if name.lower() in pairs:
+            report.add((*path, "header"), f"header `{credential.header}` is set twice; remove one")
+        pairs[name.lower()] = (name, value)
+    return tuple(pairs.values())
+
+
+def _field_value(value: str | Wrong) -> bytes | Wrong:
+    if isinstance(value, Wrong):
+        return value
+    if not _FIELD_VALUE.fullmatch(value):
+        return Wrong(
+            "this credential is empty or cannot be a header's value; it must be visible ASCII in one line, without "
+            "blanks around it"
+        )
+    return value.encode("ascii")
+
+
+def _check_distinct(report: Report, path: Path, values: list[schema.Source]) -> None:
+    for at, value in enumerate(values):
+        if value in values[:at]:
+            report.add((*path, at), f"`{value}` stands here twice; remove one")

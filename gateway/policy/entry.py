@@ -1,0 +1,74 @@
+"""A compiled policy file: its upstream and its entries, each with the place that findings and trails name."""
+
+from dataclasses import dataclass
+
+from gateway.core.rule import Rule, Upstream
+from gateway.policy.condition import Condition
+from gateway.policy.finding import Finding
+from gateway.policy.pattern import Pattern
+from gateway.policy.template import Template
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands in a policy file. Counted from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    def finding(self, message: str) -> Finding:
+        return Finding(self.file, self.line, self.column, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """What a rule and a `read_only` entry have in common: which requests they take. `places` are the patterns'."""
+
+    upstream: Upstream
+    patterns: tuple[Pattern, ...]
+    places: tuple[Place, ...]
+    conditions: tuple[Condition, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One of `writes`, compiled: which requests it takes, and the template of the resource that they write."""
+
+    matcher: Matcher
+    rule: Rule
+    template: Template
+
+    @property
+    def label(self) -> str:
+        return f"rule {self.rule.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnly:
+    """One of `read_only`: mutating methods that change nothing."""
+
+    matcher: Matcher
+
+    @property
+    def label(self) -> str:
+        return "read_only"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One file. `place` is the upstream's name, `mount_place` its mount."""
+
+    upstream: Upstream
+    entries: tuple[Entry, ...]
+    read_only: tuple[ReadOnly, ...]
+    place: Place
+    mount_place: Place
+
+    @property
+    def every_entry(self) -> tuple[Entry | ReadOnly, ...]:
+        return (*self.entries, *self.read_only)

@@ -1,0 +1,98 @@
+"""The trail of a match: what was asked, which rule took it, and why each other rule of the upstream did not."""
+
+from dataclasses import dataclass
+
+from gateway.core.caller import Caller
+from gateway.core.decision import Refused
+from gateway.core.request import Request
+from gateway.policy.answer import Answer, answer
+from gateway.policy.condition import BodyWanted, first_unmet
+from gateway.policy.entry import Entry, ReadOnly
+from gateway.policy.jsonbody import JsonReader
+from gateway.policy.match import Matched, Read
+from gateway.policy.pattern import READ_METHODS
+from gateway.policy.ruleset import RuleSet
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """One entry of the upstream. `place` is `file:line`; `why` says why it took the request or did not."""
+
+    entry: str
+    place: str
+    match: tuple[str, ...]
+    taken: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """All plain values: `dataclasses.asdict` makes JSON of it. `mount` is None where no upstream is mounted."""
+
+    method: str
+    target: str
+    mount: str | None
+    answer: Answer
+    considered: tuple[Considered, ...]
+
+    def __str__(self) -> str:
+        """For a terminal: the decision first, then the rules, the one that took the request marked with `>`."""
+        told = self.answer
+        lines = [f"{self.method} {self.target}: {told.decision}"]
+        for label, value in (
+            ("upstream", told.upstream and f"{told.upstream} (mounted at {self.mount})"),
+            ("rule", told.rule),
+            ("authority", told.authority),
+            ("resource", told.resource),
+            ("detail", told.detail),
+        ):
+            if value:
+                lines.append(f"  {label:<10}{value}")
+        for one in self.considered:
+            mark = ">" if one.taken else " "
+            lines.append(f"{mark} {one.entry} ({one.place}) {' | '.join(one.match)}: {one.why}")
+        return "\n".join(lines)
+
+
+def explain(ruleset: RuleSet, request: Request, caller: Caller) -> Explanation:
+    """Ask the rule set as the data path does, and each entry of the upstream why."""
+    told = answer(ruleset, request, caller)
+    upstream = ruleset.upstream_of(request)
+    if isinstance(upstream, Refused):
+        return Explanation(request.method, request.target.raw, None, told, ())
+    mount = (upstream.mount.host or "") + "/" + "/".join(upstream.mount.segments)
+    if request.method in READ_METHODS:
+        return Explanation(request.method, request.target.raw, mount, told, ())
+    taker = _taker(ruleset, request, caller)
+    entries: tuple[Entry | ReadOnly, ...] = (*ruleset.entries, *ruleset.read_only)
+    considered = tuple(_considered(entry, request, taker) for entry in entries if entry.matcher.upstream is upstream)
+    return Explanation(request.method, request.target.raw, mount, told, considered)
+
+
+def _taker(ruleset: RuleSet, request: Request, caller: Caller) -> Entry | ReadOnly | None:
+    found = ruleset.match(request, caller)
+    return found.entry if isinstance(found, Matched | Read) else None
+
+
+def _considered(entry: Entry | ReadOnly, request: Request, taker: Entry | ReadOnly | None) -> Considered:
+    texts = tuple(pattern.text for pattern in entry.matcher.patterns)
+    return Considered(entry.label, str(entry.matcher.place), texts, entry is taker, _why(entry, request, taker))
+
+
+def _why(entry: Entry | ReadOnly, request: Request, taker: Entry | ReadOnly | None) -> str:
+    if entry is taker:
+        return "takes this request"
+    paths = [pattern for pattern in entry.matcher.patterns if pattern.takes(request.target)]
+    if not paths:
+        return "has another path"
+    if not any(request.method in pattern.methods for pattern in paths):
+        return f"does not take {request.method} here"
+    unmet = first_unmet(entry.matcher.conditions, request, JsonReader(request.body))
+    match unmet:
+        case None:
+            return f"would take it, but {taker.label} is more specific" if taker else "refused before any rule is asked"
+        case BodyWanted():
+            return "reads the body, which was not given"
+        case Refused(_, detail):
+            return detail
+    return f"wants another value of {unmet}"

@@ -1,0 +1,58 @@
+"""One reading of a request's header or query parameter, or a refusal: never the first of two values."""
+
+from gateway.core.decision import AMBIGUOUS_TARGET, RESOURCE_UNRESOLVED, Refused
+from gateway.core.request import Headers
+from gateway.core.target import Target
+
+
+def read_header(headers: Headers, name: str) -> str | Refused | None:
+    """The text of the header `name` (lower case), None without it.
+
+    Refused: two of them, one that `Connection` takes away before the upstream sees it, and text that is not UTF-8. A
+    name with underscores counts as the one with dashes, because CGI and its heirs read both as one.
+    """
+    key = name.encode("ascii")
+    values = headers.all(key)
+    if any(other != key and other.replace(b"_", b"-") == key for other in headers.names()):
+        return _ambiguous(f"header {name} is there in two spellings")
+    if not values:
+        return None
+    if len(values) > 1:
+        return _ambiguous(f"header {name} is there {len(values)} times")
+    if any(key in _options(line) for line in headers.all(b"connection")):
+        return _ambiguous(f"Connection names header {name}, which would not reach the upstream")
+    try:
+        return values[0].decode("utf-8")
+    except UnicodeDecodeError:
+        return _unreadable(f"header {name}")
+
+
+def read_query(target: Target, name: str) -> str | Refused | None:
+    """The value of the query parameter `name`, None without it.
+
+    Refused: two of them, a bare `;` in the query (a separator to some readers), and text that is not UTF-8.
+    """
+    if target.query is None:
+        return None
+    values = target.query_values(name)
+    if len(values) > 1:
+        return _ambiguous(f"query parameter {name} is there {len(values)} times")
+    if ";" in target.query:
+        return _ambiguous("the query has a bare semicolon, which some read as a separator (spell it %3B)")
+    if not values:
+        return None
+    if any("\ud800" <= ch <= "\udfff" for ch in values[0]):
+        return _unreadable(f"query parameter {name}")
+    return values[0]
+
+
+def _options(line: bytes) -> list[bytes]:
+    return [option.strip(b" \t").lower() for option in line.split(b",")]
+
+
+def _ambiguous(why: str) -> Refused:
+    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. Send one value, once.")
+
+
+def _unreadable(what: str) -> Refused:
+    return Refused(RESOURCE_UNRESOLVED, f"Nothing was forwarded: {what} is not UTF-8. Send it as UTF-8.")

@@ -1,0 +1,52 @@
+"""Which header names a policy may read, and which it may put on a forwarded request."""
+
+import re
+
+from gateway.core.caller import is_control_header
+from gateway.policy.finding import Wrong
+
+_TOKEN = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# RFC 9110, section 7.6.1, and the fields that frame a message or name its server: they are each connection's own.
+_CONNECTION = frozenset(
+    {
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_SECRET = frozenset({"authorization", "cookie"})
+
+
+def header_to_read(name: str) -> str | Wrong:
+    """A header of the agent's that a condition or a resource reads, in lower case.
+
+    Refused besides what is no name: the gateway's own headers, those of one connection, and credentials, which must
+    not become part of a resource's name.
+    """
+    lower = name.lower()
+    if not _TOKEN.fullmatch(name) or "_" in name:
+        return Wrong(f"`{name}` is not a header name; write letters, digits and dashes")
+    if is_control_header(lower.encode()) or lower in _CONNECTION | _SECRET:
+        return Wrong(f"header `{name}` cannot be read by a rule; use one that says what is written")
+    return lower
+
+
+def header_to_send(name: str) -> bytes | Wrong:
+    """A header that the gateway puts on every forwarded request, as spelled."""
+    lower = name.lower()
+    if not _TOKEN.fullmatch(name):
+        return Wrong(f"`{name}` is not a header name; write such as `X-Api-Key`")
+    if lower in _CONNECTION:
+        return Wrong(f"header `{name}` belongs to the connection and cannot be set; remove it")
+    if is_control_header(lower.encode()):
+        return Wrong(f"header `{name}` never reaches an upstream; write another name, such as `X-{name}`")
+    return name.encode()

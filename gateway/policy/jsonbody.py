@@ -1,0 +1,157 @@
+"""A JSON body read in the one way that no other reader can read otherwise, and JSON pointers into it (RFC 6901).
+
+Most parsers keep the last of two equal names, some the first; some take NaN, a byte order mark or a lone surrogate,
+others do not. A body with any of these could be one resource here and another at the upstream.
+"""
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.policy.finding import Wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A JSON number as it was spelled: `9007199254740993` must not become its neighbour."""
+
+    spelled: str
+
+
+class Missing(Enum):
+    """The value of a pointer that leads nowhere; null is a value."""
+
+    MISSING = "missing"
+
+
+MISSING: Final = Missing.MISSING
+JsonValue = None | bool | str | Number | list["JsonValue"] | dict[str, "JsonValue"]
+
+_INDEX = re.compile("0|[1-9][0-9]{0,8}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class _Unreadable(ValueError):
+    """The body is JSON that two readers may read differently."""
+
+
+class JsonReader:
+    """A request's body as JSON, parsed at the first question and kept for the next ones."""
+
+    __slots__ = ("_body", "_value")
+
+    def __init__(self, body: bytes | None) -> None:
+        self._body = body
+        self._value: JsonValue | Refused = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the body has been read at all; if not, the pointers cannot be followed yet."""
+        return self._body is not None
+
+    def find(self, pointer: "Pointer") -> JsonValue | Missing | Refused:
+        """What `pointer` leads to. Refused if the body is not JSON that all readers read alike."""
+        if self._value is None and self._body:
+            self._value = read_json(self._body)
+        if isinstance(self._value, Refused):
+            return self._value
+        # An empty body has no members; a body that is the word `null` has none either.
+        return MISSING if self._value is None else pointer.find(self._value)
+
+
+def read_json(body: bytes) -> JsonValue | Refused:
+    """Parse a body, keeping numbers as spelled.
+
+    Refused: what is not UTF-8 or not JSON, a byte order mark, bytes after the value, an object with two equal names
+    (compared after unescaping), NaN, infinities, numbers beyond a double's range, lone surrogates, and nesting beyond
+    what the parser's stack holds.
+    """
+    try:
+        value: JsonValue = _DECODER.decode(body.decode("utf-8"))
+        if b"\\u" in body and _has_surrogate(value):
+            raise _Unreadable("it has a lone surrogate")
+    except UnicodeDecodeError:
+        return _ambiguous("it is not UTF-8")
+    except json.JSONDecodeError as error:
+        return _ambiguous(f"it is not JSON at character {error.pos + 1}")
+    except _Unreadable as error:
+        return _ambiguous(str(error))
+    except RecursionError:
+        return _ambiguous("it nests too deeply")
+    return value
+
+
+def _ambiguous(why: str) -> Refused:
+    detail = f"Nothing was forwarded: the body is read as JSON, and {why}. Send one plain JSON value in UTF-8."
+    return Refused(AMBIGUOUS_TARGET, detail)
+
+
+def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise _Unreadable("an object has the same name twice")
+    return members
+
+
+def _number(spelled: str) -> Number:
+    if not math.isfinite(float(spelled)):
+        raise _Unreadable("a number is out of range")
+    return Number(spelled)
+
+
+def _constant(name: str) -> JsonValue:
+    raise _Unreadable(f"{name} is no JSON number")
+
+
+def _has_surrogate(value: JsonValue) -> bool:
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            if _SURROGATE.search(item):
+                return True
+        elif isinstance(item, list):
+            pending.extend(item)
+        elif isinstance(item, dict):
+            pending.extend(item)
+            pending.extend(item.values())
+    return False
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_int=_number, parse_constant=_constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A compiled JSON pointer: one value or none."""
+
+    text: str
+    tokens: tuple[str, ...]
+
+    def find(self, value: JsonValue) -> JsonValue | Missing:
+        for token in self.tokens:
+            if isinstance(value, dict):
+                if token not in value:
+                    return MISSING
+                value = value[token]
+            elif isinstance(value, list):
+                if not _INDEX.fullmatch(token) or int(token) >= len(value):
+                    return MISSING
+                value = value[int(token)]
+            else:
+                return MISSING
+        return value
+
+
+def parse_pointer(text: str) -> Pointer | Wrong:
+    """Compile `/a/b/0`. The empty pointer (the whole body) is refused: it never is one scalar of an object."""
+    if not text.startswith("/"):
+        return Wrong(f"`{text}` is not a JSON pointer; begin it with a slash, such as `/{text}`")
+    if re.search("~(?![01])", text):
+        return Wrong(f"`{text}` is not a JSON pointer; write `~0` for a tilde and `~1` for a slash in a name")
+    tokens = (token.replace("~1", "/").replace("~0", "~") for token in text[1:].split("/"))
+    return Pointer(text, tuple(tokens))

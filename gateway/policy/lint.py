@@ -1,0 +1,144 @@
+"""What only the whole set shows: rules without an order, rules that never match, names and mounts taken twice."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+
+from gateway.policy.condition import Condition, are_disjoint
+from gateway.policy.entry import Entry, Place, Policy, ReadOnly
+from gateway.policy.finding import Finding
+from gateway.policy.overlap import Made, overlapping
+from gateway.policy.pattern import Pattern
+
+
+def lint(policies: Iterable[Policy]) -> tuple[Finding, ...]:
+    """Every conflict between policies, and between the entries of each. Each is shown at the later of the two."""
+    every = tuple(policies)
+    found = [*_names(every), *_mounts(every), *_shadowed(every), *_authorities(every)]
+    for policy in every:
+        found.extend(_unordered(policy))
+    return tuple(sorted(found, key=lambda finding: (finding.file, finding.line, finding.column, finding.message)))
+
+
+def _names(policies: tuple[Policy, ...]) -> Iterator[Finding]:
+    seen: dict[str, Place] = {}
+    for policy in policies:
+        name = policy.upstream.name
+        first = seen.setdefault(name, policy.place)
+        if first is not policy.place:
+            yield policy.place.finding(f"upstream `{name}` is already at {first}; write another name")
+
+
+def _mounts(policies: tuple[Policy, ...]) -> Iterator[Finding]:
+    seen: dict[tuple[str | None, tuple[str, ...]], Policy] = {}
+    for policy in policies:
+        mount = policy.upstream.mount
+        first = seen.setdefault((mount.host, mount.segments), policy)
+        if first is not policy:
+            yield policy.mount_place.finding(
+                f"upstream `{first.upstream.name}` is mounted at the same path and host ({first.mount_place}); write "
+                "another `mount`"
+            )
+
+
+def _shadowed(policies: tuple[Policy, ...]) -> Iterator[Finding]:
+    """Rules whose every request belongs to an upstream that is mounted deeper."""
+    mounts = {(policy.upstream.mount.host, policy.upstream.mount.segments): policy for policy in policies}
+    for policy in policies:
+        own = policy.upstream.mount
+        for entry in policy.every_entry:
+            for pattern, place in zip(entry.matcher.patterns, entry.matcher.places, strict=True):
+                fixed = _literal_prefix(pattern)
+                for length in range(len(own.segments) + 1, len(fixed) + 1):
+                    deeper = mounts.get((own.host, fixed[:length]))
+                    if deeper is not None:
+                        yield place.finding(
+                            f"`{pattern.text}` can never match: its requests belong to upstream "
+                            f"`{deeper.upstream.name}` ({deeper.mount_place}); write the rule there"
+                        )
+
+
+def _literal_prefix(pattern: Pattern) -> tuple[str, ...]:
+    fixed: list[str] = []
+    for segment in pattern.segments:
+        if segment is None:
+            break
+        fixed.append(segment)
+    return tuple(fixed)
+
+
+class _Way:
+    """One pattern of an entry, as a way to be matched."""
+
+    __slots__ = ("entry", "pattern", "place")
+
+    def __init__(self, entry: Entry | ReadOnly, pattern: Pattern, place: Place) -> None:
+        self.entry, self.pattern, self.place = entry, pattern, place
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        return self.entry.matcher.conditions
+
+
+def _unordered(policy: Policy) -> Iterator[Finding]:
+    """Two entries for one method and the same paths, and no condition that keeps them apart."""
+    groups: defaultdict[tuple[str, object], list[_Way]] = defaultdict(list)
+    for entry in policy.every_entry:
+        for pattern, place in zip(entry.matcher.patterns, entry.matcher.places, strict=True):
+            way = _Way(entry, pattern, place)
+            for method in pattern.methods:
+                groups[(method, (pattern.shape, bool(way.conditions)))].append(way)
+    conflicts: defaultdict[tuple[Place, Place], list[str]] = defaultdict(list)
+    ways_at: dict[Place, _Way] = {}
+    for (method, _), ways in groups.items():
+        for pair in _rivals(ways):
+            first, second = sorted(pair, key=lambda way: (way.place.line, way.place.column))
+            ways_at |= {first.place: first, second.place: second}
+            methods = conflicts[(first.place, second.place)]
+            if method not in methods:
+                methods.append(method)
+    for (one, other), methods in conflicts.items():
+        yield other.finding(_conflict(", ".join(methods), ways_at[one], ways_at[other]))
+
+
+def _conflict(methods: str, first: _Way, second: _Way) -> str:
+    if first.entry is second.entry:
+        return f"this matches the same {methods} requests as `{first.pattern.text}` before it; remove one"
+    return (
+        f"this matches the same {methods} requests as {first.entry.label} at {first.place}, and neither is more "
+        "specific; change a path, or give them `when` conditions with different values on one pointer, header or "
+        "query parameter"
+    )
+
+
+def _rivals(ways: list[_Way]) -> Iterator[tuple[_Way, _Way]]:
+    """The pairs that one request can meet. Where all have a condition on one thing, only equal values are compared."""
+    shared = set.intersection(*({str(one) for one in way.conditions} for way in ways))
+    if not shared:
+        pairs: Iterable[tuple[_Way, _Way]] = combinations(ways, 2)
+    else:
+        pairs = _sharing_a_value(ways, min(shared))
+    yield from ((one, other) for one, other in pairs if not are_disjoint(one.conditions, other.conditions))
+
+
+def _sharing_a_value(ways: list[_Way], key: str) -> Iterator[tuple[_Way, _Way]]:
+    buckets: defaultdict[object, list[_Way]] = defaultdict(list)
+    for way in ways:
+        for condition in way.conditions:
+            if str(condition) == key:
+                for value in condition.values:
+                    buckets[value].append(way)
+    for bucket in buckets.values():
+        yield from combinations(bucket, 2)
+
+
+def _authorities(policies: tuple[Policy, ...]) -> Iterator[Finding]:
+    """One resource has one source of epochs: two would overtake each other at random."""
+    made = [Made(entry) for policy in policies for entry in policy.entries]
+    for one, other in overlapping(made):
+        first, second = sorted((one, other), key=lambda each: (each.place.file, each.place.line))
+        yield second.place.finding(
+            f"rule {second.rule.name} (`authority: {second.rule.authority}`) can make the same resource as rule "
+            f"{first.rule.name} at {first.place} (`authority: {first.rule.authority}`); give both one authority, or "
+            "begin their resources with different text"
+        )

@@ -1,0 +1,73 @@
+"""A directory of policy files becomes a rule set, whole or not at all."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from gateway.policy import schema
+from gateway.policy.compile import compile_policy
+from gateway.policy.defaults import apply_defaults
+from gateway.policy.entry import Policy
+from gateway.policy.finding import Finding
+from gateway.policy.lint import lint
+from gateway.policy.ruleset import RuleSet, build_ruleset
+from gateway.policy.secret import Secrets
+from gateway.policy.shape import check_shape
+from gateway.policy.source import Source, read_source
+
+PRINCIPALS = "principals.yaml"
+
+
+def load_policies(directory: Path, environ: Mapping[str, str]) -> RuleSet | tuple[Finding, ...]:
+    """Load every `*.yaml` of a directory but `*.test.yaml`, or say everything that is wrong with them.
+
+    Credentials come from `environ` and from the files that policies name. A directory that is missing, unreadable or
+    without a policy is an error: an empty rule set would refuse every write, and nobody means that.
+    """
+    names = policy_files(directory)
+    if isinstance(names, Finding):
+        return (names,)
+    findings: list[Finding] = []
+    policies: list[Policy] = []
+    for path in names:
+        policy = _load_file(path, Secrets(environ))
+        if isinstance(policy, Policy):
+            policies.append(policy)
+        else:
+            findings.extend(policy)
+    findings.extend(lint(policies))
+    return tuple(findings) if findings else build_ruleset(policies)
+
+
+def policy_files(directory: Path) -> tuple[Path, ...] | Finding:
+    """The policy files of a directory, by name."""
+    try:
+        names = sorted(path for path in directory.iterdir() if path.suffix == ".yaml")
+    except OSError as error:
+        return Finding(str(directory), 1, 1, f"the directory cannot be read ({error.strerror}); name another one")
+    policies = tuple(path for path in names if not path.name.endswith(".test.yaml"))
+    if not policies:
+        return Finding(str(directory), 1, 1, "there is no policy file here; write one that ends in `.yaml`")
+    return policies
+
+
+def read_file(path: Path) -> Source | tuple[Finding, ...]:
+    """Read one YAML file."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        return (Finding(str(path), 1, 1, f"the file cannot be read ({error.strerror}); make it readable"),)
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        return (Finding(str(path), line, 1, "this line is not UTF-8; save the file as UTF-8"),)
+    return read_source(str(path), text)
+
+
+def _load_file(path: Path, secrets: Secrets) -> Policy | tuple[Finding, ...]:
+    if path.name == PRINCIPALS:
+        return (Finding(str(path), 1, 1, "principals are not supported by this version; remove the file"),)
+    source = read_file(path)
+    if not isinstance(source, Source):
+        return source
+    merged = apply_defaults(source)
+    shape = check_shape(merged, schema.Policy)
+    return compile_policy(merged, shape, secrets) if isinstance(shape, schema.Policy) else shape

@@ -1,0 +1,129 @@
+"""`METHOD[,METHOD] /path/{name}/{rest...}`, compiled once and compared with the segments of a target, not its text."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gateway.core.target import Ambiguous, Target, read_target
+from gateway.policy.escape import escaped
+from gateway.policy.finding import Wrong
+
+READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+_METHOD = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)(\.\.\.)?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Which methods and paths are matched.
+
+    A segment is its literal text, or None where a placeholder stands. `rest` names a last placeholder that takes one
+    segment or more. `slash`: the path ends with a slash, which is significant; no placeholder takes the empty segment
+    behind it.
+    """
+
+    text: str
+    methods: tuple[str, ...]
+    segments: tuple[str | None, ...]
+    names: tuple[tuple[int, str], ...]
+    rest: str | None
+    slash: bool
+
+    @property
+    def shape(self) -> tuple[tuple[str | None, ...], bool, bool]:
+        """Equal for two patterns if and only if they match the same paths."""
+        return (self.segments, self.rest is not None, self.slash)
+
+    def takes(self, target: Target) -> bool:
+        """Whether the path is one of this pattern's, whatever the method."""
+        segments, slash = split_slash(target)
+        fixed = len(self.segments)
+        if slash != self.slash or len(segments) < fixed or (len(segments) > fixed) != (self.rest is not None):
+            return False
+        return all(own is None or own == other for own, other in zip(self.segments, segments, strict=False))
+
+    def captured(self, segments: tuple[str, ...]) -> Mapping[str, str]:
+        """What the placeholders take of a path that is this pattern's.
+
+        The value of the rest keeps the slashes between its segments; one inside a segment becomes `%2F` here, because
+        afterwards nobody could tell the two.
+        """
+        values = {name: segments[at] for at, name in self.names}
+        if self.rest is not None:
+            values[self.rest] = "/".join(escaped(segment) for segment in segments[len(self.segments) :])
+        return values
+
+
+def split_slash(target: Target) -> tuple[tuple[str, ...], bool]:
+    """The segments of a path without the empty last one, and whether it was there."""
+    segments = target.segments
+    return (segments, False) if segments[-1] else (segments[:-1], True)
+
+
+def parse_pattern(text: str) -> Pattern | Wrong:
+    """Compile a `match`, or say what to write instead."""
+    methods_text, blank, path = text.partition(" ")
+    if not blank or not path.startswith("/") or " " in path:
+        return Wrong(f"`{text}` is not a match; write a method, one blank and a path, such as `PUT /reports/{{id}}`")
+    methods = tuple(methods_text.split(","))
+    for method in methods:
+        if not _METHOD.fullmatch(method):
+            return Wrong(f"`{method}` is not a method; write methods with commas and no blanks, such as `PUT,PATCH`")
+        if method in READ_METHODS:
+            return Wrong(f"{method} is a read and is never matched; remove it (`reads:` says whether reads pass)")
+    if len(set(methods)) < len(methods):
+        return Wrong(f"`{methods_text}` names a method twice; remove one")
+    return _parse_path(text, methods, path)
+
+
+def _parse_path(text: str, methods: tuple[str, ...], path: str) -> Pattern | Wrong:
+    pieces = path[1:].split("/")
+    slash = not pieces[-1]
+    segments: list[str | None] = []
+    names: list[tuple[int, str]] = []
+    rest: str | None = None
+    for at, piece in enumerate(pieces[:-1] if slash else pieces):
+        if rest is not None:
+            return Wrong(f"`{{{rest}...}}` takes all that follows; make it the last segment")
+        found = _PLACEHOLDER.fullmatch(piece)
+        if found and found[2]:
+            rest = found[1]
+        elif found:
+            names.append((at, found[1]))
+            segments.append(None)
+        else:
+            literal = _literal(piece)
+            if isinstance(literal, Wrong):
+                return literal
+            segments.append(literal)
+    pattern = Pattern(text, methods, tuple(segments), tuple(names), rest, slash)
+    twice = _named_twice(pattern)
+    return Wrong(f"`{{{twice}}}` stands twice in `{text}`; give each placeholder its own name") if twice else pattern
+
+
+def _literal(piece: str) -> str | Wrong:
+    if "{" in piece or "}" in piece:
+        return Wrong(
+            f"`{piece}` is neither text nor a placeholder; a placeholder is a whole segment, `{{name}}` or "
+            "`{name...}`, of lower-case letters, digits and underscores"
+        )
+    if "?" in piece:
+        return Wrong(f"`{piece}` holds a query; write the path alone and put the query under `when: {{query: ...}}`")
+    target = read_target("/" + piece)
+    if isinstance(target, Ambiguous) or not piece:
+        why = target.why if isinstance(target, Ambiguous) else "the path has an empty segment"
+        return Wrong(f"no request can have this path: {why}; spell it as clients send it, percent-encoded")
+    return target.segments[0]
+
+
+def _named_twice(pattern: Pattern) -> str | None:
+    names = list(placeholder_names(pattern))
+    return next((name for name in names if names.count(name) > 1), None)
+
+
+def placeholder_names(pattern: Pattern) -> Iterator[str]:
+    """The names of the placeholders, from the left."""
+    yield from (name for _, name in pattern.names)
+    if pattern.rest is not None:
+        yield pattern.rest

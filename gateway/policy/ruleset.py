@@ -1,0 +1,101 @@
+"""All policies in force at one instant, and the questions that are asked of them. Frozen, shared by all requests."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from gateway.core.caller import Caller
+from gateway.core.decision import (
+    AMBIGUOUS_TARGET,
+    NO_POLICY,
+    NO_SUCH_RESOURCE,
+    NO_UPSTREAM,
+    Refused,
+)
+from gateway.core.request import Headers, Request
+from gateway.core.rule import Rule, Upstream
+from gateway.core.target import Ambiguous, read_target
+from gateway.core.write import ResourceKey
+from gateway.policy.entry import Entry, Policy, ReadOnly
+from gateway.policy.match import Index, Matched, Mounts, NeedsBody, Read
+from gateway.policy.producers import Producers
+
+_ANYONE = Caller()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """Made by `load_policies`, whole or not at all."""
+
+    upstreams: tuple[Upstream, ...]
+    entries: tuple[Entry, ...]
+    read_only: tuple[ReadOnly, ...]
+    _mounts: Mounts = field(repr=False, compare=False)
+    _producers: Producers = field(repr=False, compare=False)
+
+    def upstream_of(self, request: Request) -> Upstream | Refused:
+        """The upstream that a request belongs to by its path and host. Refused: `no-upstream`."""
+        index = self._mounts.find(request)
+        return index if isinstance(index, Refused) else index.upstream
+
+    def match(self, request: Request, caller: Caller) -> Matched | Read | NeedsBody | Refused:
+        """The rule that takes a request, or that it is a read, or why it is neither.
+
+        Refused: `no-upstream`, `reads-denied`, `no-policy` (a write that no rule matches: nothing passes unmatched),
+        `ambiguous-target`, and `resource-unresolved` where a condition meets text that is not UTF-8.
+        """
+        index = self._mounts.find(request)
+        return index if isinstance(index, Refused) else index.match(request, caller)
+
+    def resolve(self, matched: Matched, request: Request, caller: Caller) -> ResourceKey | Refused:
+        """The resource that a matched write belongs to. Refused: `resource-unresolved`, `ambiguous-target`."""
+        resource = matched.entry.template.fill(request, matched.path, caller, matched.body)
+        return resource if isinstance(resource, Refused) else ResourceKey(resource)
+
+    def rule_for_resource(self, resource: str, caller: Caller = _ANYONE) -> Rule | None:
+        """A rule that can make this resource for `caller`; all that can have the same authority. None: no rule can."""
+        entry = self._producers.find(resource, caller)
+        return None if entry is None else entry.rule
+
+    def resolve_target(
+        self, method: str, target: str, caller: Caller, host: str | None = None
+    ) -> tuple[ResourceKey, Rule] | Refused:
+        """The resource that a write `METHOD TARGET` (at `host`, where upstreams are mounted by host) would belong to.
+
+        Refused: `no-such-resource` where no rule takes it or where the rule reads the body, which is not here; and as
+        `match` and `resolve`.
+        """
+        read = read_target(target)
+        if isinstance(read, Ambiguous):
+            detail = f"No resource was found: {read.why}. Give the target as the write would have it."
+            return Refused(AMBIGUOUS_TARGET, detail)
+        headers = Headers(((b"host", host.encode("latin-1", "replace")),) if host else ())
+        request = Request(method, read, headers)
+        match self.match(request, caller):
+            case Matched() as matched:
+                resource = self.resolve(matched, request, caller)
+                return resource if isinstance(resource, Refused) else (resource, matched.entry.rule)
+            case Read():
+                return _no_resource("this target changes nothing, so that no lease is needed")
+            case NeedsBody():
+                return _no_resource("the rule for this target reads the body; name the `resource` instead")
+            case Refused(decision) if decision in (NO_POLICY, NO_UPSTREAM):
+                return _no_resource("no rule takes this target; name one that a rule allows")
+            case Refused() as refused:
+                return refused
+
+
+def build_ruleset(policies: Iterable[Policy]) -> RuleSet:
+    """Put compiled policies together. Conflicts between them are `lint.py`'s to find first."""
+    every = tuple(policies)
+    entries = tuple(entry for policy in every for entry in policy.entries)
+    return RuleSet(
+        tuple(policy.upstream for policy in every),
+        entries,
+        tuple(entry for policy in every for entry in policy.read_only),
+        Mounts(Index(policy.upstream, policy.every_entry) for policy in every),
+        Producers(entries),
+    )
+
+
+def _no_resource(why: str) -> Refused:
+    return Refused(NO_SUCH_RESOURCE, f"No resource was found: {why}.")

@@ -1,0 +1,258 @@
+"""The shape of a policy file: every field, its type and its default. What the values mean is `compile.py`'s.
+
+The models stay inside this package; compiled values leave it.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, StrictBool, StrictInt, StrictStr, Tag
+
+from gateway.policy.units import parse_duration, parse_size
+
+
+class Shape(BaseModel):
+    """A mapping with known fields only."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
+
+
+def _listed(value: object) -> object:
+    return value if isinstance(value, list) else [value]
+
+
+def _duration(at_most: str) -> BeforeValidator:
+    """Seconds, more than none. The bound only catches a slip of the pen, such as `30h` for `30s`."""
+    limit = parse_duration(at_most)
+    assert limit is not None
+
+    def read(value: object) -> float:
+        seconds = parse_duration(value) if isinstance(value, str) else None
+        if seconds is None:
+            raise ValueError("a duration is wanted; write such as `250ms`, `2s`, `5m`, `24h` or `1d`")
+        if not 0 < seconds <= limit:
+            raise ValueError(f"this duration must be more than nothing and at most `{at_most}`")
+        return seconds
+
+    return BeforeValidator(read)
+
+
+def _size(at_least: str, at_most: str, *, or_none: bool = False) -> BeforeValidator:
+    """Bytes. The bounds only catch a slip of the pen, such as a gigabyte for a megabyte."""
+    lower, upper = parse_size(at_least), parse_size(at_most)
+    assert lower is not None
+    assert upper is not None
+
+    def read(value: object) -> int | None:
+        if or_none and value == "none":
+            return None
+        plain = isinstance(value, int) and not isinstance(value, bool)
+        size = parse_size(str(value)) if plain or isinstance(value, str) else None
+        if size is None:
+            raise ValueError("a size is wanted; write such as `64KiB`, `10MiB`, `1GiB` or a count of bytes")
+        if not lower <= size <= upper:
+            raise ValueError(f"this size must be at least `{at_least}` and at most `{at_most}`")
+        return size
+
+    return BeforeValidator(read)
+
+
+def _headed(value: object) -> object:
+    return {"header": value} if isinstance(value, str) else value
+
+
+Name = StrictStr
+Texts = Annotated[list[StrictStr], BeforeValidator(_listed), Field(min_length=1)]
+Values = Annotated[list[Any], BeforeValidator(_listed), Field(min_length=1)]
+ConnectTime = Annotated[float, _duration(at_most="5m")]
+WaitTime = Annotated[float, _duration(at_most="1h")]
+TotalTime = Annotated[float, _duration(at_most="1d")]
+Retention = Annotated[float, _duration(at_most="366d")]
+Held = Annotated[int, _size("0B", "1GiB")]
+Streamed = Annotated[int | None, _size("0B", "1024TiB", or_none=True)]
+Head = Annotated[int, _size("1KiB", "16MiB")]
+Source = Literal["fencing-token", "bearer", "basic"]
+Sources = Annotated[list[Source], BeforeValidator(_listed), Field(min_length=1)]
+
+
+class Mount(Shape):
+    path: StrictStr = "/"
+    host: StrictStr | None = None
+    strip: StrictBool = False
+    encoded_slash: Literal["refuse", "opaque"] = "refuse"
+
+
+class When(Shape):
+    json_: Annotated[dict[StrictStr, Values], Field(alias="json")] = {}
+    header: dict[StrictStr, Values] = {}
+    query: dict[StrictStr, Values] = {}
+
+
+class ReadOnly(Shape):
+    match: Texts
+    when: When = When()
+
+
+class Timeouts(Shape):
+    connect: ConnectTime = 2.0
+    total: TotalTime = 30.0
+    late: TotalTime = 30.0
+
+
+class Limits(Shape):
+    body: Held = 10 << 20
+    stream: Streamed = None
+    response_head: Head = 64 << 10
+    connections: Annotated[StrictInt, Field(ge=1, le=10_000)] = 100
+
+
+class Tls(Shape):
+    verify: StrictBool = True
+    ca: StrictStr | None = None
+    cert: StrictStr | None = None
+    key: StrictStr | None = None
+
+
+class Credential(Shape):
+    header: StrictStr
+    value: Annotated[StrictStr, Field(repr=False)]
+
+
+class Evidence(Shape):
+    status: Values | None = None
+    json_: Annotated[dict[StrictStr, Values], Field(alias="json")] = {}
+
+
+class Query(Shape):
+    request: StrictStr
+    applied: Evidence | None = None
+    not_applied: Evidence | None = None
+    duplicated: Evidence | None = None
+    not_before: TotalTime = 1.0
+
+
+class NativeKey(Shape):
+    header: StrictStr
+    retain: Retention = 86_400.0
+
+
+class Capabilities(Shape):
+    idempotency_key: Annotated[NativeKey | None, BeforeValidator(_headed)] = None
+    fencing_token: StrictStr | None = None
+    conditional: StrictBool = False
+    query: Query | None = None
+
+
+class Outcomes(Shape):
+    not_applied: Values = ["4xx"]
+    unknown: Values = [408, "5xx"]
+
+
+class Notify(Shape):
+    url: StrictStr
+    secret: Annotated[StrictStr | None, Field(repr=False)] = None
+    events: Texts = ["awaiting_approval", "unknown", "incident"]
+
+
+class Signed(Shape):
+    keys: Any
+    algorithms: Texts
+    audience: StrictStr | None = None
+
+
+class SignedAuthority(Shape):
+    signed: Signed
+
+
+def _authority_form(value: object) -> Literal["named", "signed"]:
+    return "signed" if isinstance(value, dict) else "named"
+
+
+Authority = Annotated[
+    Annotated[Literal["lease", "header"], Tag("named")] | Annotated[SignedAuthority, Tag("signed")],
+    Discriminator(_authority_form),
+]
+
+
+class Fence(Shape):
+    order: Literal["monotonic", "strict"] = "monotonic"
+    concurrency: Literal["serial", "parallel"] = "serial"
+    queue_timeout: WaitTime = 10.0
+    drain_timeout: WaitTime = 10.0
+    sequence: Literal["off", "increasing", "contiguous"] = "off"
+    after_unknown: Literal["continue", "hold"] = "continue"
+
+
+class Intent(Shape):
+    mode: Literal["off", "optional", "required"] = "off"
+    key: StrictStr = "{header.idempotency-key}"
+    fingerprint: Texts = ["request"]
+    retain: Retention = 86_400.0
+    store_response: Held = 64 << 10
+    on_unknown: Literal["hold", "query", "retry"] = "hold"
+
+
+class Compensation(Shape):
+    request: StrictStr
+    headers: dict[StrictStr, StrictStr] = {}
+    body: StrictStr | None = None
+
+
+class Effect(Shape):
+    risk: Literal["low", "high"] = "low"
+    weight: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 1
+    compensation: Compensation | None = None
+
+
+class Budget(Shape):
+    per: StrictStr
+    window: Retention
+    count: Annotated[StrictInt, Field(ge=1)] | None = None
+    value: StrictStr | None = None
+    total: Annotated[StrictInt, Field(ge=1)] | None = None
+
+
+class RuleFields(Shape):
+    """What may stand under `defaults`: any field of a rule. None of them has to."""
+
+    name: Name | None = None
+    mode: Literal["enforce", "observe"] = "enforce"
+    match: Texts | None = None
+    when: When = When()
+    resource: StrictStr | None = None
+    authority: Authority = "lease"
+    token_from: Sources | None = None
+    revision: Literal["off", "gateway"] = "off"
+    fence: Fence = Fence()
+    intent: Intent = Intent()
+    delivery: Literal["inline", "queued"] = "inline"
+    approval: Literal["none", "required"] = "none"
+    effect: Effect = Effect()
+    budget: list[Budget] = []
+    on_stale: Literal["reject", "quarantine"] = "reject"
+    errors: Literal["problem", "jsonrpc"] = "problem"
+
+
+class Rule(RuleFields):
+    name: Name
+    match: Texts
+    resource: StrictStr
+
+
+class Policy(Shape):
+    upstream: Name
+    url: StrictStr
+    mount: Mount = Mount()
+    host: Literal["url", "preserve"] = "url"
+    reads: Literal["pass", "deny"] = "pass"
+    read_only: list[ReadOnly] = []
+    timeouts: Timeouts = Timeouts()
+    limits: Limits = Limits()
+    tls: Tls = Tls()
+    credentials: list[Credential] = []
+    token_from: Sources = ["fencing-token"]
+    capabilities: Capabilities = Capabilities()
+    outcomes: Outcomes = Outcomes()
+    replay_headers: list[StrictStr] = []
+    notify: Notify | None = None
+    defaults: RuleFields = RuleFields()
+    writes: list[Rule] = []

@@ -1,0 +1,70 @@
+"""Where an upstream listens, and the two paths of a policy that are no patterns: the base path and the mount's."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from gateway.core.rule import Origin
+from gateway.core.target import Ambiguous, read_target
+from gateway.policy.finding import Wrong
+
+_HOST = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|[0-9a-f:]+(?:\.[0-9.]+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """An upstream's `url`. The base path has no slash at its end."""
+
+    origin: Origin
+    base_path: str
+
+
+def parse_url(text: str) -> Url | Wrong:
+    example = "write such as `https://reports.internal:8443`"
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return Wrong(f"this is not a URL; {example}")
+    scheme: Literal["http", "https"]
+    match parts.scheme:
+        case "http":
+            scheme = "http"
+        case "https":
+            scheme = "https"
+        case _:
+            return Wrong(f"the scheme must be http or https; {example}")
+    if "@" in parts.netloc:
+        return Wrong("a URL may hold no user or password; put them under `credentials:`")
+    if "?" in text or "#" in text:
+        return Wrong(f"a URL may hold no query and no fragment; {example}")
+    host = parts.hostname
+    if not host or not _HOST.fullmatch(host) or port == 0:
+        return Wrong(f"the URL names no host that can be reached; {example}")
+    base_path = parts.path.removesuffix("/")
+    if base_path and (isinstance(read_target(base_path), Ambiguous) or base_path.endswith("/")):
+        return Wrong("the URL's path can be read in two ways; write it without dots, empty segments and backslashes")
+    return Url(Origin(scheme, host, port or {"http": 80, "https": 443}[scheme]), base_path)
+
+
+def parse_mount_path(text: str) -> tuple[str, ...] | Wrong:
+    """The decoded segments of a mount's path; none for `/`."""
+    if text == "/":
+        return ()
+    target = read_target(text)
+    if isinstance(target, Ambiguous) or target.query is not None:
+        return Wrong(f"`{text}` is not a path; write such as `/reports`")
+    if not target.segments[-1]:
+        return Wrong(f"a mount takes whole segments; write `{text.rstrip('/') or '/'}` without the slash at its end")
+    if target.segments[:2] == ("-", "fence"):
+        return Wrong("`/-/fence` is the gateway's own; mount the upstream elsewhere")
+    return target.segments
+
+
+def parse_host(text: str) -> str | Wrong:
+    """A mount's host in lower case, without a port and without brackets."""
+    host = text.lower().removeprefix("[").removesuffix("]")
+    if not _HOST.fullmatch(host) or (":" in host and host.count(":") < 2):
+        return Wrong(f"`{text}` is not a host name; write it without scheme, port and path, such as `api.example.com`")
+    return host

@@ -1,0 +1,280 @@
+"""The agents' own calls under `/-/fence/`: leases, and epochs that were granted elsewhere."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gateway.core import problem
+from gateway.core.caller import Caller, Control, parse_holder, read_control
+from gateway.core.decision import (
+    BAD_REQUEST,
+    BODY_TOO_LARGE,
+    GRANTED,
+    METHOD_NOT_ALLOWED,
+    NO_LEASE,
+    NO_SUCH_RESOURCE,
+    NOT_FOUND,
+    REGISTERED,
+    RELEASED,
+    RENEWED,
+    SHOWN,
+    Decision,
+    Facts,
+    Refused,
+)
+from gateway.core.faults import BodyTooLarge
+from gateway.core.identify import read_proof
+from gateway.core.lease import TTL_RANGE_S, Lease
+from gateway.core.request import Request
+from gateway.core.rule import Authority, Rule
+from gateway.core.token import BareProof, LeaseProof
+from gateway.core.write import ResourceKey
+from gateway.flow.gate import Ended
+from gateway.flow.lease import Ask, Leases
+from gateway.flow.ports import BodySource, Marks
+from gateway.policy.jsonbody import JsonValue, Number, read_json
+from gateway.policy.ruleset import RuleSet
+from gateway.proxy.reply import Reply
+
+_BODY_LIMIT = 64 << 10
+# A call is held at most this long: proxies and client libraries in between give up after a minute.
+_LONGEST_WAIT_S = 55.0
+
+_JSON = b"application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One call: what it says, and whom to answer."""
+
+    request: Request
+    control: Control
+    members: dict[str, JsonValue]
+    caller: Caller
+    reply: Reply
+
+
+class AgentApi:
+    """Answers the calls. What they mean is the flow's and the store's to say."""
+
+    def __init__(self, policies: Callable[[], RuleSet], leases: Leases) -> None:
+        self._policies = policies
+        self._leases = leases
+
+    async def handle(self, request: Request, body: BodySource, caller: Caller, reply: Reply) -> Ended:
+        refused: Ended | Refused
+        try:
+            refused = await self._route(request, body, caller, reply)
+        except BodyTooLarge as error:
+            refused = Refused(BODY_TOO_LARGE, f"Nothing was done: {error}.")
+        if isinstance(refused, Refused):
+            reply.refuse(refused)
+            return Ended(refused, resource=refused.facts.resource)
+        return refused
+
+    async def _route(self, request: Request, body: BodySource, caller: Caller, reply: Reply) -> Ended | Refused:
+        control = read_control(request.headers)
+        if isinstance(control, Refused):
+            return control
+        name = "/".join(request.target.segments[2:])
+        if (request.method, name) == ("GET", "leases"):
+            return await self._lookup(request, reply)
+        calls = {
+            "leases": self._grant,
+            "leases/renew": self._renew,
+            "leases/release": self._release,
+            "epochs": self._register,
+        }
+        call = calls.get(name)
+        if call is None:
+            return Refused(
+                NOT_FOUND, f"There is no call /-/fence/{name}. Look at leases, leases/renew, leases/release."
+            )
+        if request.method != "POST":
+            return Refused(METHOD_NOT_ALLOWED, f"/-/fence/{name} takes POST.")
+        reply.proceed()
+        members = read_json(await body.hold(_BODY_LIMIT))
+        if isinstance(members, Refused):
+            return Refused(BAD_REQUEST, members.detail)
+        if not isinstance(members, dict):
+            return Refused(BAD_REQUEST, 'Nothing was done: send a JSON object, such as {"resource": "report/7"}.')
+        return await call(_Asked(request, control, members, caller, reply))
+
+    async def _lookup(self, request: Request, reply: Reply) -> Ended | Refused:
+        names = request.target.query_values("resource")
+        if len(names) != 1 or not names[0]:
+            return Refused(BAD_REQUEST, "Name one resource: /-/fence/leases?resource=R.")
+        found = self._rule(names[0], "lease")
+        if isinstance(found, Refused):
+            return found
+        resource = ResourceKey(names[0])
+        lease = await self._leases.lookup(resource)
+        if isinstance(lease, Refused):
+            return lease
+        if lease is None:
+            return Refused(NO_LEASE, "Nobody holds a lease of this resource.", Facts(resource=resource))
+        return _answer(reply, SHOWN, _lease_members(lease), lease)
+
+    async def _grant(self, asked: _Asked) -> Ended | Refused:
+        ask = self._read_ask(asked)
+        if isinstance(ask, Refused):
+            return ask
+        granted = await self._leases.grant(ask, asked.reply.is_gone)
+        if isinstance(granted, Refused):
+            return granted
+        members = _lease_members(granted.lease, token=granted.token)
+        ended = _answer(asked.reply, GRANTED, members, granted.lease)
+        if asked.reply.is_gone() and ask.key is None:
+            self._leases.release_unseen(granted)
+        return ended
+
+    async def _renew(self, asked: _Asked) -> Ended | Refused:
+        shown = self._read_lease_proof(asked)
+        if isinstance(shown, Refused):
+            return shown
+        resource, proof = shown
+        lease = await self._leases.renew(resource, proof.epoch, proof.secret_digest)
+        return lease if isinstance(lease, Refused) else _answer(asked.reply, RENEWED, _lease_members(lease), lease)
+
+    async def _release(self, asked: _Asked) -> Ended | Refused:
+        shown = self._read_lease_proof(asked)
+        if isinstance(shown, Refused):
+            return shown
+        resource, proof = shown
+        lease = await self._leases.release(resource, proof.epoch, proof.secret_digest)
+        return lease if isinstance(lease, Refused) else _answer(asked.reply, RELEASED, None, lease)
+
+    async def _register(self, asked: _Asked) -> Ended | Refused:
+        unknown = _unknown_members(asked.members, {"resource", "target", "wait_s"})
+        if unknown is not None:
+            return unknown
+        found = self._resource(asked, "header")
+        if isinstance(found, Refused):
+            return found
+        resource, rule = found
+        proof = read_proof(asked.control, rule.token_from, "header", resource)
+        if isinstance(proof, Refused):
+            return proof
+        wait_s = _seconds(asked.members, "wait_s", 0.0, _LONGEST_WAIT_S)
+        if isinstance(wait_s, Refused):
+            return wait_s
+        assert isinstance(proof, BareProof) and asked.control.holder is not None
+        in_flight = await self._leases.register(
+            resource, proof.epoch, asked.control.holder, wait_s, asked.reply.is_gone
+        )
+        if isinstance(in_flight, Refused):
+            return in_flight
+        members: dict[str, object] = {"resource": resource, "epoch": str(proof.epoch)}
+        members |= {"drained": in_flight == 0, "in_flight": in_flight}
+        asked.reply.own(REGISTERED, _JSON, json.dumps(members).encode())
+        return Ended(Marks(REGISTERED), resource=resource, epoch=proof.epoch, holder=asked.control.holder)
+
+    def _read_ask(self, asked: _Asked) -> Ask | Refused:
+        members = asked.members
+        unknown = _unknown_members(members, {"resource", "target", "holder", "ttl_s", "wait_s", "takeover"})
+        if unknown is not None:
+            return unknown
+        found = self._resource(asked, "lease")
+        if isinstance(found, Refused):
+            return found
+        holder = members.get("holder")
+        if not isinstance(holder, str) or parse_holder(holder) is None:
+            return Refused(BAD_REQUEST, "Nothing was done: `holder` must be 1 to 255 printable characters.")
+        ttl_s = _seconds(members, "ttl_s", None, TTL_RANGE_S[1], TTL_RANGE_S[0])
+        if isinstance(ttl_s, Refused):
+            return ttl_s
+        wait_s = _seconds(members, "wait_s", 0.0, _LONGEST_WAIT_S)
+        if isinstance(wait_s, Refused):
+            return wait_s
+        takeover = members.get("takeover", False)
+        if not isinstance(takeover, bool):
+            return Refused(BAD_REQUEST, "Nothing was done: `takeover` must be true or false.")
+        key = asked.request.headers.first(b"idempotency-key")
+        return Ask(
+            found[0],
+            holder,
+            round(ttl_s * 1000),
+            wait_s,
+            takeover,
+            None if key is None else key.decode("latin-1"),
+            asked.caller.tenant,
+        )
+
+    def _read_lease_proof(self, asked: _Asked) -> tuple[ResourceKey, LeaseProof] | Refused:
+        unknown = _unknown_members(asked.members, {"resource", "target"})
+        if unknown is not None:
+            return unknown
+        found = self._resource(asked, "lease")
+        if isinstance(found, Refused):
+            return found
+        resource, rule = found
+        proof = read_proof(asked.control, rule.token_from, "lease", resource)
+        if isinstance(proof, Refused):
+            return proof
+        assert isinstance(proof, LeaseProof)
+        return resource, proof
+
+    def _resource(self, asked: _Asked, authority: Authority) -> tuple[ResourceKey, Rule] | Refused:
+        """The resource a call names, or that the rules find for its target."""
+        resource, target = asked.members.get("resource"), asked.members.get("target")
+        if (resource is None) == (target is None):
+            return Refused(BAD_REQUEST, "Nothing was done: name either `resource` or `target`.")
+        if isinstance(target, str):
+            method, _, path = target.partition(" ")
+            resolved = self._policies().resolve_target(method, path, asked.caller)
+            if isinstance(resolved, Refused):
+                return resolved
+            resource, rule = resolved
+            return (ResourceKey(resource), rule) if rule.authority == authority else _no_such(resource, authority)
+        if not isinstance(resource, str) or not resource:
+            return Refused(BAD_REQUEST, "Nothing was done: `resource` and `target` are texts.")
+        found = self._rule(resource, authority)
+        return found if isinstance(found, Refused) else (ResourceKey(resource), found)
+
+    def _rule(self, resource: str, authority: Authority) -> Rule | Refused:
+        rule = self._policies().rule_for_resource(resource)
+        return rule if rule is not None and rule.authority == authority else _no_such(resource, authority)
+
+
+def _no_such(resource: str, authority: Authority) -> Refused:
+    detail = f"Nothing was done: no rule with `authority: {authority}` can produce this resource. Check its spelling."
+    return Refused(NO_SUCH_RESOURCE, detail, Facts(resource=resource))
+
+
+def _unknown_members(members: dict[str, JsonValue], known: set[str]) -> Refused | None:
+    unknown = sorted(set(members) - known)
+    if not unknown:
+        return None
+    return Refused(
+        BAD_REQUEST, f"Nothing was done: {', '.join(unknown)} is not known here. Known: {', '.join(sorted(known))}."
+    )
+
+
+def _seconds(
+    members: dict[str, JsonValue], name: str, default: float | None, most: float, least: float = 0.0
+) -> float | Refused:
+    value = members.get(name)
+    if value is None and default is not None:
+        return default
+    if isinstance(value, Number) and least <= float(value.spelled) <= most:
+        return float(value.spelled)
+    return Refused(BAD_REQUEST, f"Nothing was done: `{name}` must be a number of seconds from {least:g} to {most:g}.")
+
+
+def _lease_members(lease: Lease, *, token: str | None = None) -> dict[str, object]:
+    members: dict[str, object] = {"resource": lease.resource, "holder": lease.holder, "epoch": str(lease.epoch)}
+    if token is not None:
+        members["token"] = token
+    return members | {
+        "ttl_s": lease.ttl_ms / 1000,
+        "expires_at": problem.instant(lease.expires_at_ms),
+        "renew_after_s": lease.renew_after_ms / 1000,
+        "drained": lease.drained,
+        "in_flight": lease.in_flight,
+    }
+
+
+def _answer(reply: Reply, decision: Decision, members: dict[str, object] | None, lease: Lease) -> Ended:
+    body = b"" if members is None else json.dumps(members, ensure_ascii=False).encode()
+    reply.own(decision, _JSON, body)
+    return Ended(Marks(decision), resource=lease.resource, epoch=lease.epoch, holder=lease.holder)

@@ -1,0 +1,147 @@
+"""The way back to the agent: heads and bodies written as they are, framed anew."""
+
+import asyncio
+from email.utils import formatdate
+from http import HTTPStatus
+
+from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+
+from gateway.core import problem
+from gateway.core.decision import Decision, Refused
+from gateway.core.request import HeaderPairs
+from gateway.flow.ports import Answer, Marks
+from gateway.proxy.body import IncomingBody
+from gateway.upstream.headers import answer_headers
+
+_BODILESS = frozenset((204, 304))
+
+
+class Sent(web.StreamResponse):
+    """What aiohttp is told about an answer that was already written: nothing is left to do but to go on or to close."""
+
+    def __init__(self, status: int, *, keep_alive: bool) -> None:
+        super().__init__(status=status)
+        self._keep_alive = keep_alive
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        return None
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        return None
+
+
+class Reply:
+    """Implements `ports.Caller` for one request. Writes to the connection itself: what is passed on stays as it came."""
+
+    def __init__(self, request: web.BaseRequest, body: IncomingBody) -> None:
+        self._request = request
+        self._transport = request.transport
+        self._body = body
+        self._is_http_10 = request.version < (1, 1)
+        self._keep_alive = request.keep_alive
+        self._head_only = request.method == "HEAD"
+        self._expects = request.headers.get("Expect", "").lower() == "100-continue" and not self._is_http_10
+        self._chunked = False
+        self.status = 0
+
+    def is_gone(self) -> bool:
+        return self._transport is None or self._transport.is_closing()
+
+    def proceed(self) -> None:
+        if self._expects and not self._body.is_read:
+            self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._expects = False
+
+    def refuse(self, refused: Refused) -> None:
+        self.own(refused.decision, problem.CONTENT_TYPE, problem.render(refused), refused.facts.retry_after_s)
+
+    def own(self, decision: Decision, content_type: bytes, body: bytes, retry_after_s: int | None = None) -> None:
+        """An answer of the gateway itself."""
+        assert decision.status is not None
+        fields = [(b"Date", formatdate(usegmt=True).encode()), (b"Cache-Control", b"no-store")]
+        if decision.status not in _BODILESS:
+            fields += [(b"Content-Type", content_type), (b"Content-Length", b"%d" % len(body))]
+        if retry_after_s is not None:
+            fields.append((b"Retry-After", b"%d" % retry_after_s))
+        if decision.status == 401:
+            # RFC 9110, section 15.5.2 wants a challenge; this is the scheme that `token_from: bearer` would take.
+            fields.append((b"WWW-Authenticate", b'Bearer realm="fencegate"'))
+        fields.append((b"Fencing-Decision", decision.name.encode("ascii")))
+        reason = HTTPStatus(decision.status).phrase.encode("ascii")
+        self._write(self._head(decision.status, reason, tuple(fields)) + (b"" if self._head_only else body))
+
+    def reply(self, marks: Marks, answer: Answer, body: bytes) -> None:
+        fields = answer_headers(answer.headers)
+        if not self._has_no_body(answer.status) and not _has_length(fields):
+            fields += ((b"Content-Length", b"%d" % len(body)),)
+        self._write(self._head(answer.status, answer.reason, fields + _marked(marks)) + body)
+
+    def begin(self, marks: Marks, answer: Answer) -> None:
+        fields = answer_headers(answer.headers)
+        if not self._has_no_body(answer.status) and not _has_length(fields):
+            if self._is_http_10:
+                self._keep_alive = False
+            else:
+                self._chunked = True
+                fields += ((b"Transfer-Encoding", b"chunked"),)
+        self._write(self._head(answer.status, answer.reason, fields + _marked(marks)))
+
+    async def write(self, piece: bytes, within_s: float | None) -> bool:
+        self._write(b"%x\r\n%b\r\n" % (len(piece), piece) if self._chunked else piece)
+        try:
+            async with asyncio.timeout(within_s):
+                await self._request.writer.drain()
+        except (TimeoutError, ConnectionError):
+            return False
+        return not self.is_gone()
+
+    def end(self) -> None:
+        if self._chunked:
+            self._write(b"0\r\n\r\n")
+
+    def abort(self) -> None:
+        self._keep_alive = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    def sent(self) -> Sent:
+        """What aiohttp has to know to go on with the connection."""
+        return Sent(self.status or 500, keep_alive=self._keep_alive)
+
+    def _head(self, status: int, reason: bytes, fields: HeaderPairs) -> bytes:
+        self.status = status
+        if not self._body.is_read:
+            # What is left of the body would be read as the next request.
+            self._keep_alive = False
+        lines = [b"HTTP/1.1 %d %b\r\n" % (status, reason)]
+        for name, value in fields:
+            lines += (name, b": ", value, b"\r\n")
+        if not self._keep_alive:
+            lines.append(b"Connection: close\r\n")
+        elif self._is_http_10:
+            lines.append(b"Connection: keep-alive\r\n")
+        lines.append(b"\r\n")
+        return b"".join(lines)
+
+    def _has_no_body(self, status: int) -> bool:
+        return self._head_only or status in _BODILESS
+
+    def _write(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+
+def _has_length(fields: HeaderPairs) -> bool:
+    return any(name.lower() == b"content-length" for name, _ in fields)
+
+
+def _marked(marks: Marks) -> HeaderPairs:
+    fields = [(b"Fencing-Decision", marks.decision.name.encode("ascii"))]
+    if marks.epoch is not None:
+        fields.append((b"Fencing-Epoch", b"%d" % marks.epoch))
+    if marks.outcome is not None:
+        fields.append((b"Fencing-Outcome", marks.outcome.encode("ascii")))
+    if marks.revision is not None:
+        fields.append((b"Fencing-Revision", b"%d" % marks.revision))
+    return tuple(fields)

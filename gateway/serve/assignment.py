@@ -1,0 +1,28 @@
+"""What a worker is told when it starts: one line of JSON on its standard input."""
+
+import json
+from dataclasses import asdict, dataclass
+
+from gateway.settings import Address, LogFormat, LogLevel
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Everything that a worker has to know. It comes through a pipe, because a store's URL may hold a password."""
+
+    listen: Address
+    policies: str
+    store: str
+    store_timeout_s: float
+    # How long accepted writes may take to end once the worker was told to stop.
+    grace_s: float
+    log_format: LogFormat
+    log_level: LogLevel
+
+    def line(self) -> bytes:
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+
+def read_assignment(line: bytes) -> Assignment:
+    members = json.loads(line)
+    return Assignment(**members | {"listen": Address(**members["listen"])})

@@ -1,0 +1,50 @@
+"""The parent's policies: read again when an operator says so or when the files change, all or nothing."""
+
+import asyncio
+from collections.abc import Callable
+
+from gateway.log import Log
+from gateway.metrics import ParentMetrics
+from gateway.policy.finding import Finding
+from gateway.policy.reload import PolicyHolder
+
+# An operator who has saved a file looks at the log next.
+_LOOK_EVERY_S = 1.0
+# One wrong indentation can make a hundred findings.
+_SHOWN = 10
+
+
+class Policies:
+    """Reloads the parent's set first: only what is valid there is handed on to the workers, by `on_loaded`."""
+
+    def __init__(self, holder: PolicyHolder, log: Log, metrics: ParentMetrics, on_loaded: Callable[[], None]) -> None:
+        self._holder = holder
+        self._log = log
+        self._metrics = metrics
+        self._on_loaded = on_loaded
+
+    def reload(self) -> tuple[Finding, ...]:
+        """Read the files; returns what is wrong with them. Then the set in force stays."""
+        findings = self._holder.reload()
+        if isinstance(findings, tuple):
+            self._metrics.policies_reloaded("failed")
+            log_findings(self._log, findings)
+            return findings
+        self._metrics.policies_reloaded("loaded")
+        self._log.info("the policies were reloaded")
+        self._on_loaded()
+        return ()
+
+    async def watch(self) -> None:
+        """Reload whenever the files have changed. Does not end."""
+        while True:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            if self._holder.changed():
+                self.reload()
+
+
+def log_findings(log: Log, findings: tuple[Finding, ...]) -> None:
+    """Say that the set in force stays, and why."""
+    log.error("the policies were not reloaded; the set in force stays", findings=len(findings))
+    for finding in findings[:_SHOWN]:
+        log.error("policy finding", finding=str(finding))

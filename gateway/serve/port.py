@@ -1,0 +1,66 @@
+"""One port for several processes: the parent holds it, each worker listens on it.
+
+The parent's socket is bound and never listens. It fixes the number that port 0 stood for, and keeps the port from
+others while a worker is restarted; the kernel spreads connections over those who listen.
+"""
+
+import socket
+
+from gateway.settings import Address
+
+_BACKLOG = 1024
+
+
+def hold_port(address: Address) -> socket.socket:
+    """Bind without listening. Raises OSError if the address cannot be had, by another gateway's use of it too."""
+    # Workers share the port by SO_REUSEPORT, which would let a second gateway of the same user share it as well. So it
+    # is first asked for as anyone would: SO_REUSEADDR only passes over connections that have ended.
+    with _new_socket(address) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(_sockaddr(address))
+        held = _new_socket(address)
+    try:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        held.bind(_sockaddr(address))
+    except OSError:
+        held.close()
+        raise
+    return held
+
+
+def bound_address(held: socket.socket) -> Address:
+    """What the socket is bound to, the port as a number that was given."""
+    host, port = held.getsockname()[:2]
+    return Address(host, port)
+
+
+def listen_beside(address: Address) -> socket.socket:
+    """Listen on a port that the parent holds."""
+    listening = _new_socket(address)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listening.bind(_sockaddr(address))
+        listening.listen(_BACKLOG)
+        listening.setblocking(False)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def _new_socket(address: Address) -> socket.socket:
+    family = _resolve(address)[0]
+    return socket.socket(family, socket.SOCK_STREAM)
+
+
+def _sockaddr(address: Address) -> tuple[str, int]:
+    return _resolve(address)[1]
+
+
+def _resolve(address: Address) -> tuple[socket.AddressFamily, tuple[str, int]]:
+    """The first address that a name stands for: one listener is one address."""
+    family, _, _, _, sockaddr = socket.getaddrinfo(
+        address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    return family, (str(sockaddr[0]), int(sockaddr[1]))

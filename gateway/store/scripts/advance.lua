@@ -1,0 +1,35 @@
+-- Promise  An operator ends whoever writes now: every epoch below the new one is refused, its lease is gone.
+-- KEYS     the resource's seven, as in parts/epoch.lua
+-- ARGV     1 resource, 2 epoch ('' for the next, not behind the clock), 3 id of this request, 4 the largest epoch that this
+--          gateway has seen for the resource
+-- Returns  {advanced, now, e}; or a refusal {stale-epoch or epochs-exhausted, now, e, h, x, n}
+-- Writes   f (e, a), t and o; w when it wakes
+
+local resource, wanted, request = ARGV[1], ARGV[2], ARGV[3]
+
+local now = clock.read()
+local e, a = unpack(redis.call('HMGET', K.fence, 'e', 'a'))
+redis.call('HLEN', K.tickets)
+redis.call('HLEN', K.older)
+redis.call('HLEN', K.waiters)
+
+-- Its own repeat.
+if a == request then
+  return { 'advanced', now, e }
+end
+
+local epoch = wanted
+if wanted == '' then
+  epoch = epochs.fresh(e, ARGV[4], now)
+end
+if not epoch then
+  return epochs.refusal('epochs-exhausted', now)
+end
+
+if e and not epochs.less(e, epoch) then
+  return epochs.refusal('stale-epoch', now)
+end
+
+epochs.raise(epoch, 'a', request)
+waiters.wake_all(resource)
+return { 'advanced', now, epoch }

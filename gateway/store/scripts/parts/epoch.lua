@@ -1,0 +1,97 @@
+-- The fence record of one resource: its keys, the exact order of epochs, raising the highest, the store's clock.
+
+-- Every script that writes is given the keys of its resource in this order. The last is no key but the beginning of the
+-- keys of the shard's unknown writes, whose ids are found only in the store.
+local K = {
+  fence = KEYS[1],
+  tickets = KEYS[2],
+  older = KEYS[3],
+  waiters = KEYS[4],
+  deadlines = KEYS[5],
+  unknown = KEYS[6],
+  record = KEYS[7],
+}
+
+-- How long past its deadline a ticket is left alone: its gateway stops at the deadline by its own clock, and the two
+-- clocks, the last bytes on the wire and a scheduling gap have to fit in here.
+local GRACE_MS = 1000
+
+local clock = {}
+
+-- Milliseconds and microseconds since 1970; both stay below 2^53.
+function clock.read()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000), time[1] * 1000000 + time[2]
+end
+
+-- The instant by which tickets are judged. `expected` is what the asking gateway thinks that the store's clock says: a
+-- clock that jumped forward does not end the tickets of gateways that are alive.
+function clock.judged(now, expected)
+  return math.min(now, tonumber(expected) + GRACE_MS)
+end
+
+function clock.text(ms)
+  return string.format('%.0f', ms)
+end
+
+local epochs = { LAST = '18446744073709551615' }
+
+-- Decimal text without leading zeros: Lua's numbers are doubles and lose digits above 2^53.
+function epochs.less(a, b)
+  if #a ~= #b then
+    return #a < #b
+  end
+  return a < b
+end
+
+function epochs.larger(a, b)
+  if epochs.less(a, b) then
+    return b
+  end
+  return a
+end
+
+-- The next number, or nil after the last.
+function epochs.next(a)
+  if a == epochs.LAST then
+    return nil
+  end
+  local head, digit, nines = string.match(a, '^(%d-)([0-8]?)(9*)$')
+  if digit == '' then
+    digit = '0'
+  end
+  return head .. string.format('%d', digit + 1) .. string.rep('0', #nines)
+end
+
+-- The epoch of a grant or an advance, or nil when there is none left: larger than the highest and than what the asking
+-- gateway has seen, and not behind the clock, so that it goes on growing after a restore that lost writes.
+function epochs.fresh(highest, seen, now)
+  local following = epochs.next(epochs.larger(highest or '0', seen))
+  return following and epochs.larger(following, clock.text(now))
+end
+
+-- Make `to` the highest epoch. What belonged to the one before goes, its tickets become older ones, the count of
+-- revisions stays. The first write may be refused for want of memory, so that nothing is half done.
+function epochs.raise(to, ...)
+  redis.call('HSET', K.fence, 'v', '1', 'e', to)
+  redis.call('HDEL', K.fence, 'h', 'w', 'q', 'a', 's', 'x', 'l')
+  redis.call('HSET', K.fence, ...)
+  if redis.call('EXISTS', K.tickets) == 0 then
+    return
+  end
+  if redis.call('EXISTS', K.older) == 0 then
+    redis.call('RENAME', K.tickets, K.older)
+    return
+  end
+  local flat = redis.call('HGETALL', K.tickets)
+  for at = 1, #flat, 2 do
+    redis.call('HSET', K.older, flat[at], flat[at + 1])
+  end
+  redis.call('DEL', K.tickets)
+end
+
+-- What every refusal tells: the highest epoch, its holder, its lease's end and the count of revisions, where they are.
+function epochs.refusal(word, now)
+  local e, h, x, n = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'x', 'n'))
+  return { word, now, e or '', h or '', x or '', n or '0' }
+end

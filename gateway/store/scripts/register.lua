@@ -1,0 +1,35 @@
+-- Promise  G1 before any write: an epoch that was granted elsewhere is recorded, and older ones are refused from now on.
+-- KEYS     the resource's seven, as in parts/epoch.lua
+-- ARGV     1 resource, 2 gateway, 3 epoch, 4 holder, 5 expected store ms, 6 watch or ''
+-- Returns  {registered, now, older writes in flight}; or a refusal {stale-epoch or holder-mismatch, now, e, h, x, n}
+-- Writes   f (e, h), t and o; o, d, i and s for overdue tickets; w for a watcher
+
+local resource, gateway, epoch, holder = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+
+local now, micros = clock.read()
+local judged = clock.judged(now, ARGV[5])
+local e, h = unpack(redis.call('HMGET', K.fence, 'e', 'h'))
+redis.call('HLEN', K.tickets)
+redis.call('HLEN', K.older)
+redis.call('HLEN', K.waiters)
+
+if e and epochs.less(epoch, e) then
+  return epochs.refusal('stale-epoch', now)
+end
+
+if epoch == e and h and h ~= holder then
+  return epochs.refusal('holder-mismatch', now)
+end
+
+if epoch ~= e then
+  epochs.raise(epoch, 'h', holder)
+  waiters.wake_all(resource)
+elseif not h then
+  redis.call('HSET', K.fence, 'h', holder)
+end
+
+local in_flight = tickets.older_in_flight(resource, now, judged)
+if in_flight > 0 and ARGV[6] == 'watch' then
+  waiters.watch(gateway, micros, now)
+end
+return { 'registered', now, in_flight }

@@ -1,0 +1,28 @@
+-- Promise  A released token is dead for good; released a second time it answers as the first time.
+-- KEYS     the resource's seven, as in parts/epoch.lua
+-- ARGV     1 resource, 2 epoch, 3 digest of the secret
+-- Returns  {released, now, e, h, 0, 0, older writes in flight}; or a refusal {lease-lost or token-invalid, now, e, h, x, n}
+-- Writes   f (x becomes 0, l goes); w when it wakes
+
+local resource, epoch, secret = ARGV[1], ARGV[2], ARGV[3]
+
+local now = clock.read()
+local e, h, s, x = unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x'))
+local in_flight = redis.call('HLEN', K.older)
+redis.call('HLEN', K.waiters)
+
+if e and epochs.less(epoch, e) then
+  return epochs.refusal('lease-lost', now)
+end
+
+if epoch ~= e or s ~= secret then
+  return epochs.refusal('token-invalid', now)
+end
+
+-- One that ran out and that nobody has overtaken is released like a live one.
+if x ~= '0' then
+  redis.call('HSET', K.fence, 'x', '0')
+  redis.call('HDEL', K.fence, 'l')
+  waiters.wake_all(resource)
+end
+return { 'released', now, e, h, '0', '0', in_flight }

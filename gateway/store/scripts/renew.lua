@@ -1,0 +1,27 @@
+-- Promise  Only the live token renews: an expired, released or overtaken lease never comes back.
+-- KEYS     the resource's seven, as in parts/epoch.lua
+-- ARGV     1 epoch, 2 digest of the secret
+-- Returns  {renewed, now, e, h, l, x, older writes in flight}; or a refusal {lease-lost or token-invalid, now, e, h, x, n}
+-- Writes   f (x)
+
+local epoch, secret = ARGV[1], ARGV[2]
+
+local now = clock.read()
+local e, h, s, x, l = unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'l'))
+local in_flight = redis.call('HLEN', K.older)
+
+if e and epochs.less(epoch, e) then
+  return epochs.refusal('lease-lost', now)
+end
+
+if epoch ~= e or s ~= secret then
+  return epochs.refusal('token-invalid', now)
+end
+
+if tonumber(x) <= now then
+  return epochs.refusal('lease-lost', now)
+end
+
+local expires = clock.text(now + l)
+redis.call('HSET', K.fence, 'x', expires)
+return { 'renewed', now, e, h, l, expires, in_flight }

@@ -1,0 +1,74 @@
+"""This gateway's own channel: the store's scripts name the resource that has changed, and its waiters look again."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import RedisError
+
+from gateway.core.write import ResourceKey
+from gateway.store.keys import wake_channel
+
+# None: wake-ups may have been lost, everybody looks again.
+OnWake = Callable[[ResourceKey | None], None]
+
+# A subscription that is silent this long is asked for a sign of life, and given up if it gives none: half a second is
+# what a lost wake-up costs a waiter, so nothing more urgent depends on it.
+_SILENCE_S = 10.0
+_PAUSE_S = 0.2
+
+
+class Wake:
+    """Listens until it is closed, and connects again by itself."""
+
+    def __init__(self, connect: Callable[[], AbstractConnection], gateway: str, on_wake: OnWake) -> None:
+        self._connect = connect
+        self._channel = wake_channel(gateway)
+        self._on_wake = on_wake
+        self._subscribed = asyncio.Event()
+        self._listening = asyncio.get_running_loop().create_task(self._listen())
+
+    async def subscribed(self) -> None:
+        """Returns once the store has confirmed the first subscription."""
+        await self._subscribed.wait()
+
+    async def close(self) -> None:
+        self._listening.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._listening
+
+    async def _listen(self) -> None:
+        while True:
+            connection = self._connect()
+            try:
+                await self._subscribe(connection)
+            except (RedisError, OSError):
+                await asyncio.sleep(_PAUSE_S)
+            finally:
+                await connection.disconnect(nowait=True)
+
+    async def _subscribe(self, connection: AbstractConnection) -> None:
+        await connection.connect()  # type: ignore[no-untyped-call]  # redis-py
+        await connection.send_command("SUBSCRIBE", self._channel)
+        while True:
+            match await self._read(connection):
+                case [b"message", _, bytes(resource)]:
+                    self._on_wake(ResourceKey(resource.decode()))
+                case [b"subscribe", *_]:
+                    self._subscribed.set()
+                    self._on_wake(None)
+
+    async def _read(self, connection: AbstractConnection) -> object:
+        reply = await _read_within(connection)
+        if reply is None:
+            await connection.send_command("PING")
+            reply = await _read_within(connection)
+        if reply is None:
+            raise ConnectionError("the subscription fell silent")
+        return reply
+
+
+async def _read_within(connection: AbstractConnection) -> object:
+    """What comes next; None after silence."""
+    return await connection.read_response(disable_decoding=True, timeout=_SILENCE_S, disconnect_on_error=False)

@@ -1,0 +1,202 @@
+"""One request's answer on a connection: parsed as it comes, held back for a slow caller, whole by its own framing."""
+
+import asyncio
+from collections import deque
+
+import httptools
+
+from gateway.core.faults import BrokenAnswer
+from gateway.core.request import HeaderPairs
+from gateway.upstream.wire import Wire
+
+# Reading stops above the high mark and goes on below the low one: what one slow caller can hold of this process.
+_HIGH_WATER = 256 << 10
+_LOW_WATER = 64 << 10
+
+_BODILESS = frozenset((204, 304))
+
+
+class Exchange:
+    """Implements `ports.Answer`. Made when the request is sent; `head` waits for the answer's head.
+
+    An interim answer (1xx) is read over. A switch of protocols, a transfer coding other than `chunked`, a head over the
+    limit, and whatever llhttp refuses (strict, RFC 9112) break the exchange: such an answer proves nothing.
+    """
+
+    def __init__(self, wire: Wire, *, head_only: bool, head_limit: int) -> None:
+        self.status = 0
+        self.reason = b""
+        self.headers: HeaderPairs = ()
+        self.broken: str | None = None
+        self.timed_out = False
+        self.complete = False
+        self.bytes_in = 0
+        self._wire = wire
+        self._head_only = head_only
+        self._head_limit = head_limit
+        self._parser = httptools.HttpResponseParser(self)
+        self._fields: list[tuple[bytes, bytes]] = []
+        self._head_bytes = 0
+        self._head_done = False
+        self._until_close = False
+        self._keep_alive = False
+        self._surplus = False
+        self._pieces: deque[bytes] = deque()
+        self._held = 0
+        self._waiter: asyncio.Future[None] | None = None
+        wire.on_data = self.feed
+        wire.on_end = self.end
+        wire.resume()
+
+    # What the wire tells.
+
+    def feed(self, data: bytes) -> None:
+        self.bytes_in += len(data)
+        if self.complete:
+            self._surplus = True
+            return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self.fail("the upstream switched protocols unasked")
+        except httptools.HttpParserError as error:
+            self.fail(f"the upstream's answer is not valid HTTP: {error.__context__ or error}")
+        if not self._head_done and self.bytes_in > self._head_limit:
+            self._fail_head()
+        if self._held > _HIGH_WATER:
+            self._wire.pause()
+        self._wake()
+
+    def end(self, error: OSError | None) -> None:
+        if self._until_close and error is None and self._head_done and not self.complete:
+            self.complete = True
+            self._surplus = True
+        elif not self.complete:
+            self.fail(f"the upstream closed the connection: {error}" if error else "the upstream closed the connection")
+        else:
+            self._surplus = True
+        self._wake()
+
+    def fail(self, why: str, *, timed_out: bool = False) -> None:
+        """Give the exchange up: whoever waits for it is told, and its connection is closed."""
+        if self.broken is None and not self.complete:
+            self.broken = why
+            self.timed_out = timed_out
+            self._wire.close()
+            self._wake()
+
+    def _fail_head(self) -> None:
+        self.fail(f"the head of the upstream's answer is larger than {self._head_limit} bytes")
+
+    # What llhttp tells.
+
+    def on_status(self, reason: bytes) -> None:
+        self.reason += reason
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._head_done:
+            # A trailer: it cannot be told apart from a header any more once it is passed on (RFC 9110, section 6.5).
+            return
+        self._fields.append((name, value))
+        self._head_bytes += len(name) + len(value) + 4
+        if self._head_bytes > self._head_limit:
+            self._fail_head()
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status < 200 or self.broken is not None:
+            return
+        self.status, self.headers = status, tuple(self._fields)
+        codings = [value.lower() for name, value in self._fields if name.lower() == b"transfer-encoding"]
+        if codings not in ([], [b"chunked"]):
+            self.fail("the upstream's answer has a transfer coding other than chunked")
+            return
+        self._head_done = True
+        # llhttp forgets it with the message's end.
+        self._keep_alive = self._parser.should_keep_alive()
+        if self._head_only or status in _BODILESS:
+            self.complete = True
+        elif not codings:
+            self._until_close = not any(name.lower() == b"content-length" for name, _ in self._fields)
+
+    def on_body(self, piece: bytes) -> None:
+        if self.complete:
+            self._surplus = True
+            return
+        self._pieces.append(piece)
+        self._held += len(piece)
+
+    def on_message_complete(self) -> None:
+        if self._head_done:
+            self.complete = True
+        else:
+            self._fields.clear()
+            self.reason = b""
+
+    def on_message_begin(self) -> None:
+        if self.complete:
+            self._surplus = True
+
+    # What the sender and the flow ask.
+
+    @property
+    def has_head(self) -> bool:
+        return self._head_done
+
+    def waiter(self) -> asyncio.Future[None]:
+        """A future that ends when anything happens on this exchange."""
+        if self._waiter is None or self._waiter.done():
+            self._waiter = asyncio.get_running_loop().create_future()
+        return self._waiter
+
+    async def head(self) -> bool:
+        """Wait for the answer's head; False if the exchange broke before it."""
+        while not self._head_done and self.broken is None:
+            await self.waiter()
+        return self._head_done
+
+    async def read(self, within_s: float | None) -> bytes:
+        while not self._pieces:
+            if self.broken is not None:
+                raise BrokenAnswer(self.broken)
+            if self.complete:
+                return b""
+            await self._something(within_s)
+        piece = self._pieces.popleft()
+        self._held -= len(piece)
+        if self._held < _LOW_WATER and not self.complete:
+            self._wire.resume()
+        return piece
+
+    async def read_small(self, limit: int) -> tuple[bytes, bool]:
+        """What comes until the end or until more than `limit` bytes are here: the bytes, and whether that is all."""
+        while not self.complete and self._held <= limit and self.broken is None:
+            await self.waiter()
+        if self.broken is not None:
+            raise BrokenAnswer(self.broken)
+        data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        self._pieces.clear()
+        self._held = 0
+        if not self.complete:
+            self._wire.resume()
+        return data, self.complete
+
+    @property
+    def reusable(self) -> bool:
+        """Whether the connection stands between two messages, by both sides' word and by the framing."""
+        return (
+            self.complete and not self._surplus and not self._until_close and self._keep_alive and not self._wire.closed
+        )
+
+    async def _something(self, within_s: float | None) -> None:
+        waiter = self.waiter()
+        if within_s is None:
+            await waiter
+            return
+        done, _ = await asyncio.wait((waiter,), timeout=within_s)
+        if not done:
+            self.fail("the upstream sent nothing more in time", timed_out=True)
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)

@@ -1,0 +1,81 @@
+"""Which header fields pass: hop-by-hop ones never, in neither direction; the gateway's own never reach an upstream."""
+
+from gateway.core.caller import is_control_header
+from gateway.core.request import HeaderPairs, Headers, Request
+from gateway.core.rule import Upstream
+from gateway.core.token import authorization_is_a_token
+
+# RFC 9110, section 7.6.1, and what older software sends.
+_HOP_BY_HOP = frozenset(
+    (
+        b"connection",
+        b"keep-alive",
+        b"proxy-connection",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+        b"http2-settings",
+    )
+)
+# `Expect` is answered here; `Host` and the framing are set anew.
+_NOT_FORWARDED = _HOP_BY_HOP | {b"host", b"content-length", b"expect"}
+
+
+def _nominated(connection: list[bytes]) -> frozenset[bytes]:
+    """The fields that `Connection` lines name as hop-by-hop (RFC 9110, section 7.6.1). Every line counts."""
+    if not connection:
+        return frozenset()
+    return frozenset(token.strip().lower() for line in connection for token in line.split(b","))
+
+
+def request_head(upstream: Upstream, request: Request, *, epoch: int | None, framing: bytes) -> bytes:
+    """The head as it is sent. What the gateway adds comes last, once, and no `Connection` line can take it away."""
+    headers = request.headers
+    own = {name.lower() for name, _ in upstream.credentials}
+    if upstream.epoch_header is not None:
+        own.add(upstream.epoch_header.lower())
+    dropped = _NOT_FORWARDED | _nominated(headers.all(b"connection")) | own
+    host = headers.first(b"host") if upstream.preserve_host else None
+    lines = [
+        f"{request.method} {forwarded_target(upstream, request)} HTTP/1.1\r\nHost: ".encode("latin-1"),
+        host or upstream.origin.authority.encode("idna" if not upstream.origin.authority.isascii() else "ascii"),
+        b"\r\n",
+    ]
+    for name, value in headers.pairs:
+        lower = name.lower()
+        if lower in dropped or is_control_header(lower):
+            continue
+        if lower == b"authorization" and authorization_is_a_token(value.decode("latin-1"), upstream.token_from):
+            continue
+        lines += (name, b": ", value, b"\r\n")
+    for name, value in upstream.credentials:
+        lines += (name, b": ", value, b"\r\n")
+    if upstream.epoch_header is not None and epoch is not None:
+        lines += (upstream.epoch_header, b": ", b"%d" % epoch, b"\r\n")
+    lines += (framing, b"\r\n")
+    return b"".join(lines)
+
+
+def forwarded_target(upstream: Upstream, request: Request) -> str:
+    """The target as it came, byte for byte; without the mount where the policy strips it, behind the URL's own path."""
+    raw = request.target.raw
+    if upstream.mount.strip and upstream.mount.segments:
+        pieces = request.target.path[1:].split("/")[len(upstream.mount.segments) :]
+        raw = "/" + "/".join(pieces) + raw[len(request.target.path) :]
+    return upstream.base_path + raw
+
+
+def answer_headers(pairs: HeaderPairs) -> HeaderPairs:
+    """The end-to-end fields of an upstream's answer: what an upstream says in the gateway's own name is dropped too."""
+    dropped = _HOP_BY_HOP
+    if any(name.lower() == b"connection" for name, _ in pairs):
+        dropped = dropped | _nominated(Headers(pairs).all(b"connection"))
+    kept = []
+    for pair in pairs:
+        lower = pair[0].lower()
+        if lower not in dropped and not lower.startswith(b"fencing-") and lower != b"idempotent-replayed":
+            kept.append(pair)
+    return tuple(kept)

@@ -1,0 +1,134 @@
+"""An upstream's connections: kept alive between requests, never more than its limit, in order of asking."""
+
+import asyncio
+import ssl
+from collections import deque
+from collections.abc import Callable
+
+from gateway.core.rule import Upstream
+from gateway.upstream.wire import Wire, connect
+
+# Servers close idle connections by themselves (Node after 5 s, many others after 15 s and more). A request that is sent
+# in that very moment is lost with an unknown outcome, so an idle connection is dropped before the first of them would.
+_IDLE_S = 4.0
+
+
+class Unreachable(Exception):
+    """No connection to the upstream could be had; nothing was sent."""
+
+
+class Pool:
+    """Connections to one upstream. `acquire` raises Unreachable; each connection goes back by `release` once."""
+
+    def __init__(self, upstream: Upstream, now: Callable[[], float]) -> None:
+        self._upstream = upstream
+        self._now = now
+        self._context = tls_context(upstream)
+        self._idle: list[tuple[Wire, float]] = []
+        self._open = 0
+        # What comes back goes straight to who waits longest: a connection, or (None) the right to open one.
+        self._waiting: deque[asyncio.Future[Wire | None]] = deque()
+        self._retired = False
+
+    async def acquire(self) -> Wire:
+        """A connection on which nothing is under way, within the upstream's connect timeout."""
+        wire = self._reuse()
+        if wire is not None:
+            return wire
+        try:
+            async with asyncio.timeout(self._upstream.timeouts.connect_s):
+                if self._open < self._upstream.limits.connections:
+                    self._open += 1
+                else:
+                    wire = await self._turn()
+                if wire is not None and _is_open(wire):
+                    return wire
+                return await self._connect()
+        except TimeoutError:
+            limit = self._upstream.limits.connections
+            busy = f"all {limit} connections stayed busy" if self._open >= limit else "no connection came about"
+            raise Unreachable(f"{busy} within {self._upstream.timeouts.connect_s:g} s") from None
+
+    def release(self, wire: Wire, *, reusable: bool) -> None:
+        """Take a connection back: kept if it stands between two messages, else closed."""
+        if not reusable or self._retired or wire.closed:
+            wire.close()
+            self._pass_on(None)
+            return
+        wire.on_data = lambda _: wire.close()
+        wire.on_end = lambda _: wire.close()
+        wire.resume()
+        self._pass_on(wire)
+
+    def retire(self) -> None:
+        """Close what is idle; what is in use is closed as it comes back."""
+        self._retired = True
+        for wire, _ in self._idle:
+            wire.close()
+        self._open -= len(self._idle)
+        self._idle.clear()
+
+    def _reuse(self) -> Wire | None:
+        while self._idle:
+            wire, since = self._idle.pop()
+            if self._now() - since > _IDLE_S:
+                wire.close()
+            if _is_open(wire):
+                return wire
+            self._open -= 1
+        return None
+
+    async def _connect(self) -> Wire:
+        """Open a connection under a right to it, which is passed on if that fails."""
+        origin = self._upstream.origin
+        try:
+            return await connect((origin.host, origin.port), self._context)
+        except OSError as error:
+            self._pass_on(None)
+            raise Unreachable(f"{origin.authority}: {error.strerror or error}") from None
+        except BaseException:
+            self._pass_on(None)
+            raise
+
+    async def _turn(self) -> Wire | None:
+        turn: asyncio.Future[Wire | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                wire = turn.result()
+                self._pass_on(None) if wire is None else self.release(wire, reusable=True)
+            raise
+
+    def _pass_on(self, wire: Wire | None) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(wire)
+                return
+        if wire is None:
+            self._open -= 1
+        else:
+            self._idle.append((wire, self._now()))
+
+
+def _is_open(wire: Wire) -> bool:
+    if not wire.closed:
+        wire.poll()
+    return not wire.closed
+
+
+def tls_context(upstream: Upstream) -> ssl.SSLContext | None:
+    """The context for an `https` upstream. Raises OSError (ssl.SSLError among them) for files that cannot be used."""
+    if upstream.origin.scheme == "http":
+        return None
+    tls = upstream.tls
+    context = ssl.create_default_context(cafile=tls.ca)
+    context.set_alpn_protocols(["http/1.1"])
+    if not tls.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if tls.cert is not None:
+        context.load_cert_chain(tls.cert, tls.key)
+    return context

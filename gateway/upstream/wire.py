@@ -1,0 +1,217 @@
+"""One connection's bytes: a non-blocking socket, plain or TLS, where every write is preceded by a check.
+
+An event loop's transport would buffer what the kernel does not take and flush it later on its own, so that a gateway
+stopped in between would complete a request long after its deadline. Here nothing is buffered: the check and the
+system call stand in one step, and the window that is left is the instructions between the two.
+"""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Callable
+
+# One read takes at most this much; larger ones gain nothing on loopback or a 10 Gbit/s link.
+_READ_SIZE = 64 << 10
+# TLS records hold at most 16 KiB (RFC 8446, section 5.1): encrypting more at once would only hold it in memory.
+_RECORD_SIZE = 16 << 10
+
+Guard = Callable[[], None]
+
+
+class Wire:
+    """A connected socket. Bytes that come are handed to `on_data`; the end, with or without an error, to `on_end`."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._sock = sock
+        self._reading = False
+        self._writable: asyncio.Future[None] | None = None
+        self.closed = False
+        self.bytes_out = 0
+        self.on_data: Callable[[bytes], None] = _ignore
+        self.on_end: Callable[[OSError | None], None] = _ignore
+
+    def resume(self) -> None:
+        """Read whenever something comes."""
+        if not self._reading and not self.closed:
+            self._reading = True
+            self._loop.add_reader(self._sock, self._on_readable)
+
+    def pause(self) -> None:
+        """Leave what comes in the kernel, which tells the peer to slow down."""
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._sock)
+
+    def poll(self) -> None:
+        """Take what has already come, without waiting: an idle connection's end is seen before it is used again."""
+        self._on_readable()
+
+    async def send(self, data: bytes, guard: Guard) -> None:
+        """Send all of `data`; `guard` runs in the same step as each system call and stops the sending by raising.
+
+        Raises OSError when the connection is broken.
+        """
+        await self._send_raw(data, guard)
+
+    async def _send_raw(self, data: bytes, guard: Guard) -> None:
+        view = memoryview(data)
+        while view:
+            if self.closed:
+                raise ConnectionAbortedError("the connection was closed")
+            guard()
+            try:
+                sent = self._sock.send(view)
+            except (BlockingIOError, InterruptedError):
+                await self._until_writable()
+            else:
+                self.bytes_out += sent
+                view = view[sent:]
+
+    async def _until_writable(self) -> None:
+        self._writable = self._loop.create_future()
+        self._loop.add_writer(self._sock, self._on_writable)
+        try:
+            await self._writable
+        finally:
+            self._writable = None
+            if not self.closed:
+                self._loop.remove_writer(self._sock)
+
+    def interrupt(self) -> None:
+        """Wake a `send` that waits for room, so that its guard is asked again."""
+        if self._writable is not None and not self._writable.done():
+            self._writable.set_result(None)
+
+    _on_writable = interrupt
+
+    def close(self) -> None:
+        """Close at once. Nothing is flushed: what has not left stays unsent."""
+        if self.closed:
+            return
+        self.pause()
+        self.closed = True
+        if self._writable is not None:
+            self._loop.remove_writer(self._sock)
+            self.interrupt()
+        self._sock.close()
+
+    def _on_readable(self) -> None:
+        try:
+            data = self._sock.recv(_READ_SIZE)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self.pause()
+            self.on_end(error)
+            return
+        if data:
+            self._received(data)
+        else:
+            self.pause()
+            self.on_end(None)
+
+    def _received(self, data: bytes) -> None:
+        self.on_data(data)
+
+
+class TlsWire(Wire):
+    """The same over TLS. A record that has left only in part is worth nothing to the peer: the guard holds here too."""
+
+    def __init__(self, sock: socket.socket, context: ssl.SSLContext, server_name: str) -> None:
+        super().__init__(sock)
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=server_name)
+        self._progress: asyncio.Future[None] | None = None
+        self._handshaken = False
+
+    async def handshake(self) -> None:
+        """Raises ssl.SSLError where the certificate or the protocol is not accepted, OSError where the peer left."""
+        self.on_end = self._ended_early
+        self.resume()
+        while True:
+            self._progress = self._loop.create_future()
+            try:
+                self._tls.do_handshake()
+            except ssl.SSLWantReadError:
+                await self._send_raw(self._outgoing.read(), _ignore)
+                await self._progress
+                continue
+            break
+        await self._send_raw(self._outgoing.read(), _ignore)
+        self._progress = None
+        self._handshaken = True
+        self.on_end = _ignore
+        self.pause()
+
+    async def send(self, data: bytes, guard: Guard) -> None:
+        view = memoryview(data)
+        for start in range(0, len(view), _RECORD_SIZE):
+            self._tls.write(view[start : start + _RECORD_SIZE])
+            await self._send_raw(self._outgoing.read(), guard)
+
+    def _ended_early(self, error: OSError | None) -> None:
+        if self._progress is not None and not self._progress.done():
+            self._progress.set_exception(error or ConnectionResetError("the peer closed during the TLS handshake"))
+
+    def _received(self, data: bytes) -> None:
+        self._incoming.write(data)
+        if not self._handshaken:
+            if self._progress is not None and not self._progress.done():
+                self._progress.set_result(None)
+            return
+        while not self.closed:
+            try:
+                plain = self._tls.read(_READ_SIZE)
+            except ssl.SSLWantReadError:
+                return
+            except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+                plain = b""
+            except ssl.SSLError as error:
+                self.pause()
+                self.on_end(error)
+                return
+            if not plain:
+                self.pause()
+                self.on_end(None)
+                return
+            self.on_data(plain)
+
+
+def _ignore(*_: object) -> None:
+    """Nobody listens: an idle connection, or one not yet in use."""
+
+
+async def connect(address: tuple[str, int], context: ssl.SSLContext | None) -> Wire:
+    """Connect to the first address of a name that answers. Raises OSError (ssl.SSLError among them)."""
+    loop = asyncio.get_running_loop()
+    host, port = address
+    failure: OSError = ConnectionRefusedError(f"{host} has no address")
+    for family, kind, protocol, _, where in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await loop.sock_connect(sock, where)
+            if context is None:
+                return Wire(sock)
+            secured = TlsWire(sock, context, host)
+            await secured.handshake()
+        except OSError as error:
+            failure = error
+            with contextlib.suppress(OSError):
+                _discard(loop, sock)
+        except BaseException:
+            _discard(loop, sock)
+            raise
+        else:
+            return secured
+    raise failure
+
+
+def _discard(loop: asyncio.AbstractEventLoop, sock: socket.socket) -> None:
+    if sock.fileno() >= 0:
+        loop.remove_reader(sock)
+        loop.remove_writer(sock)
+        sock.close()

@@ -1,0 +1,81 @@
+"""Undoing a body's coding, within a limit."""
+
+import gzip
+import zlib
+
+import pytest
+
+from gateway.core.coding import body_too_large, decoded
+from gateway.core.decision import BODY_TOO_LARGE, UNSUPPORTED_CODING, Refused
+
+PLAIN = b'{"kind":"body"}'
+GZIP = gzip.compress(PLAIN)
+LIMIT = 1000
+
+
+@pytest.mark.parametrize(
+    ("body", "codings"),
+    [
+        (PLAIN, []),
+        (PLAIN, [b""]),
+        (PLAIN, [b"identity"]),
+        (PLAIN, [b"Identity, ", b"identity"]),
+        (GZIP, [b"gzip"]),
+        (GZIP, [b" GZip "]),
+        (GZIP, [b"x-gzip"]),
+        (GZIP, [b"identity, gzip"]),
+        (zlib.compress(PLAIN), [b"deflate"]),
+        (b"x" * LIMIT, []),
+        (gzip.compress(b"x" * LIMIT), [b"gzip"]),
+    ],
+    ids=[
+        "none",
+        "empty",
+        "identity",
+        "identity twice",
+        "gzip",
+        "case and blanks",
+        "old name",
+        "identity beside gzip",
+        "deflate",
+        "exactly the limit",
+        "inflates to exactly the limit",
+    ],
+)
+def test_one_known_coding_is_undone(body: bytes, codings: list[bytes]) -> None:
+    """A rule reads what the body says, not how it was coded."""
+    assert decoded(body, codings, LIMIT) in (PLAIN, b"x" * LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("body", "codings"),
+    [
+        (PLAIN, [b"br"]),
+        (PLAIN, [b"zstd"]),
+        (gzip.compress(GZIP), [b"gzip, gzip"]),
+        (gzip.compress(GZIP), [b"gzip", b"gzip"]),
+        (PLAIN, [b"gzip"]),
+        (b"", [b"gzip"]),
+        (GZIP[:-4], [b"gzip"]),
+        (GZIP + b"tail", [b"gzip"]),
+        (GZIP + GZIP, [b"gzip"]),
+    ],
+    ids=["br", "zstd", "two in a line", "two lines", "not gzip", "empty", "cut short", "bytes behind", "two members"],
+)
+def test_what_cannot_be_read_for_certain_is_refused(body: bytes, codings: list[bytes]) -> None:
+    """Another coding, several of them, a broken one, and one that two readers could end at two places: 415."""
+    refused = decoded(body, codings, LIMIT)
+
+    assert isinstance(refused, Refused) and refused.decision is UNSUPPORTED_CODING
+    assert refused.detail.startswith("Not forwarded: ")
+
+
+def test_a_body_that_inflates_past_the_limit_is_too_large() -> None:
+    """A small body that stands for a huge one is refused by its size, and not inflated to its end."""
+    bomb = gzip.compress(bytes(100 << 20))
+
+    refused = decoded(bomb, [b"gzip"], LIMIT)
+
+    assert refused == body_too_large(LIMIT)
+    assert isinstance(refused, Refused) and refused.decision is BODY_TOO_LARGE
+    assert str(LIMIT) in refused.detail

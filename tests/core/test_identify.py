@@ -1,0 +1,124 @@
+"""From what an agent presented to a write, or to what is missing."""
+
+import pytest
+
+from gateway.core.caller import Control
+from gateway.core.decision import (
+    HEADER_MALFORMED,
+    SEQUENCE_REQUIRED,
+    TOKEN_MALFORMED,
+    TOKEN_REQUIRED,
+    Decision,
+    Refused,
+)
+from gateway.core.epoch import Epoch
+from gateway.core.identify import find_token, identify
+from gateway.core.rule import Fence, Origin, Rule, Upstream
+from gateway.core.token import digest_secret
+from gateway.core.write import ResourceKey, Write
+
+SECRET = "abcdefghijklmnopqrst-_"
+LEASE = f"42.{SECRET}"
+UPSTREAM = Upstream("u", Origin("http", "localhost", 80))
+RESOURCE = ResourceKey("report/7")
+
+LEASED = Rule("r", UPSTREAM)
+BEARER = Rule("r", UPSTREAM, token_from=("bearer",))
+HEADED = Rule("r", UPSTREAM, authority="header")
+SEQUENCED = Rule("r", UPSTREAM, fence=Fence(sequence="increasing"))
+COUNTED = Rule("r", UPSTREAM, revision="gateway")
+
+
+def control(
+    token: str | None = None,
+    holder: str | None = None,
+    sequence: int | None = None,
+    if_revision: int | None = None,
+    authorization: str | None = None,
+) -> Control:
+    return Control(token, holder, sequence, if_revision, authorization)
+
+
+def write(rule: Rule, *, secret: str | None = SECRET, **fields: object) -> Write:
+    digest = None if secret is None else digest_secret(secret)
+    return Write(rule, RESOURCE, Epoch(42), **({"holder": None, "secret_digest": digest} | fields))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rule", "given", "expected"),
+    [
+        (LEASED, control(LEASE), write(LEASED)),
+        (LEASED, control(LEASE, "a"), write(LEASED, holder="a")),
+        (LEASED, control(LEASE, sequence=3), write(LEASED)),
+        (BEARER, control(authorization=f"Bearer {LEASE}"), write(BEARER)),
+        (BEARER, control(LEASE, authorization="Bearer other"), write(BEARER)),
+        (HEADED, control("42", "a"), write(HEADED, secret=None, holder="a")),
+        (SEQUENCED, control(LEASE, sequence=0), write(SEQUENCED, sequence=0)),
+        (COUNTED, control(LEASE, if_revision=0), write(COUNTED, if_revision=0)),
+        (COUNTED, control(LEASE), write(COUNTED)),
+    ],
+    ids=[
+        "a lease token",
+        "a lease token may name its holder",
+        "a sequence that no rule asks for is not passed on",
+        "a token from the source that the rule names",
+        "Fencing-Token comes before other sources",
+        "a bare epoch with its holder",
+        "a sequence of zero is one",
+        "a revision of zero is one",
+        "a revision is optional",
+    ],
+)
+def test_what_is_presented_becomes_a_write(rule: Rule, given: Control, expected: Write) -> None:
+    """The write holds the proof that its rule takes, and the counters that it checks."""
+    assert identify(rule, RESOURCE, given) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "given", "decision", "says"),
+    [
+        (LEASED, control(), TOKEN_REQUIRED, "Take a lease"),
+        (LEASED, control(authorization=f"Bearer {LEASE}"), TOKEN_REQUIRED, "Take a lease"),
+        (HEADED, control(holder="a"), TOKEN_REQUIRED, "Fencing-Holder"),
+        (LEASED, control(""), TOKEN_MALFORMED, "EPOCH.SECRET"),
+        (LEASED, control("42"), TOKEN_MALFORMED, "EPOCH.SECRET"),
+        (LEASED, control("+5"), TOKEN_MALFORMED, "EPOCH.SECRET"),
+        (BEARER, control("x", authorization=f"Bearer {LEASE}"), TOKEN_MALFORMED, "EPOCH.SECRET"),
+        (HEADED, control(LEASE, "a"), TOKEN_MALFORMED, "bare epoch"),
+        (HEADED, control("042", "a"), TOKEN_MALFORMED, "bare epoch"),
+        (HEADED, control("42"), TOKEN_MALFORMED, "holder"),
+        (SEQUENCED, control(LEASE), SEQUENCE_REQUIRED, "Fencing-Sequence"),
+        (LEASED, control(LEASE, if_revision=1), HEADER_MALFORMED, "Leave it out"),
+    ],
+    ids=[
+        "no token",
+        "a token where the rule does not look",
+        "no bare epoch",
+        "an empty token",
+        "a bare epoch where a lease is needed",
+        "not a token",
+        "a malformed Fencing-Token is not passed over for another source",
+        "a lease token where a bare epoch is needed",
+        "not an epoch",
+        "a bare epoch without a holder",
+        "no sequence where the rule checks one",
+        "a revision that nobody checks",
+    ],
+)
+def test_what_is_missing_or_of_another_form_is_refused(
+    rule: Rule, given: Control, decision: Decision, says: str
+) -> None:
+    """The refusal names the resource and what to send, and that nothing was forwarded."""
+    refused = identify(rule, RESOURCE, given)
+
+    assert isinstance(refused, Refused) and refused.decision is decision
+    assert refused.facts.resource == RESOURCE
+    assert refused.detail.startswith("Not forwarded: ") and says in refused.detail
+
+
+def test_a_token_is_found_where_it_stands() -> None:
+    """`Fencing-Token` always counts; `Authorization` only where a source names its scheme."""
+    assert find_token(control("42"), ()) == "42"
+    assert find_token(control(authorization="Bearer 42"), ("bearer",)) == "42"
+    assert find_token(control(authorization="Bearer 42"), ("fencing-token",)) is None
+    assert find_token(control(), ("bearer",)) is None

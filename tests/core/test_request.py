@@ -1,0 +1,29 @@
+"""Header fields keep their order and spelling, and are found in any case."""
+
+from gateway.core.request import Headers, Request
+from gateway.core.target import Target, read_target
+
+PAIRS = ((b"Accept", b"a"), (b"X-One", b"1"), (b"ACCEPT", b"b"))
+
+
+def test_fields_stay_as_they_came() -> None:
+    """Order, spelling and repetition are the sender's."""
+    assert Headers(iter(PAIRS)).pairs == PAIRS
+
+
+def test_fields_are_found_by_their_lower_case_name() -> None:
+    """Every value in order, the first one, or none."""
+    headers = Headers(PAIRS)
+
+    assert headers.all(b"accept") == [b"a", b"b"]
+    assert headers.first(b"accept") == b"a"
+    assert (headers.all(b"absent"), headers.first(b"absent")) == ([], None)
+    assert list(headers.names()) == [b"accept", b"x-one"]
+
+
+def test_a_body_is_not_shown() -> None:
+    """What a log shows of a request holds none of its body."""
+    target = read_target("/a")
+    assert isinstance(target, Target)
+
+    assert "secret" not in repr(Request("PUT", target, Headers(()), b"secret"))

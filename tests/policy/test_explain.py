@@ -1,0 +1,113 @@
+"""The trail of a match is the match's own."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway.core.caller import Caller
+from gateway.core.decision import Refused
+from gateway.policy.explain import explain
+from gateway.policy.match import Matched, NeedsBody, Read
+from gateway.policy.ruleset import RuleSet
+from tests.policy.asking import HEAD, request, rules
+
+CALLER = Caller()
+
+POLICY = """\
+mount: {path: /x}
+read_only:
+  - match: POST /x/search
+writes:
+  - {name: one, match: "PUT /x/{id}", resource: "x/{path.id}"}
+  - {name: body, match: "PUT /x/{id}", resource: "x/{path.id}", when: {json: {/kind: body}}}
+  - {name: fixed, match: "PUT /x/a", resource: "x/{query.v}"}
+  - {name: gone, match: "DELETE /x/{id}", resource: "x/{path.id}", when: {header: {force: '1'}}}
+"""
+
+
+@pytest.fixture
+def ruleset(tmp_path: Path) -> RuleSet:
+    return rules(tmp_path, HEAD + POLICY)
+
+
+def test_each_rule_says_why_it_did_not_match(ruleset: RuleSet) -> None:
+    """The rule that takes the request is marked, every other one of the upstream has its reason."""
+    explanation = explain(ruleset, request("PUT", "/x/7", body="{}"), CALLER)
+
+    assert (explanation.answer.decision, explanation.answer.rule, explanation.answer.resource) == (
+        "forwarded",
+        "one",
+        "x/7",
+    )
+    assert {one.entry: one.why for one in explanation.considered} == {
+        "rule one": "takes this request",
+        "rule body": "wants another value of json /kind",
+        "rule fixed": "has another path",
+        "rule gone": "does not take PUT here",
+        "read_only": "has another path",
+    }
+    assert [one.entry for one in explanation.considered if one.taken] == ["rule one"]
+
+
+def test_a_general_rule_names_the_one_that_beats_it(ruleset: RuleSet) -> None:
+    """What would match but is less specific says so."""
+    explanation = explain(ruleset, request("PUT", "/x/a?v=1", body="{}"), CALLER)
+
+    assert explanation.considered[0].why == "would take it, but rule fixed is more specific"
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body", "decision"),
+    [
+        ("PUT", "/x/7", None, "body-needed"),
+        ("PUT", "/x/a", "", "resource-unresolved"),
+        ("PUT", "/x/a%2Fb", "", "ambiguous-target"),
+        ("PUT", "/x/7", '{"a": 1, "a": 2}', "ambiguous-target"),
+        ("DELETE", "/x/7", "", "no-policy"),
+        ("GET", "/x/7", None, "passed"),
+        ("POST", "/x/search", None, "passed"),
+        ("PUT", "/y", None, "no-upstream"),
+    ],
+)
+def test_the_decision_stands_first_in_the_text(
+    ruleset: RuleSet, method: str, target: str, body: str | None, decision: str
+) -> None:
+    """A person reads the decision, then the trail; a program reads the same as JSON."""
+    explanation = explain(ruleset, request(method, target, body=body), CALLER)
+
+    assert str(explanation).splitlines()[0] == f"{method} {target}: {decision}"
+    assert json.loads(json.dumps(asdict(explanation)))["answer"]["decision"] == decision
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(["PUT", "DELETE", "POST", "GET", "put"]),
+    st.sampled_from(["/x/7", "/x/a", "/x/a?v=1", "/x/search", "/x/", "/x", "/y", "/x/a%2Fb"]),
+    st.sampled_from([None, "", "{}", '{"kind": "body"}', "{", '{"kind": 1, "kind": 2}']),
+    st.booleans(),
+)
+def test_the_trail_and_the_data_path_agree(
+    ruleset: RuleSet, method: str, target: str, body: str | None, force: bool
+) -> None:
+    """Whatever is asked, the explained rule is the one that takes the write."""
+    asked = request(method, target, *((("Force", "1"),) if force else ()), body=body)
+
+    told = explain(ruleset, asked, CALLER)
+
+    match ruleset.match(asked, CALLER):
+        case Matched() as found:
+            resource = ruleset.resolve(found, asked, CALLER)
+            assert told.answer.rule == found.entry.rule.name
+            assert told.answer.resource == (None if isinstance(resource, Refused) else resource)
+            assert [one.entry for one in told.considered if one.taken] == [found.entry.label]
+        case Read(_, counted):
+            assert (told.answer.decision, told.answer.resource) == ("passed", counted)
+        case NeedsBody():
+            assert told.answer.decision == "body-needed"
+        case Refused(decision):
+            assert told.answer.decision == decision.name
+            assert not any(one.taken for one in told.considered)

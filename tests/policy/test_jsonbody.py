@@ -1,0 +1,99 @@
+"""A JSON body that all readers read alike, and pointers into it."""
+
+import pytest
+
+from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.policy.finding import Wrong
+from gateway.policy.jsonbody import MISSING, JsonReader, JsonValue, Missing, Number, Pointer, parse_pointer, read_json
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"id": 1, "id": 2}',
+        b'{"id": 1, "i\\u0064": 2}',
+        b'{"a": {"b": [{"id": 1, "id": 1}]}}',
+        b'{"id": NaN}',
+        b'{"id": -Infinity}',
+        b'{"id": 1e400}',
+        b'{"id": ' + b"9" * 400 + b"}",
+        b'{"id": "\\ud800"}',
+        b'{"\\udc00": 1}',
+        b'{"id": "\xed\xa0\x80"}',
+        b'\xef\xbb\xbf{"id": 1}',
+        b'{"id": 1} x',
+        b'{"id": 1}{"id": 2}',
+        b'{"id": 1,}',
+        b"{'id': 1}",
+        b'{"id": 01}',
+        b'{"id": "\n"}',
+        b"\xff\xfe{\x00}\x00",
+        b"id=1",
+        b"[" * 100_000,
+        b" ",
+    ],
+)
+def test_a_body_that_two_readers_may_read_differently_is_refused(body: bytes) -> None:
+    """Whatever some parser takes and another refuses, or reads as another value, is `ambiguous-target`."""
+    answer = read_json(body)
+
+    assert isinstance(answer, Refused)
+    assert answer.decision is AMBIGUOUS_TARGET
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        (b'{"id": 9007199254740993}', {"id": Number("9007199254740993")}),
+        (b' {"a": [1.50, -0, null, true]} \n', {"a": [Number("1.50"), Number("-0"), None, True]}),
+        (b'"\\ud83d\\ude00"', "\U0001f600"),
+        (b"null", None),
+    ],
+)
+def test_numbers_are_kept_as_spelled(body: bytes, value: JsonValue) -> None:
+    """A number never passes through a double; paired surrogates are one character."""
+    assert read_json(body) == value
+
+
+DOCUMENT: JsonValue = {"a": {"b": ["x", {"c": "y"}]}, "": "empty", "m/n": "slash", "t~1": "tilde", "7": "seven"}
+
+
+@pytest.mark.parametrize(
+    ("pointer", "found"),
+    [
+        ("/a/b/0", "x"),
+        ("/a/b/1/c", "y"),
+        ("/", "empty"),
+        ("/m~1n", "slash"),
+        ("/t~01", "tilde"),
+        ("/7", "seven"),
+        ("/a/b/2", MISSING),
+        ("/a/b/00", MISSING),
+        ("/a/b/-", MISSING),
+        ("/a/b/-1", MISSING),
+        ("/a/x", MISSING),
+        ("/a/b/0/x", MISSING),
+    ],
+)
+def test_a_pointer_leads_to_one_value_or_none(pointer: str, found: JsonValue | Missing) -> None:
+    """RFC 6901; an index is plain digits inside the list."""
+    compiled = parse_pointer(pointer)
+
+    assert isinstance(compiled, Pointer)
+    assert compiled.find(DOCUMENT) == found
+
+
+@pytest.mark.parametrize("text", ["", "a", "/a~2", "/a~"])
+def test_what_is_no_pointer_is_refused(text: str) -> None:
+    """The empty pointer is refused too: it would be the whole body."""
+    assert isinstance(parse_pointer(text), Wrong)
+
+
+def test_an_empty_body_has_no_members() -> None:
+    """No body and an empty body differ: the first has not been read yet."""
+    pointer = parse_pointer("/a")
+    assert isinstance(pointer, Pointer)
+
+    assert JsonReader(b"").find(pointer) is MISSING
+    assert JsonReader(b"").is_there
+    assert not JsonReader(None).is_there

@@ -1,0 +1,104 @@
+"""What lease calls ask: from a resource to its rule, and from a target to its resource."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.core.caller import Caller
+from gateway.core.decision import AMBIGUOUS_TARGET, NO_SUCH_RESOURCE, RESOURCE_UNRESOLVED, Decision, Refused
+from gateway.policy.ruleset import RuleSet
+from tests.policy.asking import HEAD, request, rules
+
+CALLER = Caller()
+
+POLICY = """\
+read_only:
+  - match: POST /x/search
+writes:
+  - {name: one, match: "PUT /x/{id}", resource: "x/{path.id}"}
+  - {name: below, match: "PUT /x/{id}/y", resource: "x/{path.id}"}
+  - {name: outside, match: "PUT /o/{id}", resource: "o/{path.id}/x", authority: header}
+  - {name: body, match: PUT /b, resource: "b/{json:/id}"}
+  - {name: header, match: PUT /h, resource: "h/{header.part}"}
+  - {name: mine, match: "PUT /t/{id}", resource: "t/{tenant}/{path.id}"}
+  - {name: open, match: "PUT /e/{id}", resource: "{path.id}.end"}
+"""
+
+
+@pytest.fixture
+def ruleset(tmp_path: Path) -> RuleSet:
+    return rules(tmp_path, HEAD + POLICY)
+
+
+@pytest.mark.parametrize(
+    ("resource", "rule"),
+    [
+        ("x/7", "one"),
+        ("o/7/x", "outside"),
+        ("b/7", "body"),
+        ("t/default/7", "mine"),
+        ("7.end", "open"),
+        ("t/other/7", None),
+        ("x", None),
+        ("x/7/8", None),
+        ("", None),
+        ("/", None),
+    ],
+)
+def test_a_resource_leads_to_a_rule_that_can_make_it(ruleset: RuleSet, resource: str, rule: str | None) -> None:
+    """The rule tells the authority. What no rule makes for this caller, another tenant's included, has none."""
+    found = ruleset.rule_for_resource(resource)
+
+    assert (found and found.name) == rule
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "resource"), [("PUT", "/x/7", "x/7"), ("PUT", "/x/%37", "x/7"), ("PUT", "/o/7", "o/7/x")]
+)
+def test_a_target_stands_for_its_resource(ruleset: RuleSet, method: str, target: str, resource: str) -> None:
+    """The same rules resolve it as a write's."""
+    found = ruleset.resolve_target(method, target, CALLER)
+
+    assert not isinstance(found, Refused)
+    assert found[0] == resource
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "decision"),
+    [
+        ("PUT", "/none", NO_SUCH_RESOURCE),
+        ("GET", "/x/7", NO_SUCH_RESOURCE),
+        ("POST", "/x/search", NO_SUCH_RESOURCE),
+        ("PUT", "/b", NO_SUCH_RESOURCE),
+        ("PUT", "/h", RESOURCE_UNRESOLVED),
+        ("PUT", "/x/../o/7", AMBIGUOUS_TARGET),
+        ("PUT", "/x/a%2Fb", AMBIGUOUS_TARGET),
+        ("PUT", "x/7", AMBIGUOUS_TARGET),
+    ],
+)
+def test_a_target_without_a_resource_is_refused(ruleset: RuleSet, method: str, target: str, decision: Decision) -> None:
+    """Reads, unmatched targets, and those whose rule needs the body name no resource."""
+    found = ruleset.resolve_target(method, target, CALLER)
+
+    assert isinstance(found, Refused)
+    assert found.decision is decision
+
+
+def test_a_target_is_looked_up_at_its_host(tmp_path: Path) -> None:
+    """Where upstreams are mounted by host, the call's host chooses as a write's does."""
+    ruleset = rules(
+        tmp_path, HEAD + "mount: {host: a.example}\nwrites:\n  - {name: a, match: PUT /x, resource: only}\n"
+    )
+
+    found = ruleset.resolve_target("PUT", "/x", CALLER, host="A.example:80")
+
+    assert not isinstance(found, Refused)
+    assert isinstance(ruleset.resolve_target("PUT", "/x", CALLER), Refused)
+
+
+def test_an_upstream_is_told_for_a_request_that_no_rule_takes(ruleset: RuleSet) -> None:
+    """What is counted for an upstream counts for refused requests too."""
+    upstream = ruleset.upstream_of(request("PUT", "/none"))
+
+    assert not isinstance(upstream, Refused)
+    assert upstream.name == "api"

@@ -1,0 +1,175 @@
+"""Resources: filled, injective, and recognised again."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.core.caller import Caller
+from gateway.core.decision import AMBIGUOUS_TARGET, RESOURCE_UNRESOLVED, Decision, Refused
+from gateway.policy.jsonbody import JsonReader
+from gateway.policy.template import Template, parse_template
+from tests.policy.asking import request
+
+ADA = Caller("ada", "north")
+
+
+def template(text: str, *rests: str) -> Template:
+    compiled = parse_template(text, frozenset(rests))
+    assert isinstance(compiled, Template), compiled
+    return compiled
+
+
+def fill(text: str, *headers: tuple[str, str], target: str = "/", body: str = "", **path: str) -> str | Refused:
+    asked = request("PUT", target, *headers, body=body)
+    return template(text).fill(asked, path, ADA, JsonReader(asked.body))
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("report/{path.id}", "report/7"),
+        ("{tenant}/{principal}", "north/ada"),
+        ("q/{query.v}", "q/a b+c%2F%25"),
+        ("h/{header.x-doc}", "h/d1"),
+        ("j/{json:/id}", "j/9007199254740993"),
+        ("j/{json:/name}", "j/\u00e4 b"),
+        ("j/{json:/list/0}", "j/first"),
+        ("fixed", "fixed"),
+    ],
+)
+def test_a_part_is_filled_from_its_place(text: str, filled: str) -> None:
+    """Path, query, header, body, principal and tenant; numbers as spelled; slash and percent sign are escaped."""
+    body = '{"id": 9007199254740993, "name": "\u00e4 b", "list": ["first"]}'
+
+    assert fill(text, ("X-Doc", "d1"), target="/x?v=a%20b%2Bc%2F%25", body=body, id="7") == filled
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"),
+    [
+        ("{query.none}", RESOURCE_UNRESOLVED),
+        ("{query.empty}", RESOURCE_UNRESOLVED),
+        ("{query.twice}", AMBIGUOUS_TARGET),
+        ("{query.bytes}", RESOURCE_UNRESOLVED),
+        ("{header.none}", RESOURCE_UNRESOLVED),
+        ("{header.empty}", RESOURCE_UNRESOLVED),
+        ("{header.twice}", AMBIGUOUS_TARGET),
+        ("{header.x-under}", AMBIGUOUS_TARGET),
+        ("{header.hop}", AMBIGUOUS_TARGET),
+        ("{header.bytes}", RESOURCE_UNRESOLVED),
+        ("{json:/none}", RESOURCE_UNRESOLVED),
+        ("{json:/null}", RESOURCE_UNRESOLVED),
+        ("{json:/true}", RESOURCE_UNRESOLVED),
+        ("{json:/empty}", RESOURCE_UNRESOLVED),
+        ("{json:/object}", RESOURCE_UNRESOLVED),
+        ("{json:/list}", RESOURCE_UNRESOLVED),
+        ("{json:/exponent}", RESOURCE_UNRESOLVED),
+        ("{json:/zeros}", RESOURCE_UNRESOLVED),
+        ("{json:/minus}", RESOURCE_UNRESOLVED),
+        ("{json:/long}", RESOURCE_UNRESOLVED),
+    ],
+)
+def test_a_part_that_is_missing_or_double_has_no_resource(text: str, decision: Decision) -> None:
+    """There is never a resource named `None`, and never the first of two values."""
+    body = (
+        '{"null": null, "true": true, "empty": "", "object": {}, "list": ["x"], "exponent": 7e0, "zeros": 7.0, '
+        f'"minus": -0, "long": "{"x" * 513}"}}'
+    )
+    headers = [
+        ("Empty", ""),
+        ("Twice", "a"),
+        ("twice", "a"),
+        ("X-Under", "a"),
+        ("X_Under", "b"),
+        ("Connection", "close, Hop"),
+        ("Hop", "a"),
+        ("Bytes", "\xff"),
+    ]
+
+    answer = fill(text, *headers, target="/x?empty=&twice=1&twice=1&bytes=%FF", body=body)
+
+    assert isinstance(answer, Refused)
+    assert answer.decision is decision
+
+
+def test_a_bare_semicolon_in_the_query_is_ambiguous() -> None:
+    """Some readers split `a=1;b=2` at the semicolon; a rule that reads the query refuses it."""
+    answer = fill("{query.a}", target="/x?a=1;a=2")
+
+    assert isinstance(answer, Refused)
+    assert answer.decision is AMBIGUOUS_TARGET
+
+
+def test_the_refusal_names_the_part() -> None:
+    """An agent can mend a request only if it is told what is missing."""
+    answer = fill("report/{json:/report/id}", body='{"report": {}}')
+
+    assert isinstance(answer, Refused)
+    assert "json:/report/id" in answer.detail
+
+
+def test_the_longest_name_is_512_characters() -> None:
+    """One character more is `resource-unresolved`."""
+    assert fill("x/{path.id}", id="a" * 510) == "x/" + "a" * 510
+    assert isinstance(fill("x/{path.id}", id="a" * 511), Refused)
+
+
+def test_the_rest_of_a_path_keeps_its_slashes() -> None:
+    """Slashes between segments stay; one inside a segment was escaped when the path was taken apart."""
+    compiled = template("file/{path.rest}", "rest")
+
+    filled = compiled.fill(request("PUT", "/"), {"rest": "a/b%2Fc"}, ADA, JsonReader(None))
+
+    assert filled == "file/a/b%2Fc"
+    assert compiled.matches("file/a/b%2Fc", ADA)
+    assert not compiled.matches("file/a//b", ADA)
+
+
+@pytest.mark.parametrize(
+    ("text", "resource", "matches"),
+    [
+        ("report/{path.id}", "report/7", True),
+        ("report/{path.id}", "report/", False),
+        ("report/{path.id}", "report/7/8", False),
+        ("report/{path.id}", "report/%2F", True),
+        ("report/{path.id}", "report/%2f", False),
+        ("report/{path.id}", "report/%41", False),
+        ("report/{path.id}", "report/%FF", False),
+        ("report/{path.id}", "report/a\nb", False),
+        ("report/{path.id}", "reports/7", False),
+        ("{path.a}-{path.b}", "x-y", True),
+        ("{path.a}-{path.b}", "x%2Dz-y", True),
+        ("{path.a}-{path.b}", "xy", False),
+        ("{path.a}:x", "7:x", True),
+        ("{path.a}:x", "7:xx", False),
+        ("{tenant}/{path.id}", "north/7", True),
+        ("{tenant}/{path.id}", "south/7", False),
+        ("{principal}/{path.id}", "eve/7", False),
+        ("report/{path.id}", "report/" + "7" * 506, False),
+    ],
+)
+def test_a_template_knows_the_resources_that_it_can_make(text: str, resource: str, matches: bool) -> None:
+    """What no request could fill it to is not its resource: other spellings, other tenants, longer names."""
+    assert template(text).matches(resource, ADA) is matches
+
+
+VALUES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+
+
+@given(st.lists(VALUES, min_size=2, max_size=2), st.lists(VALUES, min_size=2, max_size=2))
+def test_two_writes_share_a_resource_only_if_their_values_are_equal(one: list[str], other: list[str]) -> None:
+    """Filling is injective, whatever stands in the values, and what was filled is recognised."""
+    text = "{path.a}-{path.b}:end"
+
+    names = [fill(text, a=values[0], b=values[1]) for values in (one, other)]
+
+    assert (names[0] == names[1]) == (one == other)
+    assert all(isinstance(name, str) and template(text).matches(name, ADA) for name in names)
+
+
+def test_a_template_says_what_it_reads() -> None:
+    """The body is read only where a part needs it; a read's resource is told by path and query alone."""
+    assert template("{json:/a}").needs_json
+    assert not template("{path.a}/{query.b}").needs_json
+    assert template("{path.a}/{query.b}").reads_only_target
+    assert not template("{tenant}/{path.a}").reads_only_target

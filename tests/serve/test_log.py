@@ -1,0 +1,115 @@
+"""The log: a line per decision, and no value that can pass for a line or a field."""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from typing import Literal
+
+import pytest
+
+from gateway.log import Log
+
+HOSTILE = [
+    'x\n{"decision":"passed"}',
+    "x\r\nlevel=error",
+    "x decision=passed",
+    'x" decision="passed',
+    "x\u2028y\u2029z\x85w",
+    "x\x1b[2Jy",
+    "\udcff",
+    "",
+]
+
+
+def lines_of(
+    form: Literal["json", "text"], write: Callable[[Log], None], level: Literal["info", "error"] = "info"
+) -> str:
+    """What `write` logs. To a file: a pipe would have to be read meanwhile."""
+    with tempfile.TemporaryFile() as file:
+        write(Log(form, level, file.fileno()))
+        file.seek(0)
+        return file.read().decode("ascii")
+
+
+def test_a_decision_in_json() -> None:
+    """Fields have their names; epochs are strings, because JSON readers round past 2^53; what is absent is left out."""
+    text = lines_of(
+        "json",
+        lambda log: log.decision(
+            "stale-epoch",
+            method="PUT",
+            path="/reports/7",
+            status=412,
+            seconds=0.00125,
+            upstream="reports",
+            rule="replace-body",
+            resource="report/7",
+            epoch=9007199254740993,
+        ),
+    )
+
+    line = json.loads(text)
+    assert line.pop("ts").endswith("+00:00")
+    assert line == {
+        "level": "info",
+        "event": "decision",
+        "decision": "stale-epoch",
+        "method": "PUT",
+        "path": "/reports/7",
+        "status": 412,
+        "ms": 1.25,
+        "upstream": "reports",
+        "rule": "replace-body",
+        "resource": "report/7",
+        "epoch": "9007199254740993",
+    }
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=ascii)
+def test_no_value_splits_a_line_or_forges_a_field_in_json(value: str) -> None:
+    """A line is one JSON document, and the value reads back as it was."""
+    text = lines_of("json", lambda log: log.warning("odd", holder=value))
+
+    assert text.splitlines() == [text.removesuffix("\n")]
+    assert json.loads(text)["holder"] == value
+    assert "decision" not in json.loads(text)
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=ascii)
+def test_no_value_splits_a_line_or_forges_a_field_in_text(value: str) -> None:
+    """Whatever is not plain is one JSON string."""
+    text = lines_of("text", lambda log: log.warning("odd", holder=value))
+
+    assert text.splitlines() == [text.removesuffix("\n")]
+    assert text.removesuffix("\n").endswith(f"odd holder={json.dumps(value)}")
+
+
+def test_an_event_cannot_forge_a_field_either() -> None:
+    """Events may quote what the system said."""
+    text = lines_of("text", lambda log: log.error("broke: x=1\nlevel=info"))
+
+    assert text.endswith('"broke: x=1\\nlevel=info"\n')
+
+
+def test_a_long_value_is_cut() -> None:
+    """A line stays short enough to be written in one piece."""
+    line = json.loads(lines_of("json", lambda log: log.info("odd", path="/" + "x" * 10_000)))
+
+    assert len(line["path"]) == 256
+    assert line["path"].endswith("x…")
+
+
+def test_what_is_below_the_level_is_not_written() -> None:
+    """`--log-level error` leaves out decisions and warnings."""
+    assert lines_of("json", lambda log: log.warning("odd"), level="error") == ""
+
+
+def test_a_reader_that_is_gone_fails_nobody() -> None:
+    """A request is answered whether or not its line can be written."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        Log("json", "info", writer).info("nobody reads this")
+    finally:
+        os.close(writer)

@@ -1,0 +1,91 @@
+"""Settings: an option beats the environment, and what is wrong is said with what to write."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.settings import Address, SettingsError, read_serve_settings
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting comes from the machine that runs the tests."""
+    for name in ("POLICIES", "LISTEN", "ADMIN", "ADMIN_TOKEN", "STORE", "WORKERS", "GRACE"):
+        monkeypatch.delenv(f"FENCEGATE_{name}", raising=False)
+
+
+def test_only_the_policies_have_no_default() -> None:
+    """Without anything else the gateway listens on loopback with one worker and a store of its own."""
+    settings = read_serve_settings({"policies": "policies"})
+
+    assert settings.listen == Address("127.0.0.1", 8080)
+    assert settings.admin == Address("127.0.0.1", 8081)
+    assert settings.data_dir == Path(".fencegate")
+    assert settings.workers == 1
+    assert settings.store is None
+    assert not settings.allow_unsafe_store
+
+
+def test_the_environment_has_the_options_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FENCEGATE_LISTEN is --listen, and so on."""
+    monkeypatch.setenv("FENCEGATE_POLICIES", "policies")
+    monkeypatch.setenv("FENCEGATE_LISTEN", "[::1]:90")
+    monkeypatch.setenv("FENCEGATE_WORKERS", "3")
+
+    settings = read_serve_settings({"listen": None})
+
+    assert (settings.listen, settings.workers) == (Address("::1", 90), 3)
+
+
+def test_an_option_beats_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever types an option means it."""
+    monkeypatch.setenv("FENCEGATE_WORKERS", "3")
+
+    assert read_serve_settings({"policies": "policies", "workers": 2}).workers == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "sentence"),
+    [
+        ("policies", None, "--policies or FENCEGATE_POLICIES must be a directory with policy files"),
+        ("listen", "8080", "--listen or FENCEGATE_LISTEN must be HOST:PORT, as in 127.0.0.1:8080"),
+        ("listen", "::1:8080", "--listen or FENCEGATE_LISTEN must be HOST:PORT"),
+        ("listen", "localhost:99999", "--listen or FENCEGATE_LISTEN must be HOST:PORT"),
+        ("admin", "localhost:", "--admin or FENCEGATE_ADMIN must be HOST:PORT"),
+        ("workers", "0", "--workers or FENCEGATE_WORKERS must be a whole number from 1 to 256"),
+        ("store", "http://store", "--store or FENCEGATE_STORE must be a URL that begins with redis://"),
+        ("store_timeout", "0", "--store-timeout or FENCEGATE_STORE_TIMEOUT must be a number of seconds, more than 0"),
+        ("log_format", "xml", "--log-format or FENCEGATE_LOG_FORMAT must be json or text"),
+        ("admin_token", "short", "FENCEGATE_ADMIN_TOKEN must be 16 or more visible ASCII characters"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_what_to_write(option: str, value: str | None, sentence: str) -> None:
+    """The message gives both names of the setting, and never the value, which may be a secret."""
+    with pytest.raises(SettingsError) as raised:
+        read_serve_settings({"policies": "policies"} | {option: value} if value else {})
+
+    assert str(raised.value).startswith(sentence)
+
+
+@pytest.mark.parametrize("admin", ["0.0.0.0:8081", "[::]:8081", "192.0.2.1:8081", "gateway.internal:8081"])
+def test_an_admin_listener_that_others_reach_needs_a_token(admin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever can advance an epoch can stop a writer: on loopback any user may, elsewhere a token decides."""
+    with pytest.raises(SettingsError, match="no admin token is set"):
+        read_serve_settings({"policies": "policies", "admin": admin})
+
+    monkeypatch.setenv("FENCEGATE_ADMIN_TOKEN", "0123456789abcdef")
+    assert read_serve_settings({"policies": "policies", "admin": admin}).admin_token == "0123456789abcdef"
+
+
+@pytest.mark.parametrize("admin", ["127.0.0.1:0", "127.8.0.1:0", "localhost:0", "[::1]:0"])
+def test_a_loopback_admin_listener_needs_no_token(admin: str) -> None:
+    """The default start needs no secret."""
+    assert read_serve_settings({"policies": "policies", "admin": admin}).admin.is_loopback
+
+
+def test_secrets_are_not_shown() -> None:
+    """Settings are logged and shown in tracebacks; a token and a store's password are not."""
+    shown = repr(read_serve_settings({"policies": "p", "admin_token": "0123456789abcdef", "store": "redis://:pw@h"}))
+
+    assert "0123456789abcdef" not in shown
+    assert "pw" not in shown

@@ -1,0 +1,57 @@
+"""Writes, rules and stores for these tests, each with a default for what a test does not care about."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+
+from gateway.core.epoch import Epoch
+from gateway.core.rule import Authority, Fence, Origin, Rule, Timeouts, Upstream
+from gateway.core.token import digest_secret
+from gateway.core.write import AdmitReply, Admitted, ResourceKey, Write
+from gateway.flow.clock import BootClock
+from gateway.store.connect import open_store
+from gateway.store.fence import FenceStore
+from gateway.store.wake import OnWake
+
+RESOURCE = ResourceKey("report/7")
+SECRET = digest_secret("a-secret-of-one-holder-0123456789")
+OTHER_SECRET = digest_secret("a-secret-of-another-one-0123456789")
+TTL_S = 30.0
+
+
+def rule(
+    fence: Fence = Fence(), *, authority: Authority = "header", counts: bool = False, total_s: float = TTL_S
+) -> Rule:
+    upstream = Upstream("reports", Origin("http", "localhost", 80), timeouts=Timeouts(total_s=total_s))
+    return Rule("replace", upstream, authority, revision="gateway" if counts else "off", fence=fence)
+
+
+def bare(
+    epoch: int, holder: str = "A", of: Rule = rule(), *, sequence: int | None = None, if_revision: int | None = None
+) -> Write:
+    """A write whose epoch was granted elsewhere."""
+    return Write(of, RESOURCE, Epoch(epoch), holder, None, sequence, if_revision)
+
+
+def leased(epoch: int, secret: bytes = SECRET, holder: str | None = None) -> Write:
+    return Write(rule(authority="lease"), RESOURCE, Epoch(epoch), holder, secret)
+
+
+@contextlib.asynccontextmanager
+async def opened(url: str, on_wake: OnWake = lambda _: None, *, timeout_s: float = 2.0) -> AsyncIterator[FenceStore]:
+    store = await open_store(url, on_wake=on_wake, timeout_s=timeout_s, clock=BootClock())
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def ask(
+    store: FenceStore, write: Write, *, queued: bool = False, behind: int = 0, ttl_s: float = TTL_S
+) -> AdmitReply:
+    return await store.admit(write, store.new_ticket(write.resource), ttl_s=ttl_s, queued=queued, behind=behind)
+
+
+async def admitted(store: FenceStore, write: Write, *, ttl_s: float = TTL_S) -> Admitted:
+    reply = await ask(store, write, ttl_s=ttl_s)
+    assert isinstance(reply, Admitted), reply
+    return reply

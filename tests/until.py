@@ -1,0 +1,16 @@
+"""Waiting for a condition of another process: the one place that looks again and again, with a deadline."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+_LOOK_EVERY_S = 0.01
+
+
+async def until(condition: Callable[[], bool | Awaitable[bool]], *, within_s: float = 15.0) -> None:
+    """Return as soon as `condition` holds. Raises TimeoutError if it does not within `within_s` seconds."""
+    async with asyncio.timeout(within_s):
+        while True:
+            holds = condition()
+            if holds if isinstance(holds, bool) else await holds:
+                return
+            await asyncio.sleep(_LOOK_EVERY_S)

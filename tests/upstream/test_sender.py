@@ -1,0 +1,373 @@
+"""The sender against a raw upstream: once, within the deadline, and an honest account of what happened."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+
+from gateway.core.clock import Deadline
+from gateway.core.epoch import Epoch
+from gateway.core.faults import BrokenAnswer, CallerGone
+from gateway.core.outcome import NoReply, NotSent
+from gateway.core.request import Headers, Request
+from gateway.core.rule import Limits, Origin, Rule, Timeouts, Upstream
+from gateway.core.target import Target, read_target
+from gateway.core.write import Admitted, ResourceKey, TicketId, Write
+from gateway.flow.clock import BootClock
+from gateway.upstream.sender import HttpSender, Reply
+from tests.recording import OK, RecordingUpstream, Seen, answering
+
+
+class Given:
+    """A body that is given piece by piece; a piece that is an exception is raised."""
+
+    def __init__(self, *pieces: bytes | Exception, whole: bool = False, length: int | None = None) -> None:
+        self._pieces = list(pieces)
+        self._whole = whole
+        self.length = length
+
+    async def read(self) -> bytes:
+        if not self._pieces:
+            return b""
+        piece = self._pieces.pop(0)
+        if isinstance(piece, Exception):
+            raise piece
+        return piece
+
+    def take_buffered(self) -> bytes | None:
+        return b"".join(piece for piece in self._pieces if isinstance(piece, bytes)) if self._whole else None
+
+
+class SetClock(BootClock):
+    """A clock that the test turns: `passed` says that every deadline has passed."""
+
+    passed = False
+
+    def left(self, deadline: Deadline) -> float:
+        return -1.0 if self.passed else super().left(deadline)
+
+
+def upstream_at(port: int, host: str = "localhost", **fields: object) -> Upstream:
+    return Upstream("u", Origin("http", host, port), **fields)  # type: ignore[arg-type]
+
+
+def request(method: str = "PUT", target: str = "/reports/7", *headers: tuple[bytes, bytes]) -> Request:
+    read = read_target(target)
+    assert isinstance(read, Target)
+    return Request(method, read, Headers(headers))
+
+
+def admitted(upstream: Upstream) -> Admitted:
+    write = Write(Rule("r", upstream), ResourceKey("report/7"), Epoch(41), "a", b"")
+    return Admitted(write, TicketId("000t"), None)
+
+
+@pytest.fixture
+async def sender() -> AsyncIterator[HttpSender]:
+    sender = HttpSender(BootClock())
+    yield sender
+    sender.close()
+
+
+async def send(sender: HttpSender, upstream: Upstream, asked: Request, body: Given) -> Reply | NotSent | NoReply:
+    deadline = BootClock().after(upstream.timeouts.total_s)
+    return await sender.send(admitted(upstream), asked, body, deadline)
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "POST", "PATCH"])
+@pytest.mark.parametrize("reused", [False, True], ids=["fresh connection", "reused connection"])
+@pytest.mark.parametrize(
+    "body",
+    [lambda: Given(whole=True), lambda: Given(b"{}", whole=True), lambda: Given(b"a" * 100_000, b"b" * 100_000)],
+    ids=["empty", "small", "streamed"],
+)
+async def test_a_request_whose_upstream_closes_without_an_answer_is_sent_once(
+    sender: HttpSender, method: str, reused: bool, body: object
+) -> None:
+    """The upstream executes and closes: it saw the request once, and the evidence is that no reply came."""
+    async with RecordingUpstream() as recorder:
+        upstream = upstream_at(recorder.port)
+        if reused:
+            first = await send(sender, upstream, request(), Given(whole=True))
+            assert isinstance(first, Reply)
+            first.close()
+        before = len(recorder.seen)
+        recorder.answer = answering(b"", close=True)
+
+        evidence = await send(sender, upstream, request(method), body())  # type: ignore[operator]
+
+        assert isinstance(evidence, NoReply) and evidence.cause == "closed"
+        assert len(recorder.seen) == before + 1
+        assert recorder.connections == 1
+
+
+async def test_an_answer_is_read_whole_and_its_connection_is_used_again(sender: HttpSender) -> None:
+    """Two requests, one connection, both answers whole."""
+    async with RecordingUpstream() as recorder:
+        for _ in range(2):
+            reply = await send(sender, upstream_at(recorder.port), request(), Given(b"{}", whole=True))
+            assert isinstance(reply, Reply)
+            assert await reply.read_small(1000) == (b'{"ok":true}', True)
+            reply.close()
+
+        assert recorder.connections == 1
+        assert [seen.body for seen in recorder.seen] == [b"{}", b"{}"]
+
+
+async def test_an_idle_connection_that_the_upstream_closed_is_not_used(sender: HttpSender) -> None:
+    """The end of an idle connection is seen before the next request would be lost on it."""
+    async with RecordingUpstream(answer=answering(OK, close=True)) as recorder:
+        for _ in range(3):
+            reply = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
+            assert isinstance(reply, Reply)
+            await reply.read_small(1000)
+            reply.close()
+
+        assert len(recorder.seen) == 3
+
+
+async def test_nothing_is_sent_after_the_deadline() -> None:
+    """A deadline that has passed before the first byte leaves the upstream untouched."""
+    clock = SetClock()
+    sender = HttpSender(clock)
+    async with RecordingUpstream() as recorder:
+        clock.passed = True
+        evidence = await send(sender, upstream_at(recorder.port), request(), Given(b"{}", whole=True))
+
+        assert isinstance(evidence, NotSent) and evidence.cause == "late"
+        assert (recorder.seen, recorder.partial) == ([], [])
+    sender.close()
+
+
+async def test_a_half_sent_body_is_never_completed_after_the_deadline() -> None:
+    """The deadline passes between two pieces: the connection is aborted and the upstream never holds a whole request."""
+    clock = SetClock()
+    sender = HttpSender(clock)
+
+    class Turning(Given):
+        async def read(self) -> bytes:
+            piece = await super().read()
+            if piece == b"second":
+                clock.passed = True
+            return piece
+
+    async with RecordingUpstream() as recorder:
+        body = Turning(b"first-", b"second", length=12)
+        evidence = await send(sender, upstream_at(recorder.port), request(), body)
+        await recorder.until(lambda: bool(recorder.partial))
+
+        assert isinstance(evidence, NoReply) and evidence.cause == "timeout"
+        assert recorder.seen == []
+        assert recorder.partial[0].endswith(b"first-")
+    sender.close()
+
+
+async def test_a_body_that_breaks_off_leaves_no_whole_request(sender: HttpSender) -> None:
+    """Before the first byte nothing was sent; after it the upstream gets no complete request and the outcome is open."""
+    async with RecordingUpstream() as recorder:
+        gone = CallerGone("gone")
+        before = await send(sender, upstream_at(recorder.port), request(), Given(gone, length=5))
+        within = await send(sender, upstream_at(recorder.port), request(), Given(b"ab", gone, length=5))
+        await recorder.until(lambda: bool(recorder.partial))
+
+        assert isinstance(before, NotSent) and before.cause == "caller-broke"
+        assert isinstance(within, NoReply) and within.cause == "caller-broke"
+        assert recorder.seen == []
+
+
+async def test_a_refused_connection_proves_that_nothing_was_sent(sender: HttpSender) -> None:
+    """Nobody listens: not sent, with the reason."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+
+    evidence = await send(sender, upstream_at(port), request(), Given(whole=True))
+
+    assert isinstance(evidence, NotSent) and evidence.cause == "unreachable"
+
+
+async def test_a_name_without_an_address_proves_that_nothing_was_sent(sender: HttpSender) -> None:
+    """No such host: not sent."""
+    evidence = await send(sender, upstream_at(80, host="nowhere.invalid"), request(), Given(whole=True))
+
+    assert isinstance(evidence, NotSent) and evidence.cause == "unreachable"
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", "malformed"),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "malformed"),
+        (b"SSH-2.0-OpenSSH\r\n", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"a" * 70_000 + b"\r\n\r\n", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nX-Cut: of", "malformed"),
+    ],
+    ids=["two lengths", "length and chunked", "other coding", "upgrade", "not HTTP", "head too large", "head cut off"],
+)
+async def test_an_answer_without_a_valid_head_is_no_reply(sender: HttpSender, answer: bytes, cause: str) -> None:
+    """What cannot be read for certain proves nothing."""
+    async with RecordingUpstream(answer=answering(answer, close=True)) as recorder:
+        evidence = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
+
+        assert isinstance(evidence, NoReply) and evidence.cause == cause
+        assert len(recorder.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nabc\r\n",
+    ],
+    ids=["length", "chunked", "bad chunk"],
+)
+async def test_an_answer_that_breaks_off_in_its_body_is_broken(sender: HttpSender, answer: bytes) -> None:
+    """The head came, the body did not: it is never taken for whole."""
+    async with RecordingUpstream(answer=answering(answer, close=True)) as recorder:
+        reply = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
+        if isinstance(reply, NoReply):
+            return
+
+        assert isinstance(reply, Reply)
+        with pytest.raises(BrokenAnswer):
+            await reply.read_small(1000)
+        reply.close()
+
+
+async def test_an_answer_may_end_with_the_connection(sender: HttpSender) -> None:
+    """Without a length and without chunks the end of the connection is the end of the body (RFC 9112, section 6.3)."""
+    async with RecordingUpstream(answer=answering(b"HTTP/1.1 200 OK\r\n\r\nall of it", close=True)) as recorder:
+        reply = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
+
+        assert isinstance(reply, Reply)
+        assert await reply.read_small(1000) == (b"all of it", True)
+        reply.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    ],
+)
+async def test_interim_answers_are_read_over(sender: HttpSender, answer: bytes) -> None:
+    """1xx is not the answer (RFC 9110, section 15.2), and its fields are not the answer's."""
+    async with RecordingUpstream(answer=answering(answer)) as recorder:
+        reply = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
+
+        assert isinstance(reply, Reply)
+        assert (reply.status, reply.reason, reply.headers) == (200, b"OK", ((b"Content-Length", b"2"),))
+        assert await reply.read_small(1000) == (b"ok", True)
+        reply.close()
+
+
+async def test_a_connection_with_surplus_bytes_is_not_used_again(sender: HttpSender) -> None:
+    """Bytes after an answer would be read as the next one: that connection is closed."""
+    async with RecordingUpstream(answer=answering(OK + b"HTTP/1.1 200 OK\r\n")) as recorder:
+        for _ in range(2):
+            reply = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
+            assert isinstance(reply, Reply)
+            await reply.read_small(1000)
+            reply.close()
+
+        assert recorder.connections == 2
+
+
+async def test_an_answer_to_head_has_no_body(sender: HttpSender) -> None:
+    """The length in an answer to HEAD is the body's that is not sent; the connection is used again."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n"
+    async with RecordingUpstream(answer=answering(head)) as recorder:
+        for _ in range(2):
+            reply = await sender.read(upstream_at(recorder.port), request("HEAD"), Given(whole=True))
+            assert isinstance(reply, Reply)
+            assert await reply.read_small(1000) == (b"", True)
+            reply.close()
+
+        assert recorder.connections == 1
+
+
+async def test_an_early_answer_stops_the_upload(sender: HttpSender) -> None:
+    """The upstream refuses a large upload before it is through: its answer is taken, the connection is not used again."""
+
+    async def refuse(_: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig")
+        await writer.drain()
+
+    class Endless(Given):
+        async def read(self) -> bytes:
+            return b"x" * 65_536
+
+    async with RecordingUpstream(before_body=refuse) as recorder:
+        reply = await send(sender, upstream_at(recorder.port), request("POST"), Endless())
+
+        assert isinstance(reply, Reply)
+        assert reply.status == 413
+        assert await reply.read_small(1000) == (b"big", True)
+        reply.close()
+        recorder.before_body = None
+        again = await send(sender, upstream_at(recorder.port), request(), Given(b"{}", whole=True))
+        assert isinstance(again, Reply)
+        again.close()
+        assert [seen.raw.startswith(b"PUT ") for seen in recorder.seen] == [True]
+        assert recorder.connections == 2
+
+
+async def test_an_answer_that_is_not_whole_in_time_is_no_reply(sender: HttpSender) -> None:
+    """`timeouts.total` ends the wait; the request was sent once."""
+
+    async def never(_: Seen, writer: asyncio.StreamWriter) -> None:
+        await asyncio.Event().wait()
+
+    async with RecordingUpstream(answer=never) as recorder:
+        upstream = upstream_at(recorder.port, timeouts=Timeouts(total_s=0.2))
+        evidence = await send(sender, upstream, request(), Given(whole=True))
+
+        assert isinstance(evidence, NoReply) and evidence.cause == "timeout"
+        assert len(recorder.seen) == 1
+
+
+async def test_no_more_connections_than_the_limit(sender: HttpSender) -> None:
+    """Requests beyond `limits.connections` wait for a connection to come back, and give up unsent."""
+    async with RecordingUpstream() as recorder:
+        upstream = upstream_at(recorder.port, limits=Limits(connections=1), timeouts=Timeouts(connect_s=0.2))
+        first = await send(sender, upstream, request(), Given(whole=True))
+        assert isinstance(first, Reply)
+
+        refused = await send(sender, upstream, request(), Given(whole=True))
+        waiting = asyncio.ensure_future(send(sender, upstream, request(), Given(whole=True)))
+        await first.read_small(1000)
+        first.close()
+        second = await waiting
+
+        assert isinstance(refused, NotSent) and "busy" in refused.detail
+        assert isinstance(second, Reply)
+        second.close()
+        assert recorder.connections == 1
+
+
+async def test_a_slow_reader_holds_the_upstream_back(sender: HttpSender) -> None:
+    """An answer that nobody reads is left in the kernel: what is held here stays near the high-water mark."""
+    size = 64 << 20
+
+    async def much(_: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size)
+        for _ in range(size >> 16):
+            writer.write(b"x" * 65_536)
+            await writer.drain()
+
+    async with RecordingUpstream(answer=much) as recorder:
+        reply = await sender.read(upstream_at(recorder.port), request("GET"), Given(whole=True))
+        assert isinstance(reply, Reply)
+        exchange = reply._exchange
+        held = total = 0
+        while piece := await reply.read(10):
+            total += len(piece)
+            held = max(held, exchange._held)
+        reply.close()
+
+        assert total == size
+        assert held <= (256 << 10) + (64 << 10)
