@@ -25,8 +25,8 @@ class IncomingBody:
 
     @property
     def is_read(self) -> bool:
-        """Whether the connection stands behind the body's last byte."""
-        return self._content.at_eof()
+        """Whether the body's last byte has been taken from the connection, by whomever."""
+        return self._content.is_eof()
 
     def take_buffered(self) -> bytes | None:
         if self._held is not None:
@@ -56,13 +56,21 @@ class IncomingBody:
             self.length = len(self._held)
         return self._held
 
+    async def drop(self, most: int, within_s: float) -> None:
+        """Read what is left and forget it, up to `most` bytes and `within_s` seconds."""
+        self._limit = None
+        try:
+            async with asyncio.timeout(within_s):
+                while most > 0 and (piece := await self._next()):
+                    most -= len(piece)
+        except (TimeoutError, CallerGone):
+            return
+
     async def _next(self) -> bytes:
         try:
             piece = await self._content.readany()
-        except asyncio.CancelledError:
-            raise
-        except (OSError, HttpProcessingError, web.RequestPayloadError) as error:
-            raise CallerGone(f"the request's body broke off: {error}") from None
+        except (OSError, HttpProcessingError, web.RequestPayloadError):
+            raise CallerGone("the request's body broke off, or its framing is faulty") from None
         self._seen += len(piece)
         if self._limit is not None and self._seen > self._limit:
             raise BodyTooLarge(f"the body is larger than {self._limit} bytes")

@@ -4,6 +4,8 @@ import asyncio
 from typing import Protocol
 
 from aiohttp import web
+from aiohttp.http import RawRequestMessage
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 
 from gateway.core.caller import Caller
@@ -14,10 +16,13 @@ from gateway.core.target import Ambiguous, read_target
 from gateway.flow.gate import Ended, Gate
 from gateway.proxy.agent_api import AgentApi
 from gateway.proxy.body import IncomingBody
+from gateway.proxy.framing import framing_fault
 from gateway.proxy.reply import Reply
 
 # Everything under /-/fence/ is the agents' own calls; no upstream can be reached there.
 RESERVED = ("-", "fence")
+# The parser quotes what it could not read, up to the whole of a head.
+_LONGEST_WHY = 100
 
 
 class Observer(Protocol):
@@ -40,16 +45,23 @@ class Listener:
 
     def server(self) -> web.Server:
         """The protocol factory for `loop.create_server`."""
-        return _Server(self._handle, access_log=None, auto_decompress=False)
+        # What is left of a refused body is dropped here and not by aiohttp, which fails over one that is malformed.
+        return _Server(self._handle, access_log=None, auto_decompress=False, lingering_time=0)
 
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
         started = asyncio.get_running_loop().time()
         headers = Headers(raw.raw_headers)
-        body = IncomingBody(raw, _length(headers))
+        fault = framing_fault(raw.method, raw.version, headers)
+        body = IncomingBody(raw, _length(headers) if fault is None else 0)
         reply = Reply(raw, body)
         target = read_target(raw.raw_path)
+        if fault is not None or headers.first(b"upgrade") is not None:
+            # No protocol is switched to, but the parser takes what follows for another one's.
+            reply.close_after()
         try:
-            if isinstance(target, Ambiguous):
+            if fault is not None:
+                ended = _refuse(reply, _not_http(fault))
+            elif isinstance(target, Ambiguous):
                 ended = _refuse(reply, Refused(AMBIGUOUS_TARGET, f"Not forwarded: {target.why}. Send it in one form."))
             elif target.segments[:2] == RESERVED:
                 ended = await self._agents.handle(Request(raw.method, target, headers), body, Caller(), reply)
@@ -68,7 +80,13 @@ class Listener:
         path = target.path if not isinstance(target, Ambiguous) else raw.raw_path.partition("?")[0]
         seconds = asyncio.get_running_loop().time() - started
         self._observer.answered(ended, raw.method, path, reply.status, seconds)
+        if fault is None:
+            await reply.drop_rest()
         return reply.sent()
+
+
+def _not_http(why: str) -> Refused:
+    return Refused(BAD_REQUEST, f"Not forwarded: the request is not valid HTTP ({why}). Mend the client.")
 
 
 def _refuse(reply: Reply, refused: Refused) -> Ended:
@@ -94,6 +112,20 @@ class _Server(web.Server):
 class _Connection(RequestHandler):
     """aiohttp's connection; what its parser refuses is told as a problem, and the connection is closed."""
 
+    def data_received(self, data: bytes) -> None:
+        """Take what came. A fault inside a body ends that body at once: whoever waits for its next piece is told.
+
+        The compiled parser only queues the fault behind the request that it broke, which then waits for ever.
+        """
+        super().data_received(data)
+        if self._messages and not isinstance(self._messages[-1][0], RawRequestMessage):
+            bodies = [payload for _, payload in self._messages]
+            if self._current_request is not None:
+                bodies.append(self._current_request.content)
+            for body in bodies:
+                if not body.is_eof():
+                    body.set_exception(HttpProcessingError(message="its framing is faulty"))
+
     def handle_error(
         self,
         request: web.BaseRequest,
@@ -104,8 +136,8 @@ class _Connection(RequestHandler):
         body = IncomingBody(request, 0)
         reply = Reply(request, body)
         if status == 400:
-            why = (message or "it cannot be parsed").splitlines()[0].rstrip(":. ")
-            reply.refuse(Refused(BAD_REQUEST, f"Not forwarded: the request is not valid HTTP ({why})."))
+            why = (message or "").partition("\n")[0].rstrip(":. ")[:_LONGEST_WHY]
+            reply.refuse(_not_http(why or "it cannot be parsed"))
         else:
             self.log_exception("unhandled", exc_info=exc)
             reply.refuse(Refused(INTERNAL, "The gateway failed; whether the request had an effect is not known."))

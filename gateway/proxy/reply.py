@@ -15,6 +15,10 @@ from gateway.proxy.body import IncomingBody
 from gateway.upstream.headers import answer_headers
 
 _BODILESS = frozenset((204, 304))
+# A caller that is refused in the middle of its upload sees the refusal only if the rest is taken from it: closing a
+# connection with unread bytes resets it. Beyond this it is cut off.
+_DROP_BYTES = 64 << 20
+_DROP_WITHIN_S = 10.0
 
 
 class Sent(web.StreamResponse):
@@ -52,6 +56,15 @@ class Reply:
         if self._expects and not self._body.is_read:
             self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self._expects = False
+
+    def close_after(self) -> None:
+        """The connection ends with this answer."""
+        self._keep_alive = False
+
+    async def drop_rest(self) -> None:
+        """Take from the caller what is left of its body. One that still waits for `100 Continue` has sent none."""
+        if not (self._expects or self._body.is_read or self.is_gone()):
+            await self._body.drop(_DROP_BYTES, _DROP_WITHIN_S)
 
     def refuse(self, refused: Refused) -> None:
         self.own(refused.decision, problem.CONTENT_TYPE, problem.render(refused), refused.facts.retry_after_s)

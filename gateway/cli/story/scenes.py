@@ -131,7 +131,7 @@ class Scenes:
         end = time.monotonic() + 10
         while time.monotonic() < end:
             shown = get_json(self._stage.admin, f"/api/v1/resources/{resource}")
-            if isinstance(shown, dict) and shown.get("in_flight"):
+            if isinstance(shown, dict) and shown.get("tickets"):
                 return
             time.sleep(0.02)
         raise SceneFailed(f"no write of {resource} came in flight")

@@ -134,7 +134,7 @@ def _until_ready(process: subprocess.Popen[bytes], admin: str, directory: Path) 
     while time.monotonic() < end and process.poll() is None:
         with contextlib.suppress(OSError, ValueError):
             answer = get_json(admin, "/readyz")
-            if isinstance(answer, dict) and answer.get("ready") is True:
+            if isinstance(answer, dict) and answer.get("status") == "ready":
                 return
         time.sleep(_POLL_S)
     log = (directory / "gateway.log").read_text(errors="replace")[-2000:]

@@ -1,0 +1,32 @@
+"""What makes a request's head unsafe to pass on although aiohttp's parsers, or one of the two, let it through."""
+
+import re
+
+from aiohttp import HttpVersion, HttpVersion10, HttpVersion11
+
+from gateway.core.request import Headers
+
+# What RFC 3986, section 3.2, lets an authority hold without user information. Empty is a legal Host.
+_AUTHORITY = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
+# Nineteen digits stay below 2^63: more is no length but an attempt to make a counter overflow somewhere.
+_LENGTH = re.compile(rb"[0-9]{1,19}")
+
+
+def framing_fault(method: str, version: HttpVersion, headers: Headers) -> str | None:
+    """What is wrong with the head, or None. Such a request is refused, and its connection closed behind it."""
+    if version not in (HttpVersion10, HttpVersion11):
+        return "the version must be HTTP/1.1 or HTTP/1.0"
+    if method == "CONNECT":
+        return "this is no tunnel, and takes no CONNECT"
+    codings = headers.all(b"transfer-encoding")
+    # RFC 9112, section 6.1: an HTTP/1.0 message with a transfer coding has faulty framing.
+    if codings and version == HttpVersion10:
+        return "HTTP/1.0 knows no Transfer-Encoding"
+    # A coding below `chunked` would be lost on the way: the framing is made anew for the upstream.
+    if codings and [coding.strip().lower() for coding in codings] != [b"chunked"]:
+        return "the only transfer coding taken is chunked"
+    if not all(_LENGTH.fullmatch(length) for length in headers.all(b"content-length")):
+        return "Content-Length is not a length"
+    if not all(_AUTHORITY.fullmatch(host) for host in headers.all(b"host")):
+        return "Host is not a host"
+    return None

@@ -1,0 +1,136 @@
+"""Framing that two readers could take for two requests: 400, closed, and the upstream sees nothing of it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.raw import RawClient
+from tests.stack import Stack, stack
+
+PUT = b"PUT /reports/7 HTTP/1.1\r\nHost: gateway\r\nFencing-Token: TOKEN\r\n"
+CHUNKED = PUT + b"Transfer-Encoding: chunked\r\n\r\n"
+
+FAULTS = {
+    "length and chunks": PUT + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    "chunks and length": PUT + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    "two lengths": PUT + b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+    "two equal lengths": PUT + b"Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc",
+    "a list of lengths": PUT + b"Content-Length: 3, 3\r\n\r\nabc",
+    "a signed length": PUT + b"Content-Length: +3\r\n\r\nabc",
+    "a negative length": PUT + b"Content-Length: -3\r\n\r\nabc",
+    "an underscored length": PUT + b"Content-Length: 0_3\r\n\r\nabc",
+    "a hexadecimal length": PUT + b"Content-Length: 0x3\r\n\r\nabc",
+    "an empty length": PUT + b"Content-Length: \r\n\r\nabc",
+    "a length beyond 64 bits": PUT + b"Content-Length: 99999999999999999999999\r\n\r\nabc",
+    "a blank before the colon": PUT + b"Content-Length : 3\r\n\r\nabc",
+    "an unknown coding": PUT + b"Transfer-Encoding: xchunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    "a coding below chunked": PUT + b"Transfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    "a coding above chunked": PUT + b"Transfer-Encoding: chunked, gzip\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    "identity": PUT + b"Transfer-Encoding: identity\r\nContent-Length: 3\r\n\r\nabc",
+    "chunked twice": PUT + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "chunks in HTTP/1.0": CHUNKED.replace(b"HTTP/1.1", b"HTTP/1.0") + b"3\r\nabc\r\n0\r\n\r\n",
+    "bare line feeds": b"PUT /reports/7 HTTP/1.1\nHost: gateway\nFencing-Token: TOKEN\nContent-Length: 3\n\nabc",
+    "one bare line feed": PUT[:-2] + b"\nContent-Length: 3\r\n\r\nabc",
+    "a folded line": PUT + b" X: 1\r\nContent-Length: 3\r\n\r\nabc",
+    "a carriage return in a value": PUT + b"X: a\rb\r\nContent-Length: 3\r\n\r\nabc",
+    "a NUL in a value": PUT + b"X: a\0b\r\nContent-Length: 3\r\n\r\nabc",
+    "two Hosts": PUT + b"Host: other\r\nContent-Length: 3\r\n\r\nabc",
+    "no Host": PUT.replace(b"Host: gateway\r\n", b"") + b"Content-Length: 3\r\n\r\nabc",
+    "a Host that is none": PUT.replace(b"gateway", b"a/b") + b"Content-Length: 3\r\n\r\nabc",
+    "a line without a colon": PUT + b"X\r\nContent-Length: 3\r\n\r\nabc",
+    "a field name with a bracket": PUT + b"X(y): 1\r\nContent-Length: 3\r\n\r\nabc",
+    "a field without a name": PUT + b": 1\r\nContent-Length: 3\r\n\r\nabc",
+    "a head beyond its limit": PUT + b"X: " + b"a" * 9000 + b"\r\nContent-Length: 3\r\n\r\nabc",
+    "a blank in the target": b"PUT /reports/7 x HTTP/1.1\r\nHost: gateway\r\nContent-Length: 3\r\n\r\nabc",
+    "HTTP/0.9": b"GET /reports/7\r\n\r\n",
+    "HTTP/2.0": b"GET /reports/7 HTTP/2.0\r\nHost: gateway\r\n\r\n",
+    "HTTP/1.2": b"GET /reports/7 HTTP/1.2\r\nHost: gateway\r\n\r\n",
+    "a version in lower case": b"GET /reports/7 http/1.1\r\nHost: gateway\r\n\r\n",
+    "a tunnel": b"CONNECT reports:443 HTTP/1.1\r\nHost: gateway\r\n\r\n",
+    "a method that is no token": b"P@T /reports/7 HTTP/1.1\r\nHost: gateway\r\n\r\n",
+    "a negative chunk": CHUNKED + b"-3\r\nabc\r\n0\r\n\r\n",
+    "a prefixed chunk size": CHUNKED + b"0x3\r\nabc\r\n0\r\n\r\n",
+    "a chunk size with a blank": CHUNKED + b"3 \r\nabc\r\n0\r\n\r\n",
+    "no chunk size": CHUNKED + b"\r\nabc\r\n0\r\n\r\n",
+    "a chunk longer than its size": CHUNKED + b"2\r\nabc\r\n0\r\n\r\n",
+    "chunks with bare line feeds": CHUNKED + b"3\nabc\n0\n\n",
+    "a line feed in a chunk extension": CHUNKED + b"3;a=\nb\r\nabc\r\n0\r\n\r\n",
+}
+
+
+async def _conversation(gate: Stack, *pieces: bytes) -> bytes:
+    """Everything that comes back until the gateway closes; the token is put in for TOKEN."""
+    async with RawClient(gate.port) as client:
+        for piece in pieces:
+            await client.send(piece.replace(b"TOKEN", gate.tokens["agent-a"].encode()))
+        taken = b""
+        while line := await client.line():
+            taken += line
+        return taken
+
+
+async def test_faulty_framing_is_refused_and_its_connection_closed(store_url: str, tmp_path: Path) -> None:
+    """One problem comes back for each, then the end; the next write of the resource is admitted."""
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        before = await gate.highest("report/7")
+        told = {name: await _conversation(gate, fault) for name, fault in FAULTS.items()}
+        forwarded = [seen.raw for seen in gate.upstream.seen]
+        answer = await gate.write("/reports/7")
+
+        assert {name: taken.split(b"\r\n", 1)[0] for name, taken in told.items()} == dict.fromkeys(
+            FAULTS, b"HTTP/1.1 400 Bad Request"
+        )
+        assert [name for name, taken in told.items() if b"\r\nFencing-Decision: bad-request\r\n" not in taken] == []
+        assert [name for name, taken in told.items() if taken.count(b"urn:fencegate:") != 1] == []
+        assert (forwarded, gate.upstream.partial) == ([], [])
+        assert await gate.highest("report/7") == before
+        assert answer.status == 200
+
+
+async def test_a_fault_inside_a_body_that_is_on_its_way_ends_it(store_url: str, tmp_path: Path) -> None:
+    """The upstream never holds a whole request, the outcome is unknown, and the resource is free again."""
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        async with RawClient(gate.port) as client:
+            await client.send(CHUNKED.replace(b"TOKEN", gate.tokens["agent-a"].encode()) + b"3\r\nabc\r\n")
+            await gate.upstream.until(lambda: gate.upstream.connections == 1)
+            await client.send(b"zz\r\nabc\r\n0\r\n\r\n")
+            answer = await client.answer()
+            end = await client.line()
+        await gate.upstream.until(lambda: len(gate.upstream.partial) == 1)
+        after = await gate.write("/reports/7")
+
+        assert (answer.status, answer.decision, answer.value("Connection")) == (504, "outcome-unknown", "close")
+        assert end == b"" or end.startswith(b"HTTP/1.1 400 ")
+        assert gate.upstream.partial[0].endswith(b"\r\n\r\n3\r\nabc\r\n")
+        assert (after.status, len(gate.upstream.seen)) == (200, 1)
+
+
+async def test_what_follows_a_body_is_a_request_of_its_own(store_url: str, tmp_path: Path) -> None:
+    """A request hidden behind a body's last byte is judged like any other: without a token it is refused."""
+    hidden = b"DELETE /reports/7 HTTP/1.1\r\nHost: gateway\r\n\r\n"
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        async with RawClient(gate.port) as client:
+            token = gate.tokens["agent-a"].encode()
+            await client.send(CHUNKED.replace(b"TOKEN", token) + b"3\r\nabc\r\n0\r\n\r\n" + hidden)
+            answers = [await client.answer(), await client.answer("DELETE")]
+
+        assert [(answer.status, answer.decision) for answer in answers] == [
+            (200, "forwarded"),
+            (428, "token-required"),
+        ]
+        assert [(seen.line, seen.body) for seen in gate.upstream.seen] == [("PUT /reports/7 HTTP/1.1", b"abc")]
+
+
+@pytest.mark.parametrize("method", ["TRACE", "PROPFIND", "BREW", "put"])
+async def test_a_method_that_no_rule_names_is_never_forwarded(store_url: str, tmp_path: Path, method: str) -> None:
+    """Known to the parser or not, in lower case or not: a mutating method without a rule, or no method at all."""
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        taken = await _conversation(gate, PUT.replace(b"PUT", method.encode()) + b"Connection: close\r\n\r\n")
+
+        assert taken.startswith((b"HTTP/1.1 403 Forbidden\r\n", b"HTTP/1.1 400 Bad Request\r\n"))
+        assert b"Fencing-Decision: no-policy\r\n" in taken or b"Fencing-Decision: bad-request\r\n" in taken
+        assert gate.upstream.seen == []

@@ -1,0 +1,152 @@
+"""Targets reach the upstream byte for byte or are refused; none of their spellings gets around the fence."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.raw import ask
+from tests.recording import RecordingUpstream
+from tests.stack import POLICY, stack
+
+OPAQUE = POLICY.replace("path: /reports", "path: /reports, encoded_slash: opaque")
+STRIPPED = POLICY.replace("path: /reports", "path: /reports, strip: true").replace("{port}", "{port}/base")
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+@pytest.mark.parametrize(
+    ("target", "resource"),
+    [
+        ("/reports/a%3Ab", "report/a:b"),
+        ("/reports/%41", "report/A"),
+        ("/reports/a%20b", "report/a b"),
+        ("/reports/%C3%A9", "report/é"),
+        ("/reports/a%252Fb", "report/a%252Fb"),
+        ("/reports/~a!$&'()*+,=@:b", "report/~a!$&'()*+,=@:b"),
+        ("/reports/7?b=2&a=1&b=3&uploads&sig=%E9%FF&s=1;2&q=a%20b+c%2B", "report/7"),
+        ("/reports/7?", "report/7"),
+        ("/reports/7?a?b=//x/../y", "report/7"),
+        ("/reports/...", "report/..."),
+    ],
+)
+async def test_a_target_is_forwarded_as_it_came(
+    store_url: str, tmp_path: Path, method: str, target: str, resource: str
+) -> None:
+    """Neither decoded nor sorted nor spelled anew."""
+    async with stack(store_url, tmp_path) as gate:
+        assert (await gate.lease(resource)).status == 201
+        answer = await gate.write(target, method=method)
+
+        assert answer.status == 200
+        assert [seen.line for seen in gate.upstream.seen] == [f"{method} {target} HTTP/1.1"]
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/x/../reports/7",
+        "/reports//7",
+        "//reports/7",
+        "/reports/./7",
+        "/reports/x/../7",
+        "/reports/%2e%2e/reports/7",
+        "/reports/.%2E/reports/7",
+        "/reports/7;v=1",
+        "/reports/7%3Bv=1",
+        "/reports/7%5C",
+        "/reports/7%00",
+        "/reports/7%0A",
+        "/reports/7%FF",
+        "/reports/7%",
+        "/reports/7%2",
+        "/reports/7%zz",
+        "/reports/7#part",
+        "/reports\\7",
+        "\\reports\\7",
+        "reports/7",
+        "*",
+        "http://other/reports/7",
+        "http://gateway/reports/7",
+    ],
+)
+async def test_a_target_with_two_readings_is_refused(
+    store_url: str, tmp_path: Path, method: str, target: str
+) -> None:
+    """Dot segments, empty segments, parameters, backslashes, bad escapes, other forms: a 400, also with a good token."""
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        before = await gate.highest("report/7")
+        answer = await gate.write(target, method=method)
+
+        assert answer.status == 400
+        assert answer.decision in ("ambiguous-target", "bad-request")
+        assert answer.problem["action"] == "fix-request"
+        assert gate.upstream.seen == []
+        assert await gate.highest("report/7") == before
+
+
+@pytest.mark.parametrize("target", ["/reports/7", "/reports/%37", "/reports/7?x", "/reports/%37?x=%2F"])
+async def test_a_stale_write_is_stale_in_every_spelling(store_url: str, tmp_path: Path, target: str) -> None:
+    """What the upstream takes for the same path is the same resource here."""
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7", "a")
+        await gate.lease("report/7", "b", takeover=True)
+        before = await gate.highest("report/7")
+        answer = await gate.write(target, holder="a")
+
+        assert (answer.status, answer.decision) == (412, "stale-epoch")
+        assert gate.upstream.seen == []
+        assert await gate.highest("report/7") == before
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "decision"),
+    [
+        ("/reports/7/", 403, "no-policy"),
+        ("/reports", 403, "no-policy"),
+        ("/reports/", 403, "no-policy"),
+        ("/Reports/7", 404, "no-upstream"),
+        ("/reportsx/7", 404, "no-upstream"),
+        ("/administrator", 404, "no-upstream"),
+        ("/-/fence/reports/7", 404, "not-found"),
+        ("/%2D/fence/reports/7", 404, "not-found"),
+    ],
+)
+async def test_a_write_that_no_rule_matches_is_not_forwarded(
+    store_url: str, tmp_path: Path, target: str, status: int, decision: str
+) -> None:
+    """A mount takes whole segments, in their own case; a trailing slash is another path."""
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        answer = await gate.write(target)
+
+        assert (answer.status, answer.decision) == (status, decision)
+        assert gate.upstream.seen == []
+
+
+async def test_an_encoded_slash_is_refused_or_a_resource_of_its_own(store_url: str, tmp_path: Path) -> None:
+    """By default refused; where the mount says `opaque`, one segment, distinct from the path with a slash."""
+    async with stack(store_url, tmp_path / "refuse", POLICY) as gate:
+        answer = await ask(gate.port, "PUT", "/reports/a%2Fb", body=b"{}")
+        assert (answer.status, answer.decision, gate.upstream.seen) == (400, "ambiguous-target", [])
+
+    async with stack(store_url, tmp_path / "opaque", OPAQUE) as gate:
+        assert (await gate.lease("report/a%2Fb")).status == 201
+        opaque = await gate.write("/reports/a%2Fb")
+        plain = await gate.write("/reports/a/b")
+
+        assert (opaque.status, plain.status, plain.decision) == (200, 403, "no-policy")
+        assert [seen.line for seen in gate.upstream.seen] == ["PUT /reports/a%2Fb HTTP/1.1"]
+
+
+async def test_a_mount_is_stripped_without_touching_the_rest(store_url: str, tmp_path: Path) -> None:
+    """`strip` drops the mount's segments, and the URL's own path comes before what is left."""
+    async with stack(store_url, tmp_path, STRIPPED, RecordingUpstream()) as gate:
+        await gate.lease("report/a:b")
+        answers = [await gate.write("/reports/a%3Ab?x=%2F"), await ask(gate.port, "GET", "/reports?y")]
+
+        assert [answer.status for answer in answers] == [200, 200]
+        assert [seen.line for seen in gate.upstream.seen] == [
+            "PUT /base/a%3Ab?x=%2F HTTP/1.1",
+            "GET /base/?y HTTP/1.1",
+        ]
