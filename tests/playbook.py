@@ -8,7 +8,6 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
 
 from gateway.core.clock import Deadline
 from gateway.core.decision import Refused
@@ -23,10 +22,20 @@ from gateway.flow.ports import BodySource, Marks
 
 STUCK = "stuck"
 
+
+@dataclass(frozen=True)
+class Admit:
+    """The store admits; the ticket is the one that it was asked with."""
+
+    revision: int | None = None
+
+
+ADMIT = Admit()
+SETTLED = Settled(overtaken=False, revision=None)
+
 UPSTREAM = Upstream("u", Origin("http", "localhost", 80), timeouts=Timeouts(total_s=30.0))
 RULE = Rule("r", UPSTREAM)
 RESOURCE = ResourceKey("report/7")
-OTHER = ResourceKey("report/8")
 
 
 def write(rule: Rule = RULE, epoch: int = 42) -> Write:
@@ -61,5 +70,221 @@ class Transcript(list[str]):
                 await self._changed.wait()
 
 
-class Script[T]:
-    """The lines of one port's call. Running out of them is the test's mistake."""
+class Script:
+    """What one call answers, line by line. Running out of lines is the test's mistake."""
+
+    def __init__(self, *lines: object) -> None:
+        self._lines = deque(lines)
+
+    async def next(self) -> object:
+        line = self._lines.popleft()
+        if line is STUCK:
+            await asyncio.Event().wait()
+        if isinstance(line, BaseException):
+            raise line
+        return line
+
+
+class ScriptedStore:
+    """Implements `ports.Store`. `admit` takes `ADMIT`, optionally with a revision, or any other reply."""
+
+    def __init__(self, said: Transcript, **scripts: list[object]) -> None:
+        self._said = said
+        self._scripts = {verb: Script(*lines) for verb, lines in scripts.items()}
+        self._tickets = 0
+
+    async def _ask(self, verb: str, line: str) -> object:
+        self._said.say(line)
+        return await self._scripts[verb].next()
+
+    def new_ticket(self, resource: ResourceKey) -> TicketId:
+        self._tickets += 1
+        return TicketId(f"t{self._tickets}")
+
+    async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
+        reply = await self._ask("admit", f"admit {ticket}{' queued' * queued}{f' behind {behind}' * bool(behind)}")
+        if isinstance(reply, Admit):
+            return Admitted(write, ticket, reply.revision)
+        assert isinstance(reply, Waiting | Refused)
+        return reply
+
+    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str) -> Settled:
+        reply = await self._ask("settle", f"settle {admitted.ticket} {outcome}: {reason}")
+        assert isinstance(reply, Settled)
+        return reply
+
+    async def abandon(self, write: Write, ticket: TicketId) -> None:
+        await self._ask("abandon", f"abandon {ticket}")
+
+    async def leave(self, resource: ResourceKey) -> None:
+        await self._ask("leave", "leave")
+
+    async def revision(self, resource: ResourceKey) -> int:
+        reply = await self._ask("revision", f"revision of {resource}")
+        assert isinstance(reply, int)
+        return reply
+
+    async def grant(
+        self, resource: ResourceKey, holder: str, secret_digest: bytes, *, ttl_ms: int, takeover: bool, watch: bool
+    ) -> Lease | Refused:
+        reply = await self._ask("grant", f"grant {holder}{' takeover' * takeover}{' watch' * watch}")
+        assert isinstance(reply, Lease | Refused)
+        return reply
+
+    async def renew(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
+        reply = await self._ask("renew", f"renew {epoch}")
+        assert isinstance(reply, Lease | Refused)
+        return reply
+
+    async def release(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
+        reply = await self._ask("release", f"release {epoch}")
+        assert isinstance(reply, Lease | Refused)
+        return reply
+
+    async def register(self, resource: ResourceKey, epoch: Epoch, holder: str, *, watch: bool) -> int | Refused:
+        reply = await self._ask("register", f"register {epoch} {holder}{' watch' * watch}")
+        assert isinstance(reply, int | Refused)
+        return reply
+
+    async def lookup(self, resource: ResourceKey) -> Lease | None:
+        reply = await self._ask("lookup", "lookup")
+        assert isinstance(reply, Lease | None)
+        return reply
+
+    async def lease_secret(self, tenant: str, key: str, resource: ResourceKey, holder: str) -> str:
+        reply = await self._ask("lease_secret", f"lease_secret {tenant} {key} {holder}")
+        assert isinstance(reply, str)
+        return reply
+
+
+@dataclass
+class ScriptedAnswer:
+    """Implements `ports.Answer`: `small` is what `read_small` gives, `pieces` what follows."""
+
+    said: Transcript
+    status: int = 200
+    small: object = (b"ok", True)
+    pieces: tuple[object, ...] = ()
+    is_stream: bool = False
+    reason: bytes = b"OK"
+    headers: HeaderPairs = ()
+
+    def __post_init__(self) -> None:
+        self._small = Script(self.small)
+        self._pieces = Script(*self.pieces)
+
+    async def read_small(self, limit: int) -> tuple[bytes, bool]:
+        self.said.say("read small" if limit >= 0 else "read at once")
+        taken = await self._small.next()
+        assert isinstance(taken, tuple)
+        return taken
+
+    async def read(self, within_s: float | None) -> bytes:
+        self.said.say("read on")
+        piece = await self._pieces.next()
+        assert isinstance(piece, bytes)
+        return piece
+
+    def close(self) -> None:
+        self.said.say("close")
+
+
+class ScriptedSender:
+    """Implements `ports.Sender`."""
+
+    def __init__(self, said: Transcript, *lines: object) -> None:
+        self._said = said
+        self._script = Script(*lines)
+        self.deadlines: list[Deadline] = []
+
+    async def send(
+        self, admitted: Admitted, request: Request, body: BodySource, deadline: Deadline
+    ) -> ScriptedAnswer | NotSent | NoReply:
+        self.deadlines.append(deadline)
+        return await self._next(f"send {admitted.ticket}")
+
+    async def read(self, upstream: Upstream, request: Request, body: BodySource) -> ScriptedAnswer | NotSent | NoReply:
+        return await self._next("send read")
+
+    async def _next(self, line: str) -> ScriptedAnswer | NotSent | NoReply:
+        self._said.say(line)
+        evidence = await self._script.next()
+        assert isinstance(evidence, ScriptedAnswer | NotSent | NoReply)
+        return evidence
+
+
+@dataclass
+class ScriptedCaller:
+    """Implements `ports.Caller`. `takes` says of each piece whether it is taken; `gone` of each look whether it left."""
+
+    said: Transcript
+    takes: Iterable[bool] = ()
+    gone: Iterable[bool] = ()
+    marks: list[Marks] = field(default_factory=list)
+    refusals: list[Refused] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._takes = iter(self.takes)
+        self._gone = iter(self.gone)
+
+    def is_gone(self) -> bool:
+        return next(self._gone, False)
+
+    def proceed(self) -> None:
+        self.said.say("proceed")
+
+    def refuse(self, refused: Refused) -> None:
+        self.refusals.append(refused)
+        self.said.say(f"refuse {refused.decision.name}")
+
+    def reply(self, marks: Marks, answer: object, body: bytes) -> None:
+        self.marks.append(marks)
+        self.said.say(f"reply {marks.outcome or marks.decision.name} {body.decode()}")
+
+    def begin(self, marks: Marks, answer: object) -> None:
+        self.marks.append(marks)
+        self.said.say(f"begin {marks.outcome or marks.decision.name}")
+
+    async def write(self, piece: bytes, within_s: float | None) -> bool:
+        self.said.say(f"write {piece.decode()}{'' if within_s is None else ' in time'}")
+        return next(self._takes, True)
+
+    def end(self) -> None:
+        self.said.say("end")
+
+    def abort(self) -> None:
+        self.said.say("abort")
+
+
+class NoBody:
+    """Implements `ports.BodySource`: nothing was sent, nothing may be asked for."""
+
+    length: int | None = 0
+
+    async def read(self) -> bytes:
+        return b""
+
+    def take_buffered(self) -> bytes | None:
+        return b""
+
+    def restrict(self, limit: int | None) -> None:
+        assert limit is None
+
+    async def hold(self, limit: int) -> bytes:
+        return b""
+
+
+@dataclass
+class Counted:
+    """Implements `ports.Observer`."""
+
+    said: list[str] = field(default_factory=list)
+
+    def sent(self, upstream: Upstream) -> None:
+        self.said.append("sent")
+
+    def ended(self, upstream: Upstream, seconds: float) -> None:
+        self.said.append("ended")
+
+    def overtaken(self) -> None:
+        self.said.append("overtaken")

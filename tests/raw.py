@@ -94,16 +94,18 @@ class RawClient:
             answer.whole = False
 
 
-def request(method: str, target: str, *fields: str, body: bytes | None = None) -> bytes:
+def request(method: str, target: str, *fields: str, body: bytes | None = None, host: str = "gateway") -> bytes:
     """A request with a Host, and with a length where it has a body."""
-    lines = [f"{method} {target} HTTP/1.1", "Host: gateway", *fields]
+    lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", *fields]
     if body is not None:
         lines.append(f"Content-Length: {len(body)}")
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + (body or b"")
 
 
-async def ask(port: int, method: str, target: str, *fields: str, body: bytes | None = None) -> RawAnswer:
+async def ask(
+    port: int, method: str, target: str, *fields: str, body: bytes | None = None, host: str = "gateway"
+) -> RawAnswer:
     """One request on a connection of its own."""
     async with RawClient(port) as client:
-        await client.send(request(method, target, *fields, body=body))
+        await client.send(request(method, target, *fields, body=body, host=host))
         return await client.answer(method)

@@ -57,6 +57,7 @@ class RecordingUpstream:
     seen: list[Seen] = field(default_factory=list)
     partial: list[bytes] = field(default_factory=list)
     connections: int = 0
+    receiving: int = 0
     port: int = 0
 
     async def __aenter__(self) -> Self:
@@ -108,6 +109,7 @@ class RecordingUpstream:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             taken += head
+            self.receiving += 1
             await self._tell()
             if self.before_body is not None:
                 await self.before_body(Seen(bytes(head), bytes(head), b"", number), writer)

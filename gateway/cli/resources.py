@@ -41,7 +41,7 @@ def show_resource(resource: str, admin: str, *, as_json: bool) -> None:
         print_json(found)
         return
     for name, value in found.items():
-        click.echo(f"{name:<14}{'none' if value in (None, []) else value}")
+        click.echo(f"{name:<16}{'none' if value in (None, []) else value}")
 
 
 @command.command("advance")

@@ -3,6 +3,7 @@
 import zlib
 
 from gateway.core.decision import BODY_TOO_LARGE, UNSUPPORTED_CODING, Refused
+from gateway.core.rule import Rule
 
 # Window bits of zlib: 16 + 15 reads gzip (RFC 1952), 15 reads zlib, which HTTP calls deflate (RFC 9110, 8.4.1.2).
 _WINDOW = {b"gzip": 31, b"x-gzip": 31, b"deflate": 15}
@@ -27,6 +28,12 @@ def decoded(body: bytes, codings: list[bytes], limit: int) -> bytes | Refused:
     if not inflate.eof or inflate.unused_data:
         return Refused(UNSUPPORTED_CODING, "Not forwarded: the body's coding ends too early, or bytes follow it.")
     return plain
+
+
+def over_stream_limit(rule: Rule) -> Refused:
+    """The refusal of a body that is larger than what may flow to the rule's upstream."""
+    assert rule.upstream.limits.stream is not None
+    return body_too_large(rule.upstream.limits.stream)
 
 
 def body_too_large(limit: int) -> Refused:

@@ -15,10 +15,11 @@ Outcome = Literal["applied", "not_applied", "unknown"]
 class NotSent:
     """Not one byte of the request left the gateway.
 
-    `late`: the ticket's deadline had passed before the first byte. `caller-broke`: the caller's body broke off first.
+    `late`: the ticket's deadline had passed before the first byte. `caller-broke`: the caller's body broke off first;
+    `too-large`: it was over the limit of what is passed on.
     """
 
-    cause: Literal["unreachable", "late", "caller-broke"]
+    cause: Literal["unreachable", "late", "caller-broke", "too-large"]
     detail: str
 
 

@@ -85,7 +85,10 @@ DEFAULT_OUTCOMES = Outcomes(frozenset(range(400, 500)) - {408}, frozenset(range(
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """One policy file's upstream. `base_path` comes before every forwarded path; it has no slash at its end."""
+    """One policy file's upstream. `base_path` comes before every forwarded path; it has no slash at its end.
+
+    `any_token_from`: where it or any of its rules takes a token from. What stands there is never forwarded.
+    """
 
     name: str
     origin: Origin
@@ -98,6 +101,7 @@ class Upstream:
     preserve_host: bool = False
     credentials: tuple[tuple[bytes, bytes], ...] = field(default=(), repr=False)
     token_from: tuple[TokenSource, ...] = ("fencing-token",)
+    any_token_from: tuple[TokenSource, ...] = ("fencing-token",)
     epoch_header: bytes | None = None
     outcomes: Outcomes = DEFAULT_OUTCOMES
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from gateway.core.caller import Caller as Principal
 from gateway.core.caller import read_control
-from gateway.core.coding import body_too_large, decoded
+from gateway.core.coding import body_too_large, decoded, over_stream_limit
 from gateway.core.decision import Refused
 from gateway.core.faults import BodyTooLarge
 from gateway.core.identify import identify
 from gateway.core.request import Request
-from gateway.core.rule import Rule, Upstream
+from gateway.core.rule import Upstream
 from gateway.flow.inline import Inline
 from gateway.flow.ports import BodySource, Caller, Marks
 from gateway.flow.read import Reading
@@ -63,7 +63,7 @@ class Gate:
         resource = rules.resolve(matched, judged, principal)
         if isinstance(resource, Refused):
             return _refuse(caller, resource, rule.upstream, rule.name)
-        write = identify(rule, resource, control) if not _over(rule.upstream.limits.stream, body) else _too_large(rule)
+        write = identify(rule, resource, control) if not _over(rule.upstream.limits.stream, body) else over_stream_limit(rule)
         if isinstance(write, Refused):
             return replace(_refuse(caller, write, rule.upstream, rule.name), resource=resource)
         body.restrict(rule.upstream.limits.stream)
@@ -73,11 +73,6 @@ class Gate:
 
 def _over(limit: int | None, body: BodySource) -> bool:
     return limit is not None and body.length is not None and body.length > limit
-
-
-def _too_large(rule: Rule) -> Refused:
-    assert rule.upstream.limits.stream is not None
-    return body_too_large(rule.upstream.limits.stream)
 
 
 async def _with_body(upstream: Upstream, request: Request, body: BodySource, caller: Caller) -> Request | Refused:

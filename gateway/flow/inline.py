@@ -9,6 +9,7 @@ the gateway is stopped in between. What the caller does meanwhile changes nothin
 import asyncio
 
 from gateway.core.clock import Clock, Deadline
+from gateway.core.coding import over_stream_limit
 from gateway.core.decision import FORWARDED, OUTCOME_UNKNOWN, UPSTREAM_UNREACHABLE, Facts, Refused
 from gateway.core.faults import BrokenAnswer, StoreUnavailable
 from gateway.core.outcome import Evidence, NoReply, NotSent, Outcome, Replied, judge
@@ -84,7 +85,8 @@ class Inline:
         if isinstance(evidence, NotSent):
             if evidence.cause == "late":
                 return None
-            refused = _unreachable(write, evidence.detail)
+            too_large = evidence.cause == "too-large"
+            refused = over_stream_limit(write.rule) if too_large else _unreachable(write, evidence.detail)
         else:
             refused = _unknown(ticket.admitted, evidence.detail)
         caller.refuse(refused)

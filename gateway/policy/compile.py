@@ -1,6 +1,7 @@
 """A file's shape becomes an upstream and its entries. Every fault of the file is found, not only the first."""
 
 import re
+from itertools import chain
 
 from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, Origin, Timeouts, Tls, Upstream
 from gateway.policy import schema
@@ -79,6 +80,7 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
         preserve_host=shape.host == "preserve",
         credentials=_credentials(report, shape.credentials, secrets),
         token_from=tuple(shape.token_from),
+        any_token_from=tuple(dict.fromkeys(chain(shape.token_from, *(rule.token_from or () for rule in shape.writes)))),
         epoch_header=_epoch_header(report, shape.capabilities.fencing_token),
         outcomes=report.take(("outcomes",), outcomes) or DEFAULT_OUTCOMES,
     )

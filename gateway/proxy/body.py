@@ -33,8 +33,10 @@ class IncomingBody:
             return self._held
         if not self._content.is_eof() or self._content.exception() is not None:
             return None
-        self._held = self._content.read_nowait(-1)
-        return self._held
+        held = self._content.read_nowait(-1)
+        self._count(held)
+        self._held = held
+        return held
 
     async def read(self) -> bytes:
         if self._held is not None:
@@ -71,7 +73,10 @@ class IncomingBody:
             piece = await self._content.readany()
         except (OSError, HttpProcessingError, web.RequestPayloadError):
             raise CallerGone("the request's body broke off, or its framing is faulty") from None
+        self._count(piece)
+        return piece
+
+    def _count(self, piece: bytes) -> None:
         self._seen += len(piece)
         if self._limit is not None and self._seen > self._limit:
             raise BodyTooLarge(f"the body is larger than {self._limit} bytes")
-        return piece

@@ -85,13 +85,13 @@ class Reply:
         self._write(self._head(decision.status, reason, tuple(fields)) + (b"" if self._head_only else body))
 
     def reply(self, marks: Marks, answer: Answer, body: bytes) -> None:
-        fields = answer_headers(answer.headers)
+        fields = _passed(answer)
         if not self._has_no_body(answer.status) and not _has_length(fields):
             fields += ((b"Content-Length", b"%d" % len(body)),)
         self._write(self._head(answer.status, answer.reason, fields + _marked(marks)) + body)
 
     def begin(self, marks: Marks, answer: Answer) -> None:
-        fields = answer_headers(answer.headers)
+        fields = _passed(answer)
         if not self._has_no_body(answer.status) and not _has_length(fields):
             if self._is_http_10:
                 self._keep_alive = False
@@ -143,6 +143,14 @@ class Reply:
     def _write(self, data: bytes) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
+
+
+def _passed(answer: Answer) -> HeaderPairs:
+    fields = answer_headers(answer.headers)
+    if answer.status != 204:
+        return fields
+    # RFC 9110, section 8.6: with a length its reader would wait for a body that never comes.
+    return tuple(pair for pair in fields if pair[0].lower() != b"content-length")
 
 
 def _has_length(fields: HeaderPairs) -> bool:

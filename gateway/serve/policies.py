@@ -7,6 +7,7 @@ from gateway.log import Log
 from gateway.metrics import ParentMetrics
 from gateway.policy.finding import Finding
 from gateway.policy.reload import PolicyHolder
+from gateway.serve.snapshot import Snapshot
 
 # An operator who has saved a file looks at the log next.
 _LOOK_EVERY_S = 1.0
@@ -17,22 +18,32 @@ _SHOWN = 10
 class Policies:
     """Reloads the parent's set first: only what is valid there is handed on to the workers, by `on_loaded`."""
 
-    def __init__(self, holder: PolicyHolder, log: Log, metrics: ParentMetrics, on_loaded: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        holder: PolicyHolder,
+        snapshot: Snapshot,
+        log: Log,
+        metrics: ParentMetrics,
+        on_loaded: Callable[[], None],
+    ) -> None:
         self._holder = holder
+        self._snapshot = snapshot
         self._log = log
         self._metrics = metrics
         self._on_loaded = on_loaded
 
     def reload(self) -> tuple[Finding, ...]:
         """Read the files; returns what is wrong with them. Then the set in force stays."""
-        findings = self._holder.reload()
-        if isinstance(findings, tuple):
+        reloaded = self._holder.reload()
+        if isinstance(reloaded, tuple):
             self._metrics.policies_reloaded("failed")
-            log_findings(self._log, findings)
-            return findings
+            log_findings(self._log, reloaded)
+            return reloaded
+        # Files that changed since they were read are read again by `watch`.
+        if self._snapshot.take():
+            self._on_loaded()
         self._metrics.policies_reloaded("loaded")
-        self._log.info("the policies were reloaded")
-        self._on_loaded()
+        self._log.info("the policies were reloaded", upstreams=reloaded.upstreams, rules=reloaded.rules)
         return ()
 
     async def watch(self) -> None:

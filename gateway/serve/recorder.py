@@ -44,4 +44,4 @@ class Recorder:
 
 
 def _named(name: str) -> str | None:
-    return None if name == "-" else name
+    return name or None

@@ -27,6 +27,7 @@ from gateway.policy.reload import PolicyHolder
 from gateway.serve.assignment import Assignment
 from gateway.serve.policies import Policies
 from gateway.serve.port import bound_address, hold_port
+from gateway.serve.snapshot import Snapshot
 from gateway.serve.workers import Workers
 from gateway.settings import Address, ServeSettings, environment
 from gateway.store.connect import open_store
@@ -55,12 +56,12 @@ async def serve(settings: ServeSettings, log: Log) -> None:
         url = settings.store or await _start_embedded_store(settings.data_dir, log, ending)
         store = await _connect(url, settings, log, ending)
         listen = _hold(settings.listen, ending)
-        directory = ending.enter_context(TemporaryDirectory(prefix="fencegate-metrics-"))
-        metrics = ParentMetrics(Path(directory))
-        assignment = _assignment(settings, holder, listen, url, log)
-        variables = environment() | {"PROMETHEUS_MULTIPROC_DIR": directory}
+        directory = Path(ending.enter_context(TemporaryDirectory(prefix="fencegate-")))
+        metrics, variables = _metrics(directory / "metrics")
+        snapshot = _take_snapshot(settings.policies, directory / "policies")
+        assignment = _assignment(settings, holder, snapshot.current, listen, url, log)
         workers = Workers(settings.workers, assignment, variables, log, metrics)
-        policies = Policies(holder, log, metrics, workers.reload)
+        policies = Policies(holder, snapshot, log, metrics, workers.reload)
         signals.on_reload, signals.on_hurry = policies.reload, workers.kill
         running = Running(
             store, lambda: holder.current, policies.reload, lambda: workers.ready, signals.stop.is_set, metrics, log
@@ -114,6 +115,20 @@ def _open_policies(directory: Path) -> PolicyHolder:
     )
 
 
+def _take_snapshot(source: Path, target: Path) -> Snapshot:
+    target.mkdir()
+    snapshot = Snapshot(source, target)
+    if not snapshot.take():
+        raise StartRefused(f"The policies in {source} changed while they were read. Start again.")
+    return snapshot
+
+
+def _metrics(directory: Path) -> tuple[ParentMetrics, dict[str, str]]:
+    """The parent's metrics, and the environment of workers that write theirs to the same directory."""
+    directory.mkdir()
+    return ParentMetrics(directory), environment() | {"PROMETHEUS_MULTIPROC_DIR": str(directory)}
+
+
 async def _start_embedded_store(data_dir: Path, log: Log, ending: AsyncExitStack) -> str:
     embedded = EmbeddedStore(data_dir, log.warning)
     try:
@@ -159,11 +174,13 @@ def _cannot_listen(option: str, address: Address, error: OSError) -> str:
     return f"{option} {address} cannot be listened on: {error.strerror or error}. Give another address."
 
 
-def _assignment(settings: ServeSettings, holder: PolicyHolder, listen: Address, url: str, log: Log) -> Assignment:
+def _assignment(
+    settings: ServeSettings, holder: PolicyHolder, policies: Path, listen: Address, url: str, log: Log
+) -> Assignment:
     longest_s = max(upstream.timeouts.total_s for upstream in holder.current.upstreams)
     return Assignment(
         listen=listen,
-        policies=str(settings.policies.absolute()),
+        policies=str(policies),
         store=url,
         store_timeout_s=settings.store_timeout,
         grace_s=settings.grace if settings.grace is not None else longest_s + _GRACE_BEYOND_TOTAL_S,

@@ -15,6 +15,7 @@ from pathlib import Path
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
+from gateway.core.faults import StoreUnavailable
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from gateway.flow.gate import Gate
@@ -44,8 +45,11 @@ _SECRET_BYTES = 24
 _SETTLE_WITHIN_S = 5.0
 
 
-async def run_worker(assignment: Assignment) -> None:
-    """Serve until SIGTERM; then finish what was accepted, for as long as the assignment allows."""
+async def run_worker(assignment: Assignment, log: Log) -> None:
+    """Serve until SIGTERM; then finish what was accepted, for as long as the assignment allows.
+
+    Raises StoreUnavailable if the store cannot be reached at the start.
+    """
     told_to_stop = asyncio.Event()
     told_to_reload = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -54,11 +58,10 @@ async def run_worker(assignment: Assignment) -> None:
     # Nothing follows the assignment but the end, when the parent is gone: for a system without the kernel's own way.
     loop.add_reader(sys.stdin.fileno(), os._exit, 1)
 
-    log = Log(assignment.log_format, assignment.log_level)
     policies = PolicyHolder.open(Path(assignment.policies), environment())
     if not isinstance(policies, PolicyHolder):
-        # The parent found them valid: they changed since, and it tries again.
-        log.error("a worker found no valid policies and ends", findings=len(policies), first=str(policies[0]))
+        # The parent found them valid; a credential's file may have gone since.
+        log.error("a worker cannot load the policies and ends", finding=str(policies[0]))
         sys.exit(1)
     async with proxy(assignment, lambda: policies.current, log) as server:
         listening = listen_beside(assignment.listen)
@@ -100,8 +103,8 @@ async def _reload_when_told(policies: PolicyHolder, told: asyncio.Event, log: Lo
         told.clear()
         findings = await asyncio.to_thread(policies.reload)
         if isinstance(findings, tuple):
-            # The parent has just found them valid: they changed in between, and it will see that.
-            log.warning("a worker kept the policies in force: the files changed while they were read", pid=os.getpid())
+            # The parent has just found them valid; a credential's file may have gone since.
+            log.error("a worker kept the policies in force", pid=os.getpid(), finding=str(findings[0]))
 
 
 def main() -> None:
@@ -110,8 +113,14 @@ def main() -> None:
     line = sys.stdin.buffer.readline()
     if not line:
         return
+    assignment = read_assignment(line)
+    log = Log(assignment.log_format, assignment.log_level)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(run_worker(read_assignment(line)))
+        try:
+            runner.run(run_worker(assignment, log))
+        except StoreUnavailable as away:
+            log.error("a worker cannot reach the store and ends", reason=str(away))
+            sys.exit(1)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

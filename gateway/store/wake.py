@@ -1,7 +1,6 @@
 """This gateway's own channel: the store's scripts name the resource that has changed, and its waiters look again."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 
 from redis.asyncio.connection import AbstractConnection
@@ -34,9 +33,10 @@ class Wake:
         await self._subscribed.wait()
 
     async def close(self) -> None:
-        self._listening.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._listening
+        while not self._listening.done():
+            # Before Python 3.12 asyncio.wait_for, through which redis-py sends, may swallow a cancellation.
+            self._listening.cancel()
+            await asyncio.wait({self._listening}, timeout=_PAUSE_S)
 
     async def _listen(self) -> None:
         while True:

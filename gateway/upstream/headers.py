@@ -48,7 +48,7 @@ def request_head(upstream: Upstream, request: Request, *, epoch: int | None, fra
         lower = name.lower()
         if lower in dropped or is_control_header(lower):
             continue
-        if lower == b"authorization" and authorization_is_a_token(value.decode("latin-1"), upstream.token_from):
+        if lower == b"authorization" and authorization_is_a_token(value.decode("latin-1"), upstream.any_token_from):
             continue
         lines += (name, b": ", value, b"\r\n")
     for name, value in upstream.credentials:

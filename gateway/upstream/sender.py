@@ -176,7 +176,9 @@ class _Attempt:
         except (CallerGone, BodyTooLarge) as error:
             # The upstream must never hold a whole request that its caller did not send whole.
             self._wire.close()
-            return (NotSent if self._nothing_left else NoReply)("caller-broke", str(error))
+            if not self._nothing_left:
+                return NoReply("caller-broke", str(error))
+            return NotSent("too-large" if isinstance(error, BodyTooLarge) else "caller-broke", str(error))
         except OSError as error:
             if self._nothing_left:
                 self._wire.close()

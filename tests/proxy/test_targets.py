@@ -126,11 +126,11 @@ async def test_a_write_that_no_rule_matches_is_not_forwarded(
 
 async def test_an_encoded_slash_is_refused_or_a_resource_of_its_own(store_url: str, tmp_path: Path) -> None:
     """By default refused; where the mount says `opaque`, one segment, distinct from the path with a slash."""
-    async with stack(store_url, tmp_path / "refuse", POLICY) as gate:
+    async with stack(store_url, tmp_path) as gate:
         answer = await ask(gate.port, "PUT", "/reports/a%2Fb", body=b"{}")
         assert (answer.status, answer.decision, gate.upstream.seen) == (400, "ambiguous-target", [])
 
-    async with stack(store_url, tmp_path / "opaque", OPAQUE) as gate:
+    async with stack(store_url, tmp_path, OPAQUE) as gate:
         assert (await gate.lease("report/a%2Fb")).status == 201
         opaque = await gate.write("/reports/a%2Fb")
         plain = await gate.write("/reports/a/b")

@@ -13,6 +13,7 @@ import pytest
 from redis.asyncio import Redis
 
 from gateway.store.embedded import EmbeddedStore, EmbeddedStoreError, running_store
+from tests.process import is_alive
 from tests.until import until
 
 # A gateway as far as its store goes: starts one on the directory it is given, says so, and waits to be killed.
@@ -47,15 +48,6 @@ async def client(store: EmbeddedStore) -> AsyncIterator[Redis]:
         yield connection
     finally:
         await connection.aclose()
-
-
-def is_alive(pid: int) -> bool:
-    """Whether the process runs; one that ended and that nobody has waited for yet does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 async def test_what_was_written_is_there_after_a_stop_and_a_start(tmp_path: Path) -> None:

@@ -1,0 +1,90 @@
+"""Reloading: all or nothing, in every worker, whoever asks for it."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+from tests.gateway_process import GatewayProcess, call, running, write_policy
+from tests.until import until
+
+
+async def decision(gateway: GatewayProcess, method: str) -> str | None:
+    return (await call(gateway.proxy, method, "/reports/7", body=b"{}")).decision
+
+
+async def test_sighup_puts_good_files_in_force(tmp_path: Path) -> None:
+    """A rule that was added takes effect in the worker, and the reload is counted."""
+    policies = write_policy(tmp_path, 9)
+    async with running(tmp_path) as gateway:
+        assert await decision(gateway, "DELETE") == "no-policy"
+
+        allow_delete(policies)
+        gateway.tell(signal.SIGHUP)
+        await until(lambda: takes_effect(gateway))
+
+        assert 'policy_reloads_total{result="loaded"} 1.0' in (await gateway.operate("GET", "/metrics")).body.decode()
+
+
+async def test_bad_files_leave_the_running_set_in_force(tmp_path: Path) -> None:
+    """The failure is counted and logged with its place; requests are judged as before."""
+    policies = write_policy(tmp_path, 9)
+    async with running(tmp_path) as gateway:
+        (policies / "reports.yaml").write_text("upstream: [\n")
+        gateway.tell(signal.SIGHUP)
+        await until(lambda: bool(gateway.logged("the policies were not reloaded")))
+
+        assert "reports.yaml:" in str(gateway.logged("policy finding")[0]["finding"])
+        assert await decision(gateway, "PUT") == "token-required"
+        assert (await gateway.operate("GET", "/readyz")).status == 200
+        assert 'policy_reloads_total{result="failed"}' in (await gateway.operate("GET", "/metrics")).body.decode()
+
+
+async def test_a_worker_that_starts_while_the_files_are_bad_has_the_set_in_force(tmp_path: Path) -> None:
+    """An edit that is half done keeps no worker from being replaced."""
+    policies = write_policy(tmp_path, 9)
+    async with running(tmp_path) as gateway:
+        (policies / "reports.yaml").unlink()
+
+        os.kill(gateway.workers()[0], signal.SIGKILL)
+        await until(lambda: len(gateway.workers()) == 2)
+
+        assert await decision(gateway, "PUT") == "token-required"
+
+
+async def test_changed_files_are_read_without_a_signal(tmp_path: Path) -> None:
+    """Saving a file is enough."""
+    policies = write_policy(tmp_path, 9)
+    async with running(tmp_path) as gateway:
+        allow_delete(policies)
+
+        await until(lambda: takes_effect(gateway))
+
+
+async def test_the_admin_api_reloads_and_says_what_is_wrong(tmp_path: Path) -> None:
+    """Whoever calls sees the findings, each with its place."""
+    policies = write_policy(tmp_path, 9)
+    async with running(tmp_path) as gateway:
+        good = await gateway.operate("POST", "/api/v1/policies/reload")
+        (policies / "reports.yaml").write_text("upstream: reports\nurll: x\n")
+        bad = await gateway.operate("POST", "/api/v1/policies/reload")
+
+    assert (good.status, json.loads(good.body)) == (200, {"status": "loaded"})
+    assert (bad.status, bad.problem["type"]) == (422, "urn:fencegate:policies-invalid")
+    findings = bad.problem["findings"]
+    assert isinstance(findings, list)
+    assert {(Path(finding["file"]).name, finding["line"]) for finding in findings} >= {("reports.yaml", 2)}
+
+
+def allow_delete(policies: Path) -> None:
+    """Add a rule, in one step: what is half written is not the point here."""
+    changed = policies / "reports.new"
+    changed.write_text(
+        (policies / "reports.yaml").read_text()
+        + "  - name: delete\n    match: DELETE /reports/{id}\n    resource: report/{path.id}\n"
+    )
+    changed.replace(policies / "reports.yaml")
+
+
+async def takes_effect(gateway: GatewayProcess) -> bool:
+    return await decision(gateway, "DELETE") == "token-required"

@@ -1,0 +1,201 @@
+"""The running gateway: what survives which death, how it ends, and what it says while it starts."""
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+
+from gateway.store.embedded import running_store
+from tests.gateway_process import GatewayProcess, call, running, starting, write_policy
+from tests.process import is_alive
+from tests.recording import OK, RecordingUpstream, Seen
+from tests.until import until
+
+
+async def write(gateway: GatewayProcess, token: str) -> int:
+    """The status of one write."""
+    answer = await call(gateway.proxy, "PUT", "/reports/7", f"Fencing-Token: {token}", body=b"{}")
+    return answer.status
+
+
+def store_pid(directory: Path) -> int:
+    return int((directory / "data" / "store.lock").read_text().split()[0])
+
+
+async def test_the_log_says_where_it_listens_and_that_callers_are_anonymous(tmp_path: Path) -> None:
+    """Whoever starts a gateway sees both addresses, and that nobody is authenticated."""
+    write_policy(tmp_path, 9)
+    async with running(tmp_path) as gateway:
+        assert gateway.logged("every caller is anonymous")
+        assert (await gateway.operate("GET", "/readyz")).status == 200
+        assert gateway.proxy != gateway.admin
+
+
+async def test_when_the_parent_is_killed_store_and_workers_end(tmp_path: Path) -> None:
+    """Nothing is left behind that would write, or hold the port or the data."""
+    write_policy(tmp_path, 9)
+    async with running(tmp_path, "--workers", "2") as gateway:
+        children = [*gateway.workers(), store_pid(tmp_path)]
+
+        gateway.tell(signal.SIGKILL)
+        await gateway.process.wait()
+
+        await until(lambda: not any(map(is_alive, children)))
+    async with running(tmp_path) as gateway:
+        assert (await gateway.operate("GET", "/readyz")).status == 200
+
+
+async def test_epochs_survive_the_stores_death(tmp_path: Path) -> None:
+    """The store comes back with what it had answered; the gateway finds it again, and old tokens still hold."""
+    async with RecordingUpstream() as upstream:
+        write_policy(tmp_path, upstream.port)
+        async with running(tmp_path) as gateway:
+            token = await gateway.lease("report/7")
+
+            os.kill(store_pid(tmp_path), signal.SIGKILL)
+            await until(lambda: bool(gateway.logged("the embedded store is back")))
+
+            assert await write(gateway, token) == 200
+            assert await write(gateway, "1." + "a" * 32) == 412
+            assert (await gateway.operate("GET", "/readyz")).status == 200
+
+
+async def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
+    """The port answers again, the metrics say that a worker died, and what it counted stays."""
+    async with RecordingUpstream() as upstream:
+        write_policy(tmp_path, upstream.port)
+        async with running(tmp_path) as gateway:
+            token = await gateway.lease("report/7")
+            (worker,) = gateway.workers()
+
+            os.kill(worker, signal.SIGKILL)
+            await until(lambda: len(gateway.workers()) == 2)
+
+            assert await write(gateway, token) == 200
+            metrics = (await gateway.operate("GET", "/metrics")).body.decode()
+            assert "fencegate_worker_exits_total 1.0" in metrics
+            assert 'fencegate_requests_total{decision="granted",rule="-",upstream="-"} 1.0' in metrics
+
+
+async def test_metrics_are_those_of_all_workers(tmp_path: Path) -> None:
+    """Requests that different workers answered add up to one number."""
+    async with RecordingUpstream() as upstream:
+        write_policy(tmp_path, upstream.port)
+        async with running(tmp_path, "--workers", "2") as gateway:
+            token = await gateway.lease("report/7")
+
+            statuses = await asyncio.gather(*(write(gateway, token) for _ in range(40)))
+
+            assert statuses == [200] * 40
+            metrics = (await gateway.operate("GET", "/metrics")).body.decode()
+            counted = 'fencegate_requests_total{decision="forwarded",rule="write",upstream="reports"} 40.0'
+            assert counted in metrics
+            assert 'fencegate_store_seconds_count{script="admit"}' in metrics
+            assert "fencegate_workers_ready 2.0" in metrics
+            assert "fencegate_store_up 1.0" in metrics
+
+
+async def test_sigterm_finishes_what_was_accepted(tmp_path: Path) -> None:
+    """A write that is under way gets its answer and is settled; nothing new is accepted meanwhile."""
+    may_answer = asyncio.Event()
+
+    async def slowly(_: Seen, writer: asyncio.StreamWriter) -> None:
+        await may_answer.wait()
+        writer.write(OK)
+
+    async with RecordingUpstream(slowly) as upstream:
+        write_policy(tmp_path, upstream.port)
+        async with running(tmp_path) as gateway:
+            token = await gateway.lease("report/7")
+            (worker,) = gateway.workers()
+            under_way = asyncio.get_running_loop().create_task(write(gateway, token))
+            await upstream.until(lambda: len(upstream.seen) == 1)
+
+            gateway.tell(signal.SIGTERM)
+            await until(lambda: refuses_connections(gateway.proxy))
+            not_ready = await gateway.operate("GET", "/readyz")
+            may_answer.set()
+
+            assert await under_way == 200
+            assert await gateway.process.wait() == 0
+            assert not_ready.status == 503
+            assert "the gateway is stopping" in json.loads(not_ready.body)["reasons"]
+            assert not is_alive(worker)
+            assert running_store(tmp_path / "data") is None
+    async with running(tmp_path) as gateway:
+        shown = json.loads((await gateway.operate("GET", "/api/v1/resources/report/7")).body)
+        assert (shown["in_flight"], shown["older_in_flight"]) == (0, 0)
+
+
+async def refuses_connections(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except ConnectionRefusedError:
+        return True
+    writer.close()
+    return False
+
+
+async def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
+    """An operator who does not want to wait for a slow upstream says so twice."""
+
+    async def never(_: Seen, _writer: asyncio.StreamWriter) -> None:
+        await asyncio.Event().wait()
+
+    async with RecordingUpstream(never) as upstream:
+        write_policy(tmp_path, upstream.port)
+        async with running(tmp_path, "--grace", "600") as gateway:
+            token = await gateway.lease("report/7")
+            under_way = asyncio.get_running_loop().create_task(write(gateway, token))
+            await upstream.until(lambda: len(upstream.seen) == 1)
+
+            gateway.tell(signal.SIGTERM)
+            await until(lambda: bool(gateway.logged("stopping")))
+            gateway.tell(signal.SIGTERM)
+
+            assert await gateway.process.wait() == 0
+            under_way.cancel()
+
+
+async def test_a_second_gateway_on_the_data_directory_does_not_start(tmp_path: Path) -> None:
+    """It is told which process has the directory."""
+    write_policy(tmp_path, 9)
+    async with running(tmp_path) as first:
+        (tmp_path / "second").mkdir()
+        write_policy(tmp_path / "second", 9)
+        async with starting(tmp_path / "second", "--data-dir", str(tmp_path / "data")) as second:
+            assert await second.process.wait() == 1
+            assert f"in use by the gateway with process id {first.process.pid}" in second.log.read_text()
+        assert (await first.operate("GET", "/readyz")).status == 200
+
+
+async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    """The message names the option to change."""
+    write_policy(tmp_path, 9)
+    async with running(tmp_path) as first:
+        (tmp_path / "second").mkdir()
+        write_policy(tmp_path / "second", 9)
+        async with starting(tmp_path / "second", "--listen", f"127.0.0.1:{first.proxy}") as second:
+            assert await second.process.wait() == 1
+            assert f"--listen 127.0.0.1:{first.proxy} cannot be listened on" in second.log.read_text()
+
+
+async def test_a_gateway_does_not_start_on_bad_policies(tmp_path: Path) -> None:
+    """Every finding is shown with its place."""
+    policies = write_policy(tmp_path, 9)
+    (policies / "reports.yaml").write_text("upstream: reports\nurll: x\n")
+    async with starting(tmp_path) as gateway:
+        assert await gateway.process.wait() == 1
+        assert "reports.yaml:2:1:" in gateway.log.read_text()
+
+
+async def test_a_gateway_does_not_start_on_a_store_that_forgets(tmp_path: Path, store_url: str) -> None:
+    """A store without persistence lets an old writer in again; the operator has to say that this is wanted."""
+    write_policy(tmp_path, 9)
+    async with starting(tmp_path, "--store", store_url) as gateway:
+        assert await gateway.process.wait() == 1
+        assert "the append-only file is off" in gateway.log.read_text()
+    async with running(tmp_path, "--store", store_url, "--allow-unsafe-store") as gateway:
+        assert gateway.logged("the store is unsafe")
+        assert not (tmp_path / "data").exists()

@@ -1,0 +1,185 @@
+"""Gateways as processes of their own, as an operator starts them: to be stopped, continued and killed."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from tests.raw import RawAnswer, ask
+from tests.until import until
+
+POLICY = """
+upstream: reports
+url: http://127.0.0.1:{port}
+mount: {{path: /reports}}
+timeouts: {{connect: 1s, total: {total}}}
+defaults:
+  authority: header
+  fence: {{drain_timeout: 20s, queue_timeout: 20s}}
+writes:
+  - name: write
+    match: PUT,POST /reports/{{id}}
+    resource: report/{{path.id}}
+  - name: leased
+    match: PUT,POST /reports/leased/{{id}}
+    resource: leased/{{path.id}}
+    authority: lease
+"""
+
+
+
+def write_policy(directory: Path, port: int, *, total: str = "5s") -> Path:
+    """A policy directory whose upstream listens on `port`."""
+    policies = directory / "policies"
+    policies.mkdir(exist_ok=True)
+    (policies / "reports.yaml").write_text(POLICY.format(port=port, total=total))
+    return policies
+
+
+@dataclass
+class Gateway:
+    """`fencegate serve` on free ports: on the store at `store`, or with an embedded one in its directory."""
+
+    policies: Path
+    directory: Path
+    store: str | None = None
+    workers: int = 1
+    port: int = 0
+    admin: int = 0
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.end()
+
+    async def start(self) -> None:
+        """Start, and wait until it says that it is ready."""
+        self.directory.mkdir(exist_ok=True)
+        self._log = self.directory / "log"
+        self._before = len(self.lines())
+        where = ["--store", self.store] if self.store else ["--data-dir", str(self.directory / "data")]
+        with self._log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "gateway", "serve", "--policies", str(self.policies), *where),
+                *("--listen", f"127.0.0.1:{self.port}", "--admin", f"127.0.0.1:{self.admin}"),
+                *("--workers", str(self.workers), "--log-format", "json", "--allow-unsafe-store"),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        await until(lambda: self._process.returncode is not None or "ready" in self.events(), within_s=30)
+        assert self._process.returncode is None, self._log.read_text()
+        ready = next(line for line in self._new_lines() if line["event"] == "ready")
+        self.port = int(str(ready["proxy"]).rpartition(":")[2])
+        self.admin = int(str(ready["admin"]).rpartition(":")[2])
+
+    async def end(self) -> None:
+        """Stop it as an operator does; whatever was stopped is continued first."""
+        if self._process.returncode is None:
+            self.go_on()
+            self._process.terminate()
+            try:
+                await asyncio.wait_for(self._process.wait(), 20)
+            except TimeoutError:
+                await self.kill()
+
+    async def kill(self) -> None:
+        """kill -9 of the parent; the workers and the embedded store end with it."""
+        pids = self.worker_pids()
+        self._process.kill()
+        await self._process.wait()
+        await until(lambda: not any(_lives(pid) for pid in pids))
+
+    def pause(self) -> None:
+        """SIGSTOP to every worker: nothing of them runs, the kernel goes on taking what is sent to them."""
+        for pid in self.worker_pids():
+            os.kill(pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        for pid in self.worker_pids():
+            os.kill(pid, signal.SIGCONT)
+
+    def kill_workers(self) -> None:
+        for pid in self.worker_pids():
+            os.kill(pid, signal.SIGKILL)
+
+    def worker_pids(self) -> list[int]:
+        """The live workers, by the log's word."""
+        pids = [int(str(line["pid"])) for line in self._new_lines() if line["event"] == "worker ready"]
+        return [pid for pid in pids if _lives(pid)]
+
+    def lines(self) -> list[dict[str, object]]:
+        if not self._log.exists():
+            return []
+        # The last line may be half written.
+        whole = self._log.read_text().rpartition("\n")[0]
+        return [json.loads(line) for line in whole.splitlines() if line.startswith("{")]
+
+    def events(self) -> list[object]:
+        return [line["event"] for line in self._new_lines()]
+
+    def _new_lines(self) -> list[dict[str, object]]:
+        return self.lines()[self._before :]
+
+    # What agents and operators ask it.
+
+    async def put(self, report: str, epoch: int, holder: str, *fields: str, body: bytes = b"{}") -> RawAnswer:
+        """A write under an epoch that was granted elsewhere."""
+        shown = (f"Fencing-Token: {epoch}", f"Fencing-Holder: {holder}")
+        return await ask(self.port, "PUT", f"/reports/{report}", *shown, *fields, body=body)
+
+    async def lease(self, resource: str, holder: str, **more: object) -> dict[str, object]:
+        asked = {"resource": resource, "holder": holder, "ttl_s": 60, **more}
+        answer = await ask(self.port, "POST", "/-/fence/leases", body=json.dumps(asked).encode())
+        assert answer.status == 201, answer.body
+        lease: dict[str, object] = json.loads(answer.body)
+        self.tokens[holder] = str(lease["token"])
+        return lease
+
+    async def put_leased(self, report: str, token: str, body: bytes = b"{}") -> RawAnswer:
+        return await ask(self.port, "PUT", f"/reports/leased/{report}", f"Fencing-Token: {token}", body=body)
+
+    async def resource(self, resource: str) -> dict[str, object]:
+        """What the operator sees of a resource."""
+        answer = await ask(self.admin, "GET", f"/api/v1/resources/{resource}", host="localhost")
+        shown: dict[str, object] = json.loads(answer.body) if answer.status == 200 else {}
+        return shown
+
+    async def unknown(self) -> list[dict[str, object]]:
+        """The writes whose outcome nobody knows, as the operator sees them."""
+        answer = await ask(self.admin, "GET", "/api/v1/intents?state=unknown", host="localhost")
+        items: list[dict[str, object]] = json.loads(answer.body)["items"]
+        return items
+
+    async def until_epoch(self, resource: str, epoch: str) -> None:
+        """Wait until this is the resource's highest epoch, by the store's word."""
+
+        async def seen() -> bool:
+            return (await self.resource(resource)).get("epoch") == epoch
+
+        await until(seen)
+
+    async def until_in_flight(self, resource: str, count: int) -> None:
+        """Wait until so many tickets of the resource are in flight, by the store's word."""
+
+        async def so_many() -> bool:
+            tickets = (await self.resource(resource)).get("tickets", [])
+            assert isinstance(tickets, list)
+            return len(tickets) == count
+
+        await until(so_many)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
