@@ -105,7 +105,7 @@ class Metrics:
         self._scripts: dict[str, Histogram] = {}
 
     def decided(self, upstream: str, rule: str, decision_name: str, seconds: float) -> None:
-        """A request was answered. `upstream` and `rule` are `-` where none was found."""
+        """A request was answered. `upstream` and `rule` are empty where none was found."""
         counters = self._decided.get((upstream, rule, decision_name))
         if counters is None:
             counters = self._counters(upstream, rule, decision_name)

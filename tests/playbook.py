@@ -215,7 +215,7 @@ class ScriptedSender:
 
 @dataclass
 class ScriptedCaller:
-    """Implements `ports.Caller`. `takes` says of each piece whether it is taken; `gone` of each look whether it left."""
+    """Implements `ports.Caller`. `takes`: is each piece taken? `gone`: at each look, has the caller left?"""
 
     said: Transcript
     takes: Iterable[bool] = ()

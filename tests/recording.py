@@ -102,9 +102,7 @@ class RecordingUpstream:
             writer.close()
             await self._tell()
 
-    async def _request(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int
-    ) -> Seen | None:
+    async def _request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> Seen | None:
         taken = bytearray()
         try:
             head = await reader.readuntil(b"\r\n\r\n")

@@ -1,5 +1,6 @@
 """Who calls, and what it presented: the control headers, read once."""
 
+import re
 from dataclasses import dataclass
 
 from gateway.core.decision import HEADER_MALFORMED, TOKEN_MALFORMED, Refused
@@ -17,6 +18,9 @@ CONTROL_HEADERS = (
 )
 # A holder is shown in problems, logs and the console: visible, and short enough to be read.
 _HOLDER_LENGTH = 255
+_KEY_LENGTH = 255
+_KEY = re.compile(rb'"((?:[!#-\[\]-~]|\\["\\])*)"|([!#-~][!-~]*)')
+_ESCAPED = re.compile(rb'\\(["\\])')
 
 ANONYMOUS = "anonymous"
 DEFAULT_TENANT = "default"
@@ -80,6 +84,19 @@ def read_control(headers: Headers) -> Control | Refused:
 def parse_holder(text: str) -> str | None:
     """A holder's name: 1 to 255 characters, none of them a control character; None if it is not one."""
     return text if 0 < len(text) <= _HOLDER_LENGTH and text.isprintable() else None
+
+
+def parse_idempotency_key(value: bytes) -> str | None:
+    """An idempotency key: 1 to 255 visible ASCII characters; None if it is not one.
+
+    Bare, or a quoted string of RFC 8941 as the IETF draft has it: `"abc"` and `abc` are one key.
+    """
+    spelled = _KEY.fullmatch(value)
+    if spelled is None:
+        return None
+    quoted, bare = spelled.groups()
+    key = bare if quoted is None else _ESCAPED.sub(rb"\1", quoted)
+    return key.decode("ascii") if 0 < len(key) <= _KEY_LENGTH else None
 
 
 def _visible(value: bytes | None) -> str | Refused | None:

@@ -3,6 +3,7 @@
 Only two things prove that a write did not happen: its bytes never left, or the owner of the data says so.
 """
 
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
@@ -40,6 +41,18 @@ class Replied:
 
 
 Evidence = NotSent | NoReply | Replied
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """A request that was sent whole and not answered in time. For now it is `evidence`; its connection is still open.
+
+    `listen` reads on for as long as the upstream's `timeouts.late` allows, and returns the answer if a whole one came.
+    Whoever holds this has to await it: it ends the connection.
+    """
+
+    evidence: NoReply
+    listen: Callable[[], Coroutine[None, None, Replied | None]]
 
 
 def judge(outcomes: Outcomes, evidence: Evidence) -> Outcome:

@@ -63,7 +63,11 @@ class Gate:
         resource = rules.resolve(matched, judged, principal)
         if isinstance(resource, Refused):
             return _refuse(caller, resource, rule.upstream, rule.name)
-        write = identify(rule, resource, control) if not _over(rule.upstream.limits.stream, body) else over_stream_limit(rule)
+        write = (
+            identify(rule, resource, control)
+            if not _over(rule.upstream.limits.stream, body)
+            else over_stream_limit(rule)
+        )
         if isinstance(write, Refused):
             return replace(_refuse(caller, write, rule.upstream, rule.name), resource=resource)
         body.restrict(rule.upstream.limits.stream)

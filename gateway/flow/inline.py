@@ -12,7 +12,7 @@ from gateway.core.clock import Clock, Deadline
 from gateway.core.coding import over_stream_limit
 from gateway.core.decision import FORWARDED, OUTCOME_UNKNOWN, UPSTREAM_UNREACHABLE, Facts, Refused
 from gateway.core.faults import BrokenAnswer, StoreUnavailable
-from gateway.core.outcome import Evidence, NoReply, NotSent, Outcome, Replied, judge
+from gateway.core.outcome import Evidence, NoReply, NotSent, Outcome, Overdue, Replied, judge
 from gateway.core.request import Request
 from gateway.core.write import Admitted, Settled, Write
 from gateway.flow.admission import RETRY_AFTER_S, Admission
@@ -69,6 +69,9 @@ class Inline:
         try:
             caller.proceed()
             answer = await self._sender.send(admitted, request, body, deadline)
+            if isinstance(answer, Overdue):
+                self._tasks.spawn(ticket.listen(answer))
+                return await self._unanswered(ticket, answer.evidence, caller)
             if isinstance(answer, NotSent | NoReply):
                 return await self._unanswered(ticket, answer, caller)
             try:
@@ -158,6 +161,15 @@ class _Ticket:
         if not self._concluded:
             self._concluded = True
             self._tasks.spawn(self._settle_later("unknown", "the gateway was stopped while the write was in flight"))
+
+    async def listen(self, overdue: Overdue) -> None:
+        """An answer that comes after all turns the unknown write into what it was."""
+        replied = await overdue.listen()
+        if replied is None:
+            return
+        # The store may have been away until now: first unknown, then known, or the second would pass for the first.
+        await self._settle_later("unknown", overdue.evidence.detail)
+        await self._settle_later(_judge(self.admitted, replied), f"answered {replied.status}, late")
 
     async def _settle(self, outcome: Outcome, reason: str) -> Settled:
         settled = await self._store.settle(self.admitted, outcome, reason)

@@ -7,7 +7,7 @@ from gateway.core.clock import Deadline
 from gateway.core.decision import Decision, Refused
 from gateway.core.epoch import Epoch
 from gateway.core.lease import Lease
-from gateway.core.outcome import NoReply, NotSent, Outcome
+from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
 from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Upstream
 from gateway.core.write import AdmitReply, Admitted, ResourceKey, Settled, TicketId, Write
@@ -131,7 +131,7 @@ class Sender(Protocol):
 
     async def send(
         self, admitted: Admitted, request: Request, body: BodySource, deadline: Deadline
-    ) -> Answer | NotSent | NoReply:
+    ) -> Answer | Overdue | NotSent | NoReply:
         """Send an admitted write. The deadline is checked before each piece, the last one included (G7), and bounds
         the answer: past it the exchange is broken off."""
         ...

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gateway.core import problem
-from gateway.core.caller import Caller, Control, parse_holder, read_control
+from gateway.core.caller import Caller, Control, parse_holder, parse_idempotency_key, read_control
 from gateway.core.decision import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
     GRANTED,
+    HEADER_MALFORMED,
     METHOD_NOT_ALLOWED,
     NO_LEASE,
     NO_SUCH_RESOURCE,
@@ -189,14 +190,17 @@ class AgentApi:
         takeover = members.get("takeover", False)
         if not isinstance(takeover, bool):
             return Refused(BAD_REQUEST, "Nothing was done: `takeover` must be true or false.")
-        key = asked.request.headers.first(b"idempotency-key")
+        value = asked.request.headers.first(b"idempotency-key")
+        key = None if value is None else parse_idempotency_key(value)
+        if value is not None and key is None:
+            return Refused(HEADER_MALFORMED, "Nothing was done: Idempotency-Key must be 1 to 255 visible characters.")
         return Ask(
             found[0],
             holder,
             round(ttl_s * 1000),
             wait_s,
             takeover,
-            None if key is None else key.decode("latin-1"),
+            key,
             asked.caller.tenant,
         )
 

@@ -28,15 +28,15 @@ class Sent(web.StreamResponse):
         super().__init__(status=status)
         self._keep_alive = keep_alive
 
-    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:  # noqa: ARG002  # aiohttp's
         return None
 
-    async def write_eof(self, data: bytes = b"") -> None:
+    async def write_eof(self, data: bytes = b"") -> None:  # noqa: ARG002  # aiohttp's
         return None
 
 
 class Reply:
-    """Implements `ports.Caller` for one request. Writes to the connection itself: what is passed on stays as it came."""
+    """Implements `ports.Caller` for one request. It writes to the connection itself: what is passed on stays as is."""
 
     def __init__(self, request: web.BaseRequest, body: IncomingBody) -> None:
         self._request = request

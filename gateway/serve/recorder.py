@@ -28,8 +28,8 @@ class Recorder:
             path=path,
             status=status,
             seconds=seconds,
-            upstream=_named(ended.upstream),
-            rule=_named(ended.rule),
+            upstream=ended.upstream or None,
+            rule=ended.rule or None,
             resource=ended.resource,
             epoch=ended.epoch,
             holder=ended.holder,
@@ -41,7 +41,3 @@ class Recorder:
         places = traceback.extract_tb(error.__traceback__)
         where = f"{places[-1].filename}:{places[-1].lineno}" if places else None
         self._log.error("a request failed by a bug in the gateway", kind=type(error).__name__, where=where)
-
-
-def _named(name: str) -> str | None:
-    return name or None

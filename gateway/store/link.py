@@ -6,7 +6,6 @@ is sent again until its caller's time is over. Nothing else repeats a command.
 """
 
 import asyncio
-import contextlib
 import itertools
 from collections import deque
 from collections.abc import Callable
@@ -109,10 +108,10 @@ class Link:
         """Fail what is waiting, and close the connection."""
         self._closed = True
         self.healthy = False
-        if self._reviving is not None:
+        while self._reviving is not None and not self._reviving.done():
+            # Before Python 3.12 asyncio.wait_for, through which redis-py sends, may swallow a cancellation.
             self._reviving.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._reviving
+            await asyncio.wait({self._reviving}, timeout=_TICK_S)
         if self._ticking is not None:
             self._ticking.cancel()
         for call in self._pending():

@@ -77,6 +77,11 @@ class Exchange:
             self._surplus = True
         self._wake()
 
+    def expire(self) -> None:
+        """The time for the answer's head is over; what comes all the same is still read."""
+        self.timed_out = True
+        self._wake()
+
     def fail(self, why: str, *, timed_out: bool = False) -> None:
         """Give the exchange up: whoever waits for it is told, and its connection is closed."""
         if self.broken is None and not self.complete:
@@ -150,10 +155,19 @@ class Exchange:
         return self._waiter
 
     async def head(self) -> bool:
-        """Wait for the answer's head; False if the exchange broke before it."""
-        while not self._head_done and self.broken is None:
+        """Wait for the answer's head; False if the exchange broke, or its time was over, before it."""
+        while not self._head_done and self.broken is None and not self.timed_out:
             await self.waiter()
         return self._head_done
+
+    async def rest(self) -> bool:
+        """Read an answer that is overdue, for nobody but the record; whether a whole one came."""
+        while not self.complete and self.broken is None:
+            self._pieces.clear()
+            self._held = 0
+            self._wire.resume()
+            await self.waiter()
+        return self.complete
 
     async def read(self, within_s: float | None) -> bytes:
         while not self._pieces:

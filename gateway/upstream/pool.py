@@ -23,6 +23,7 @@ class Pool:
     def __init__(self, upstream: Upstream, now: Callable[[], float]) -> None:
         self._upstream = upstream
         self._now = now
+        self.head_limit = upstream.limits.response_head
         self._context = tls_context(upstream)
         self._idle: list[tuple[Wire, float]] = []
         self._open = 0

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from gateway.core.clock import Clock, Deadline
 from gateway.core.faults import BodyTooLarge, CallerGone
-from gateway.core.outcome import NoReply, NotSent
+from gateway.core.outcome import NoReply, NotSent, Overdue, Replied
 from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Upstream
 from gateway.core.write import Admitted
@@ -62,13 +62,25 @@ class HttpSender:
 
     async def send(
         self, admitted: Admitted, request: Request, body: Body, deadline: Deadline
-    ) -> Reply | NotSent | NoReply:
+    ) -> Reply | Overdue | NotSent | NoReply:
         upstream = admitted.write.rule.upstream
-        return await self._exchange(upstream, request, body, admitted.write.epoch, deadline, bounded=True)
+        attempt = await self._attempt(upstream, deadline, head_only=request.method == "HEAD")
+        if isinstance(attempt, NotSent):
+            return attempt
+        result = await attempt.run(upstream, request, body, admitted.write.epoch)
+        if isinstance(result, NoReply) and attempt.is_overdue:
+            return Overdue(result, lambda: attempt.listen(upstream.timeouts.late_s))
+        return attempt.concluded(result)
 
     async def read(self, upstream: Upstream, request: Request, body: Body) -> Reply | NotSent | NoReply:
         deadline = self._clock.after(upstream.timeouts.total_s)
-        return await self._exchange(upstream, request, body, None, deadline, bounded=False)
+        attempt = await self._attempt(upstream, deadline, head_only=request.method == "HEAD")
+        if isinstance(attempt, NotSent):
+            return attempt
+        result = await attempt.run(upstream, request, body, None)
+        # The time was for the head; a body may take longer.
+        attempt.stop()
+        return attempt.concluded(result)
 
     def close(self) -> None:
         for _, pool in self._pools.values():
@@ -87,43 +99,13 @@ class HttpSender:
         self._pools[upstream.name] = (upstream, pool)
         return pool
 
-    async def _exchange(
-        self, upstream: Upstream, request: Request, body: Body, epoch: int | None, deadline: Deadline, *, bounded: bool
-    ) -> Reply | NotSent | NoReply:
+    async def _attempt(self, upstream: Upstream, deadline: Deadline, *, head_only: bool) -> "_Attempt | NotSent":
         try:
             pool = self._pool(upstream)
             wire = await pool.acquire()
         except (Unreachable, OSError) as error:
             return NotSent("unreachable", str(error))
-        head_only = request.method == "HEAD"
-        attempt = _Attempt(wire, self._clock, deadline, head_only=head_only, head_limit=upstream.limits.response_head)
-        try:
-            result = await attempt.run(upstream, request, body, epoch)
-        except BaseException:
-            attempt.stop()
-            pool.release(wire, reusable=False)
-            raise
-        if not isinstance(result, Exchange):
-            attempt.stop()
-            # Not even after NotSent: a TLS record that was made and not sent would be missing on the connection.
-            pool.release(wire, reusable=False)
-            return result
-        if not bounded:
-            attempt.stop()
-        return Reply(result, _once(pool, wire, attempt))
-
-
-def _once(pool: Pool, wire: Wire, attempt: "_Attempt") -> Callable[[bool], None]:
-    given = False
-
-    def give_back(reusable: bool) -> None:
-        nonlocal given
-        if not given:
-            given = True
-            attempt.stop()
-            pool.release(wire, reusable=reusable and attempt.sent_whole)
-
-    return give_back
+        return _Attempt(pool, wire, self._clock, deadline, head_only=head_only)
 
 
 def _connects_alike(one: Upstream, other: Upstream) -> bool:
@@ -131,16 +113,18 @@ def _connects_alike(one: Upstream, other: Upstream) -> bool:
 
 
 class _Attempt:
-    """One request on one connection, with the timer that breaks it off at its deadline."""
+    """One request on one connection, with the timer that ends it at its deadline, and the connection's way back."""
 
-    def __init__(self, wire: Wire, clock: Clock, deadline: Deadline, *, head_only: bool, head_limit: int) -> None:
+    def __init__(self, pool: Pool, wire: Wire, clock: Clock, deadline: Deadline, *, head_only: bool) -> None:
+        self._pool = pool
         self._wire = wire
         self._clock = clock
         self._deadline = deadline
-        self._exchange = Exchange(wire, head_only=head_only, head_limit=head_limit)
+        self._exchange = Exchange(wire, head_only=head_only, head_limit=pool.head_limit)
+        self._given_back = False
         self._bytes_before = wire.bytes_out
         self._body_taken = False
-        self.sent_whole = False
+        self._sent_whole = False
         self._timer = self._arm()
 
     def stop(self) -> None:
@@ -153,6 +137,8 @@ class _Attempt:
     def _expired(self) -> None:
         if self._clock.left(self._deadline) > 0:
             self._timer = self._arm()
+        elif self._sent_whole and not self._exchange.has_head:
+            self._exchange.expire()
         else:
             self._exchange.fail("the upstream's answer was not whole in time", timed_out=True)
 
@@ -164,11 +150,51 @@ class _Attempt:
     def _nothing_left(self) -> bool:
         return self._wire.bytes_out == self._bytes_before
 
+    @property
+    def is_overdue(self) -> bool:
+        """Sent whole, unanswered in time, and the connection still open."""
+        return self._sent_whole and self._exchange.timed_out and self._exchange.broken is None
+
+    def concluded(self, result: NotSent | NoReply | None) -> "Reply | NotSent | NoReply":
+        """What the sender tells: an answer whose head came keeps the connection until it is closed."""
+        if result is None:
+            return Reply(self._exchange, self._give_back)
+        # Not even after NotSent: a TLS record that was made and not sent would be missing on the connection.
+        self._give_back(reusable=False)
+        return result
+
+    async def listen(self, within_s: float) -> Replied | None:
+        """Read an overdue answer on; the whole one, or None."""
+        try:
+            async with asyncio.timeout(within_s):
+                whole = await self._exchange.rest()
+        except TimeoutError:
+            whole = False
+        finally:
+            self._give_back(reusable=False)
+        return Replied(self._exchange.status, complete=True) if whole else None
+
+    def _give_back(self, reusable: bool) -> None:
+        if not self._given_back:
+            self._given_back = True
+            self.stop()
+            self._pool.release(self._wire, reusable=reusable and self._sent_whole)
+
     async def run(
         self, upstream: Upstream, request: Request, body: Body, epoch: int | None
-    ) -> Exchange | NotSent | NoReply:
+    ) -> NotSent | NoReply | None:
+        """Send and wait for the answer's head; None: it is here. Whoever interrupts this ends the connection."""
         try:
-            self.sent_whole = await self._send(upstream, request, body, epoch)
+            return await self._run(upstream, request, body, epoch)
+        except BaseException:
+            self._give_back(reusable=False)
+            raise
+
+    async def _run(
+        self, upstream: Upstream, request: Request, body: Body, epoch: int | None
+    ) -> NotSent | NoReply | None:
+        try:
+            self._sent_whole = await self._send(upstream, request, body, epoch)
         except PastDeadline:
             if self._nothing_left:
                 return self._late()
@@ -195,10 +221,10 @@ class _Attempt:
         cause: Literal["late", "unreachable"] = "unreachable" if self._body_taken else "late"
         return NotSent(cause, "the write's deadline had passed before its first byte")
 
-    async def _answer(self) -> Exchange | NoReply:
+    async def _answer(self) -> NoReply | None:
         if await self._exchange.head():
-            return self._exchange
-        why = self._exchange.broken or "the upstream closed the connection"
+            return None
+        why = self._exchange.broken or "no answer within the write's time"
         if self._exchange.timed_out:
             return NoReply("timeout", why)
         return NoReply("malformed" if self._exchange.bytes_in else "closed", why)

@@ -111,13 +111,17 @@ BEFORE = ["admit t1", "proceed", "send t1"]
         (NotSent("caller-broke", "gone"), ["settle t1 not_applied: gone", "refuse upstream-unreachable"]),
         (
             large(b"two", b""),
-            ["read small", "begin applied", "write one in time", "read on", "write two in time", "read on"]
-            + ["settle t1 applied: answered 200", "end", "close"],
+            [
+                *("read small", "begin applied", "write one in time", "read on", "write two in time", "read on"),
+                *("settle t1 applied: answered 200", "end", "close"),
+            ],
         ),
         (
             large(BrokenAnswer("cut off")),
-            ["read small", "begin applied", "write one in time", "read on", "abort"]
-            + ["settle t1 unknown: cut off", "close"],
+            [
+                *("read small", "begin applied", "write one in time", "read on", "abort"),
+                *("settle t1 unknown: cut off", "close"),
+            ],
         ),
         (
             answer(is_stream=True, small=(b"", False), pieces=(b"",)),
@@ -219,8 +223,12 @@ async def test_late_three_times_is_the_end() -> None:
 
     await played.run()
 
-    attempts = [[f"admit t{n}", "proceed", f"send t{n}", f"settle t{n} not_applied: late"] for n in (1, 2, 3)]
-    assert played.said == [*sum(attempts, []), "refuse upstream-unreachable"]
+    assert played.said == [
+        *("admit t1", "proceed", "send t1", "settle t1 not_applied: late"),
+        *("admit t2", "proceed", "send t2", "settle t2 not_applied: late"),
+        *("admit t3", "proceed", "send t3", "settle t3 not_applied: late"),
+        "refuse upstream-unreachable",
+    ]
 
 
 async def test_a_store_that_is_away_at_admission_means_no_write() -> None:
@@ -295,7 +303,7 @@ async def test_an_overtaken_write_is_counted() -> None:
 async def test_stopped_anywhere_the_ticket_is_still_ended(
     line: str, evidence: object, store: dict[str, list[object]], ends: list[str]
 ) -> None:
-    """Either nothing was sent and the ticket is abandoned, or it is settled with what is known; unknown if nothing is."""
+    """Either nothing was sent and the ticket is abandoned, or it is settled with what is known, else as unknown."""
     played = play(evidence, **store)
 
     await played.cancelled_at(line)

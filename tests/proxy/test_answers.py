@@ -109,9 +109,7 @@ async def test_a_broken_answer_is_never_a_clean_one(
 
 @pytest.mark.parametrize("method", ["GET", "PUT"])
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"])
-async def test_a_redirect_is_returned_not_followed(
-    store_url: str, tmp_path: Path, method: str, status: str
-) -> None:
+async def test_a_redirect_is_returned_not_followed(store_url: str, tmp_path: Path, method: str, status: str) -> None:
     """Where it leads is the caller's to judge."""
     data = _answer(b"", "Location: /reports/8", status=status)
     async with stack(store_url, tmp_path, upstream=RecordingUpstream(answer=answering(data))) as gate:

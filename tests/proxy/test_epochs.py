@@ -1,4 +1,4 @@
-"""Epochs granted elsewhere, their order, places and revisions: exact over 64 bits, and moved by nothing that is refused."""
+"""Epochs granted elsewhere, order, places and revisions: exact over 64 bits, and moved by nothing that is refused."""
 
 import json
 from pathlib import Path

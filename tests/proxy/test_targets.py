@@ -69,10 +69,8 @@ async def test_a_target_is_forwarded_as_it_came(
         "http://gateway/reports/7",
     ],
 )
-async def test_a_target_with_two_readings_is_refused(
-    store_url: str, tmp_path: Path, method: str, target: str
-) -> None:
-    """Dot segments, empty segments, parameters, backslashes, bad escapes, other forms: a 400, also with a good token."""
+async def test_a_target_with_two_readings_is_refused(store_url: str, tmp_path: Path, method: str, target: str) -> None:
+    """Dot or empty segments, parameters, backslashes, bad escapes, other forms: a 400, also with a good token."""
     async with stack(store_url, tmp_path) as gate:
         await gate.lease("report/7")
         before = await gate.highest("report/7")

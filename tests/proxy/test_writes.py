@@ -5,10 +5,12 @@ import json
 from pathlib import Path
 
 import pytest
+import redis
 
 from tests.raw import RawClient, ask, request
 from tests.recording import RecordingUpstream, Seen, answering
 from tests.stack import POLICY, stack
+from tests.until import until
 
 
 async def test_a_write_under_a_live_lease_is_forwarded_once(store_url: str, tmp_path: Path) -> None:
@@ -94,6 +96,32 @@ async def test_an_upstream_that_executes_and_breaks_off_leaves_the_outcome_unkno
         assert answer.problem["action"] == "wait"
         assert answer.problem["intent"]
         assert len(gate.upstream.seen) == 2
+
+
+async def test_an_unknown_write_whose_answer_comes_late_becomes_known(store_url: str, tmp_path: Path) -> None:
+    """The caller was told that nobody knows; the upstream's answer settles it after all, under the same intent."""
+    release = asyncio.Event()
+
+    async def late(_: Seen, writer: asyncio.StreamWriter) -> None:
+        await release.wait()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    policy = POLICY.replace("total: 5s", "total: 1s")
+    async with stack(store_url, tmp_path, policy, RecordingUpstream(answer=late)) as gate:
+        await gate.lease("report/7")
+        answer = await gate.write("/reports/7")
+        intent = answer.problem["intent"]
+        assert isinstance(intent, dict)
+        with redis.Redis.from_url(store_url, decode_responses=True) as store:
+            [record] = store.keys(f"*i:{intent['id']}")
+            before = store.hget(record, "state")
+            release.set()
+            await until(lambda: store.hget(record, "state") != "unknown")
+            after = store.hget(record, "state")
+
+        assert (answer.status, answer.decision) == (504, "outcome-unknown")
+        assert (before, after) == ("unknown", "applied")
+        assert len(gate.upstream.seen) == 1
 
 
 async def test_a_newer_write_waits_for_an_older_one_in_flight(store_url: str, tmp_path: Path) -> None:

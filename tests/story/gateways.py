@@ -31,7 +31,6 @@ writes:
 """
 
 
-
 def write_policy(directory: Path, port: int, *, total: str = "5s") -> Path:
     """A policy directory whose upstream listens on `port`."""
     policies = directory / "policies"

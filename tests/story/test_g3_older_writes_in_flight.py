@@ -74,4 +74,3 @@ async def test_a_write_whose_gateway_was_killed_is_waited_for_until_its_deadline
         assert [seen.body for seen in upstream.seen] == [b'"a"', b'"b"']
         with pytest.raises(ConnectionError):
             await a
-

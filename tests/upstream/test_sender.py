@@ -9,7 +9,7 @@ import pytest
 from gateway.core.clock import Deadline
 from gateway.core.epoch import Epoch
 from gateway.core.faults import BrokenAnswer, CallerGone
-from gateway.core.outcome import NoReply, NotSent
+from gateway.core.outcome import NoReply, NotSent, Overdue, Replied
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Limits, Origin, Rule, Timeouts, Upstream
 from gateway.core.target import Target, read_target
@@ -70,7 +70,7 @@ async def sender() -> AsyncIterator[HttpSender]:
     sender.close()
 
 
-async def send(sender: HttpSender, upstream: Upstream, asked: Request, body: Given) -> Reply | NotSent | NoReply:
+async def send(sender: HttpSender, upstream: Upstream, asked: Request, body: Given) -> Reply | Overdue | NotSent | NoReply:
     deadline = BootClock().after(upstream.timeouts.total_s)
     return await sender.send(admitted(upstream), asked, body, deadline)
 
@@ -138,6 +138,40 @@ async def test_nothing_is_sent_after_the_deadline() -> None:
         assert isinstance(evidence, NotSent) and evidence.cause == "late"
         assert (recorder.seen, recorder.partial) == ([], [])
     sender.close()
+
+
+async def test_a_late_request_whose_body_has_begun_is_not_tried_again() -> None:
+    """The piece that was taken from the caller is gone: sent again, the body would arrive without it."""
+    clock = SetClock()
+    sender = HttpSender(clock)
+
+    class Turning(Given):
+        async def read(self) -> bytes:
+            clock.passed = True
+            return await super().read()
+
+    async with RecordingUpstream() as recorder:
+        evidence = await send(sender, upstream_at(recorder.port), request(), Turning(b"first", b"second"))
+
+        assert isinstance(evidence, NotSent) and evidence.cause == "unreachable"
+        assert (recorder.seen, recorder.partial) == ([], [])
+    sender.close()
+
+
+async def test_a_body_that_does_not_begin_in_time_proves_that_nothing_was_sent(sender: HttpSender) -> None:
+    """The head waits for the first piece; without one by the deadline nothing has left."""
+
+    class Silent(Given):
+        async def read(self) -> bytes:
+            await asyncio.Event().wait()
+            return b""
+
+    async with RecordingUpstream() as recorder:
+        upstream = upstream_at(recorder.port, timeouts=Timeouts(total_s=0.1))
+        evidence = await send(sender, upstream, request(), Silent(length=5))
+
+        assert isinstance(evidence, NotSent) and evidence.cause == "late"
+        assert (recorder.seen, recorder.partial) == ([], [])
 
 
 async def test_a_half_sent_body_is_never_completed_after_the_deadline() -> None:
@@ -323,11 +357,29 @@ async def test_an_answer_that_is_not_whole_in_time_is_no_reply(sender: HttpSende
         await asyncio.Event().wait()
 
     async with RecordingUpstream(answer=never) as recorder:
-        upstream = upstream_at(recorder.port, timeouts=Timeouts(total_s=0.2))
-        evidence = await send(sender, upstream, request(), Given(whole=True))
+        upstream = upstream_at(recorder.port, timeouts=Timeouts(total_s=0.2, late_s=0.2))
+        overdue = await send(sender, upstream, request(), Given(whole=True))
 
-        assert isinstance(evidence, NoReply) and evidence.cause == "timeout"
+        assert isinstance(overdue, Overdue) and overdue.evidence.cause == "timeout"
         assert len(recorder.seen) == 1
+        assert await overdue.listen() is None
+
+
+async def test_an_answer_that_comes_late_is_still_heard(sender: HttpSender) -> None:
+    """After `timeouts.total` the connection is read on for `timeouts.late`; only a whole answer counts."""
+    release = asyncio.Event()
+
+    async def late(_: Seen, writer: asyncio.StreamWriter) -> None:
+        await release.wait()
+        writer.write(OK)
+
+    async with RecordingUpstream(answer=late) as recorder:
+        upstream = upstream_at(recorder.port, timeouts=Timeouts(total_s=0.2, late_s=10))
+        overdue = await send(sender, upstream, request(), Given(whole=True))
+        release.set()
+
+        assert isinstance(overdue, Overdue)
+        assert await overdue.listen() == Replied(200, complete=True)
 
 
 async def test_no_more_connections_than_the_limit(sender: HttpSender) -> None:

@@ -30,7 +30,7 @@ class Agent:
         finally:
             connection.close()
         said = json.loads(text) if text else None
-        if path == "/-/fence/leases" and answer.status == 201:
+        if path == "/-/fence/leases" and isinstance(said, dict) and "token" in said:
             self._token = said["token"]
         shown = {name: value for name, value in answer.getheaders() if name.startswith("Fencing-")}
         return {"request": headers, "status": answer.status, "headers": shown, "body": said}

@@ -1,0 +1,86 @@
+"""The admin listener in the test's own process, before a real store: what it is given of workers is said here."""
+
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from gateway.admin.listener import build_admin
+from gateway.admin.running import Running
+from gateway.flow.clock import BootClock
+from gateway.log import Log
+from gateway.metrics import ParentMetrics
+from gateway.policy.finding import Finding
+from gateway.store.connect import open_store
+from gateway.store.fence import FenceStore
+from tests.raw import RawAnswer, RawClient
+from tests.stack import POLICY, rules_from
+
+
+@dataclass
+class Admin:
+    """A listener, and what it is told of the gateway that it stands for."""
+
+    port: int
+    store: FenceStore
+    workers_ready: int = 1
+    stopping: bool = False
+    findings: tuple[Finding, ...] = ()
+    reloads: list[str] = field(default_factory=list)
+
+    async def call(
+        self, method: str, target: str, *fields: str, body: bytes | None = None, host: str = "localhost"
+    ) -> RawAnswer:
+        """One request; a JSON one unless `fields` say otherwise."""
+        kind = [] if any(line.startswith("Content-Type") for line in fields) else ["Content-Type: application/json"]
+        lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", *kind, *fields]
+        if body is not None:
+            lines.append(f"Content-Length: {len(body)}")
+        async with RawClient(self.port) as client:
+            await client.send("\r\n".join(lines).encode() + b"\r\n\r\n" + (body or b""))
+            return await client.answer(method)
+
+
+@contextlib.asynccontextmanager
+async def listening(
+    store_url: str, directory: Path, *, token: str | None = None, on_loopback: bool = True
+) -> AsyncIterator[Admin]:
+    (directory / "metrics").mkdir()
+    rules = rules_from(directory / "policies", POLICY.format(port=9))
+    store = await open_store(store_url, on_wake=lambda _: None, clock=BootClock())
+    admin = Admin(0, store)
+
+    def reload() -> tuple[Finding, ...]:
+        admin.reloads.append("reload")
+        return admin.findings
+
+    with Path(os.devnull).open("wb") as nowhere:
+        running = Running(
+            store,
+            lambda: rules,
+            reload,
+            lambda: admin.workers_ready,
+            lambda: admin.stopping,
+            ParentMetrics(directory / "metrics"),
+            Log("json", descriptor=nowhere.fileno()),
+        )
+        runner = web.AppRunner(build_admin(running, token=token, on_loopback=on_loopback), access_log=None)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            admin.port = runner.addresses[0][1]
+            yield admin
+        finally:
+            await runner.cleanup()
+            await store.close()
+
+
+@pytest.fixture
+async def admin(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
+    """On loopback, without a token."""
+    async with listening(store_url, tmp_path) as listener:
+        yield listener

@@ -1,0 +1,69 @@
+"""Health: up, ready, and the metrics."""
+
+import json
+from pathlib import Path
+
+from gateway.store.embedded import find_server
+from tests.admin.conftest import Admin, listening
+from tests.store.server import Server
+
+
+async def test_a_gateway_that_serves_is_ready(admin: Admin) -> None:
+    """A store that answers and a worker that accepts are enough."""
+    answer = await admin.call("GET", "/readyz")
+
+    assert (answer.status, json.loads(answer.body)) == (200, {"status": "ready"})
+
+
+async def test_every_reason_not_to_be_ready_is_named(admin: Admin) -> None:
+    """An operator sees all of them at once; the process is up all the same."""
+    admin.workers_ready, admin.stopping = 0, True
+
+    answer = await admin.call("GET", "/readyz")
+
+    reasons = ["the gateway is stopping", "no worker accepts requests"]
+    assert (answer.status, json.loads(answer.body)) == (503, {"status": "not ready", "reasons": reasons})
+    assert (await admin.call("GET", "/healthz")).status == 200
+
+
+async def test_a_store_that_is_away_shows_everywhere(tmp_path: Path) -> None:
+    """Not ready; down in the metrics, which still come; and a call that needs it is to be repeated."""
+    own = Server(find_server(), tmp_path, "--save", "")
+    own.start()
+    async with listening(own.url, tmp_path) as admin:
+        own.kill()
+
+        ready = await admin.call("GET", "/readyz")
+        metrics = await admin.call("GET", "/metrics")
+        resources = await admin.call("GET", "/api/v1/resources")
+
+    assert ready.status == 503
+    assert json.loads(ready.body)["reasons"][0].startswith("the store is away: ")
+    assert b"fencegate_store_up 0.0" in metrics.body
+    assert (resources.status, resources.problem["action"]) == (503, "retry")
+
+
+async def test_metrics_are_in_prometheus_format(admin: Admin) -> None:
+    """The version of the format is named."""
+    answer = await admin.call("GET", "/metrics")
+
+    assert answer.value("Content-Type") == "text/plain; version=0.0.4; charset=utf-8"
+    assert b"fencegate_workers_ready 1.0" in answer.body
+
+
+async def test_the_first_page_lists_the_calls(admin: Admin) -> None:
+    """A person with a browser finds out what is here; the page runs nothing."""
+    answer = await admin.call("GET", "/")
+
+    assert b"/api/v1/resources" in answer.body
+    assert answer.value("Content-Security-Policy") == "default-src 'none'"
+
+
+async def test_a_path_that_is_not_there_is_a_problem(admin: Admin) -> None:
+    """Errors have one shape, the framework's own included."""
+    missing = await admin.call("GET", "/api/v1/nothing")
+    other_method = await admin.call("POST", "/api/v1/policies", body=b"{}")
+
+    assert (missing.status, missing.problem["type"]) == (404, "urn:fencegate:not-found")
+    assert (other_method.status, other_method.problem["type"]) == (405, "urn:fencegate:method-not-allowed")
+    assert other_method.value("Allow") == "GET, HEAD"

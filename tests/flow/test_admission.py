@@ -1,0 +1,193 @@
+"""Admission: order of arrival, wake-ups, patience, and nothing left behind."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from gateway.core.clock import Deadline
+from gateway.core.decision import STALE_EPOCH, Refused
+from gateway.core.faults import CallerGone, StoreUnavailable
+from gateway.core.rule import Fence, Rule
+from gateway.core.write import Admitted, Waiting
+from gateway.flow.admission import Admission
+from gateway.flow.clock import BootClock
+from gateway.flow.tasks import Tasks
+from gateway.flow.waiting import Wakes
+from tests.playbook import ADMIT, RESOURCE, STUCK, UPSTREAM, ScriptedCaller, ScriptedStore, Transcript, write
+
+# Waiting until somebody wakes: a wake-up that is lost fails the test by its own time limit.
+BUSY, OLDER = Waiting("busy", 3_600), Waiting("older", 3_600)
+AT_ONCE = Waiting("busy", 0)
+PATIENT = Rule("r", UPSTREAM, fence=Fence(queue_timeout_s=3_600, drain_timeout_s=3_600))
+STALE = Refused(STALE_EPOCH, "d")
+
+
+class Door:
+    """An admission over a scripted store."""
+
+    def __init__(self, *admit: object, gone: tuple[bool, ...] = (), leave: object = None) -> None:
+        self.said, self.wakes, self.tasks = Transcript(), Wakes(), Tasks()
+        self.store = ScriptedStore(self.said, admit=[*admit], leave=[leave], abandon=[None])
+        self.caller = ScriptedCaller(self.said, gone=gone)
+        self.admission = Admission(self.store, BootClock(), self.wakes, self.tasks)
+
+    def come(self, rule: Rule = PATIENT) -> "asyncio.Task[tuple[Admitted, Deadline] | Refused]":
+        return asyncio.ensure_future(self.admission.admit(write(rule), self.caller.is_gone))
+
+    async def closed(self) -> list[str]:
+        assert await self.tasks.drain(5) == 0
+        assert self.admission._lines._lines == {} and self.wakes._interests == {}
+        return self.said
+
+
+def ticket(got: tuple[Admitted, Deadline] | Refused) -> str:
+    assert isinstance(got, tuple)
+    return got[0].ticket
+
+
+async def test_a_waiter_asks_again_when_it_is_woken() -> None:
+    """From the start, under a new ticket, as one who was told to wait."""
+    door = Door(OLDER, BUSY, ADMIT)
+    coming = door.come()
+    for line in ("admit t1", "admit t2 queued"):
+        await door.said.until(line)
+        door.wakes.on_wake(RESOURCE)
+
+    assert ticket(await coming) == "t3"
+    assert await door.closed() == ["admit t1", "admit t2 queued", "admit t3 queued"]
+
+
+async def test_a_wake_up_that_overtakes_the_answer_is_not_lost() -> None:
+    """The store wakes while its answer is still on the way: the waiter asks again at once."""
+
+    class Overtaken(Door):
+        def __init__(self) -> None:
+            super().__init__(BUSY, ADMIT)
+            say = self.said.say
+
+            def woken(line: str) -> None:
+                say(line)
+                if line == "admit t1":
+                    self.wakes.on_wake(RESOURCE)
+
+            self.said.say = woken  # type: ignore[method-assign]
+
+    door = Overtaken()
+
+    assert ticket(await door.come()) == "t2"
+    assert await door.closed() == ["admit t1", "admit t2 queued"]
+
+
+async def test_without_a_wake_up_a_waiter_looks_again_by_itself() -> None:
+    """After the time that the store names."""
+    door = Door(AT_ONCE, AT_ONCE, ADMIT)
+
+    assert ticket(await door.come()) == "t3"
+    assert await door.closed() == ["admit t1", "admit t2 queued", "admit t3 queued"]
+
+
+async def test_waiters_are_admitted_in_order_of_arrival() -> None:
+    """Only the first asks; who is admitted hands the turn on; the store is told how many are behind."""
+    door = Door(BUSY, BUSY, BUSY, ADMIT, ADMIT, ADMIT)
+    order: list[str] = []
+
+    def note(name: str) -> Callable[[object], None]:
+        return lambda _: order.append(name)
+
+    comers = []
+    for at, name in enumerate(("first", "second", "third"), 1):
+        comers.append(door.come())
+        comers[-1].add_done_callback(note(name))
+        await door.said.until(f"admit t{at}")
+    door.wakes.on_wake(RESOURCE)
+    got = [ticket(each) for each in await asyncio.gather(*comers)]
+
+    assert order == ["first", "second", "third"]
+    assert got == ["t4", "t5", "t6"]
+    assert (await door.closed())[3:] == ["admit t4 queued behind 2", "admit t5 queued behind 1", "admit t6 queued"]
+
+
+@pytest.mark.parametrize(
+    ("told", "fence", "decision"),
+    [
+        (OLDER, Fence(drain_timeout_s=0, queue_timeout_s=3_600), "takeover-pending"),
+        (BUSY, Fence(drain_timeout_s=3_600, queue_timeout_s=0), "resource-busy"),
+    ],
+    ids=["older writes", "another write"],
+)
+async def test_patience_ends(told: Waiting, fence: Fence, decision: str) -> None:
+    """Each reason to wait has its own end; the gateway gives its place up, and the caller may come again."""
+    door = Door(told)
+
+    refused = await door.come(Rule("r", UPSTREAM, fence=fence))
+
+    assert isinstance(refused, Refused) and refused.decision.name == decision
+    assert (refused.facts.resource, refused.facts.epoch, refused.facts.retry_after_s) == (RESOURCE, 42, 1)
+    assert await door.closed() == ["admit t1", "leave"]
+
+
+async def test_patience_ends_also_far_back_in_the_line() -> None:
+    """Who never has its turn gives up without asking again; the first goes on waiting."""
+    door = Door(BUSY, BUSY, ADMIT)
+    first = door.come()
+    await door.said.until("admit t1")
+    refused = await door.come(Rule("r", UPSTREAM, fence=Fence(queue_timeout_s=0.01)))
+
+    assert isinstance(refused, Refused) and refused.decision.name == "resource-busy"
+    door.wakes.on_wake(RESOURCE)
+    await first
+    assert await door.closed() == ["admit t1", "admit t2", "admit t3 queued"]
+
+
+@pytest.mark.parametrize("leave", [None, StoreUnavailable("away")], ids=["left", "the store is away"])
+async def test_the_last_waiter_gives_the_place_up(leave: object) -> None:
+    """Refused while waiting, nobody behind: the store is told, so that another gateway's turn comes."""
+    door = Door(AT_ONCE, STALE, leave=leave)
+
+    assert await door.come() is STALE
+    assert await door.closed() == ["admit t1", "admit t2 queued", "leave"]
+
+
+async def test_a_caller_that_leaves_while_it_waits_is_not_asked_for() -> None:
+    """Its place goes, and no ticket is made for it."""
+    door = Door(AT_ONCE, gone=(False, True))
+
+    with pytest.raises(CallerGone):
+        await door.come()
+    assert await door.closed() == ["admit t1", "leave"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "at", "ends"),
+    [
+        ((STUCK,), "admit t1", ["abandon t1"]),
+        ((BUSY,), "admit t1", ["leave"]),
+        ((AT_ONCE, STUCK), "admit t2 queued", ["abandon t2", "leave"]),
+    ],
+    ids=["asking", "waiting", "asking again"],
+)
+async def test_stopped_anywhere_nothing_is_left(lines: tuple[object, ...], at: str, ends: list[str]) -> None:
+    """A ticket that may have been made is ended as never sent; the place in the line is given up."""
+    door = Door(*lines)
+    coming = door.come()
+    await door.said.until(at)
+    coming.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await coming
+    said = await door.closed()
+    assert said[said.index(at) + 1 :] == ends
+
+
+async def test_a_stopped_waiter_hands_its_turn_on() -> None:
+    """The next in line asks at once; the place at the store stays this gateway's."""
+    door = Door(BUSY, BUSY, ADMIT)
+    first = door.come()
+    await door.said.until("admit t1")
+    second = door.come()
+    await door.said.until("admit t2")
+    first.cancel()
+
+    assert ticket(await second) == "t3"
+    assert await door.closed() == ["admit t1", "admit t2", "admit t3 queued"]

@@ -1,0 +1,181 @@
+"""Lease calls: at once, or after waiting for the lease to be free and for older writes to end."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from gateway.core.decision import EPOCHS_EXHAUSTED, LEASE_HELD, LEASE_LOST, STALE_EPOCH, Refused
+from gateway.core.epoch import Epoch
+from gateway.core.faults import CallerGone, StoreUnavailable
+from gateway.core.token import digest_secret
+from gateway.flow.clock import BootClock
+from gateway.flow.lease import Ask, Granted, Leases
+from gateway.flow.tasks import Tasks
+from gateway.flow.waiting import Wakes
+from tests.playbook import RESOURCE, ScriptedCaller, ScriptedStore, Transcript, lease
+
+SECRET = "abcdefghijklmnopqrst-_"
+HELD, LOST = Refused(LEASE_HELD, "d"), Refused(LEASE_LOST, "d")
+AWAY = StoreUnavailable("away")
+NOW = Ask(RESOURCE, "b", 60_000)
+PATIENT = replace(NOW, wait_s=3_600)
+
+
+class Desk:
+    """The lease calls over a scripted store."""
+
+    def __init__(self, *, gone: tuple[bool, ...] = (), **scripts: list[object]) -> None:
+        self.said, self.wakes, self.tasks = Transcript(), Wakes(), Tasks()
+        self.caller = ScriptedCaller(self.said, gone=gone)
+        store = ScriptedStore(self.said, **scripts)
+        self.leases = Leases(store, BootClock(), self.wakes, self.tasks, lambda: SECRET)
+
+    async def grant(self, ask: Ask) -> Granted | Refused:
+        """Every wait is ended by a wake-up at once."""
+        self.wakes.on_wake(None)
+        granting = asyncio.ensure_future(self.leases.grant(ask, self.caller.is_gone))
+        while not granting.done():
+            self.wakes.on_wake(RESOURCE)
+            await asyncio.wait((granting,), timeout=0)
+        assert self.wakes._interests == {}
+        return await granting
+
+
+async def test_a_free_lease_is_granted_at_once() -> None:
+    """The token is the epoch and the secret; older writes in flight are only counted."""
+    desk = Desk(grant=[lease(in_flight=2)])
+
+    assert await desk.grant(NOW) == Granted(lease(2), f"43.{SECRET}", digest_secret(SECRET))
+    assert desk.said == ["grant b"]
+
+
+async def test_a_held_lease_is_refused_at_once_where_nobody_waits() -> None:
+    """The store's word is passed on."""
+    desk = Desk(grant=[HELD])
+
+    assert await desk.grant(NOW) is HELD
+    assert desk.said == ["grant b"]
+
+
+async def test_a_grant_waits_for_the_lease_and_then_for_older_writes() -> None:
+    """It returns when the lease is its own and no older write is in flight."""
+    desk = Desk(grant=[HELD, HELD, lease(in_flight=1), lease(in_flight=1), lease()])
+
+    granted = await desk.grant(PATIENT)
+
+    assert isinstance(granted, Granted) and granted.lease.drained
+    assert desk.said == ["grant b watch"] * 5
+
+
+async def test_a_takeover_is_asked_for_until_it_is_granted() -> None:
+    """From the grant on the call only watches: it does not take the lease back from a third."""
+    desk = Desk(grant=[lease(in_flight=1), HELD, lease()])
+
+    await desk.grant(replace(PATIENT, takeover=True))
+
+    assert desk.said == ["grant b takeover watch", "grant b watch", "grant b watch"]
+
+
+async def test_another_refusal_ends_the_wait() -> None:
+    """Only a held lease may become free."""
+    refused = Refused(EPOCHS_EXHAUSTED, "d")
+    desk = Desk(grant=[HELD, refused])
+
+    assert await desk.grant(PATIENT) is refused
+
+
+async def test_a_grant_with_a_key_has_the_keys_secret() -> None:
+    """One whose answer was lost asks again and gets the same token."""
+    desk = Desk(lease_secret=["Z" * 22], grant=[lease()])
+
+    granted = await desk.grant(replace(NOW, key="k", tenant="t"))
+
+    assert isinstance(granted, Granted) and granted.token == "43." + "Z" * 22
+    assert desk.said == ["lease_secret t k b", "grant b"]
+
+
+@pytest.mark.parametrize("gone", [(True,), (False, True)], ids=["before the first call", "while it waits"])
+async def test_a_caller_that_left_is_granted_nothing(gone: tuple[bool, ...]) -> None:
+    """The store is not asked any more."""
+    desk = Desk(grant=[HELD], gone=gone)
+
+    with pytest.raises(CallerGone):
+        await desk.grant(PATIENT)
+    assert desk.said == ["grant b watch"] * (len(gone) - 1)
+
+
+@pytest.mark.parametrize("scripts", [{"grant": [AWAY]}, {"grant": [HELD, AWAY]}], ids=["at once", "while it waits"])
+async def test_no_lease_while_the_store_is_away(scripts: dict[str, list[object]]) -> None:
+    """The call is refused; it may be repeated."""
+    refused = await Desk(**scripts).grant(PATIENT)
+
+    assert isinstance(refused, Refused) and refused.decision.name == "store-unavailable"
+
+
+@pytest.mark.parametrize("reply", [lease(), LOST, AWAY], ids=["the lease", "lost", "away"])
+@pytest.mark.parametrize("verb", ["renew", "release"])
+async def test_renewing_and_releasing_pass_the_stores_word_on(verb: str, reply: object) -> None:
+    """One call, one answer; away is a refusal."""
+    desk = Desk(**{verb: [reply]})
+
+    got = await getattr(desk.leases, verb)(RESOURCE, Epoch(43), b"digest")
+
+    assert got == reply or (reply is AWAY and got.decision.name == "store-unavailable")
+    assert desk.said == [f"{verb} 43"]
+
+
+@pytest.mark.parametrize("reply", [lease(), LOST, AWAY], ids=["released", "lost", "away"])
+async def test_a_grant_whose_answer_reached_nobody_is_released(reply: object) -> None:
+    """In the background; where the store is away the lease ends by its term."""
+    desk = Desk(release=[reply])
+
+    desk.leases.release_unseen(Granted(lease(), "43.x", b"digest"))
+
+    assert await desk.tasks.drain(5) == 0
+    assert desk.said == ["release 43"]
+
+
+@pytest.mark.parametrize("reply", [lease(), None, AWAY], ids=["live", "none", "away"])
+async def test_a_lookup_shows_the_live_lease(reply: object) -> None:
+    """None where there is none; away is a refusal and not a none."""
+    got = await Desk(lookup=[reply]).leases.lookup(RESOURCE)
+
+    assert got == reply or (reply is AWAY and isinstance(got, Refused))
+
+
+@pytest.mark.parametrize(
+    ("replies", "wait_s", "got"),
+    [
+        ([2], 0.0, 2),
+        ([0], 3_600.0, 0),
+        ([Refused(STALE_EPOCH, "d")], 3_600.0, Refused(STALE_EPOCH, "d")),
+    ],
+    ids=["at once", "drained", "stale"],
+)
+async def test_a_foreign_epoch_is_registered(replies: list[object], wait_s: float, got: object) -> None:
+    """How many older writes are in flight, or why not."""
+    desk = Desk(register=replies)
+
+    assert await desk.leases.register(RESOURCE, Epoch(7), "b", wait_s, desk.caller.is_gone) == got
+    assert desk.said == [f"register 7 b{' watch' * bool(wait_s)}"]
+
+
+async def test_registering_waits_for_older_writes() -> None:
+    """Woken, it asks again until none is left."""
+    desk = Desk(register=[1, 0])
+    registering = asyncio.ensure_future(desk.leases.register(RESOURCE, Epoch(7), "b", 3_600, desk.caller.is_gone))
+    await desk.said.until("register 7 b watch")
+    desk.wakes.on_wake(RESOURCE)
+
+    assert await registering == 0
+    assert desk.said == ["register 7 b watch"] * 2
+
+
+async def test_no_epoch_is_registered_for_nobody_or_nowhere() -> None:
+    """A caller that left leaves nothing; a store that is away refuses."""
+    with pytest.raises(CallerGone):
+        await Desk().leases.register(RESOURCE, Epoch(7), "b", 0, lambda: True)
+    refused = await Desk(register=[AWAY]).leases.register(RESOURCE, Epoch(7), "b", 0, lambda: False)
+
+    assert isinstance(refused, Refused) and refused.decision.name == "store-unavailable"

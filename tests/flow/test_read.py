@@ -1,0 +1,84 @@
+"""Reads: passed on as they come, whatever the store does."""
+
+import pytest
+
+from gateway.core.faults import BrokenAnswer, StoreUnavailable
+from gateway.core.outcome import NoReply, NotSent
+from gateway.core.write import ResourceKey
+from gateway.flow.read import Reading
+from tests.playbook import (
+    RESOURCE,
+    UPSTREAM,
+    NoBody,
+    ScriptedAnswer,
+    ScriptedCaller,
+    ScriptedSender,
+    ScriptedStore,
+    Transcript,
+    request,
+)
+
+
+async def read(
+    evidence: object, counted: ResourceKey | None = None, *, revision: object = 7, takes: tuple[bool, ...] = ()
+) -> tuple[Transcript, ScriptedCaller]:
+    said = Transcript()
+    if isinstance(evidence, ScriptedAnswer):
+        evidence.said = said
+    caller = ScriptedCaller(said, takes)
+    reading = Reading(ScriptedStore(said, revision=[revision]), ScriptedSender(said, evidence))
+    await reading.run(UPSTREAM, counted, request("GET"), NoBody(), caller)
+    return said, caller
+
+
+def answer(small: object = (b"ok", True), *pieces: object) -> ScriptedAnswer:
+    return ScriptedAnswer(Transcript(), small=small, pieces=pieces)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "takes", "rest"),
+    [
+        (answer(), (), ["read at once", "reply passed ok", "close"]),
+        (
+            answer((b"one", False), b"two", b""),
+            (),
+            ["read at once", "begin passed", "write one", "read on", "write two", "read on", "end", "close"],
+        ),
+        (answer((b"", False), b""), (), ["read at once", "begin passed", "read on", "end", "close"]),
+        (answer((b"one", False)), (False,), ["read at once", "begin passed", "write one", "close"]),
+        (
+            answer((b"one", False), BrokenAnswer("cut")),
+            (),
+            ["read at once", "begin passed", "write one", "read on", "abort", "close"],
+        ),
+        (answer(BrokenAnswer("cut")), (), ["read at once", "refuse upstream-broken", "close"]),
+        (NotSent("unreachable", "x"), (), ["refuse upstream-unreachable"]),
+        (NoReply("timeout", "x"), (), ["refuse upstream-timeout"]),
+        (NoReply("closed", "x"), (), ["refuse upstream-broken"]),
+    ],
+    ids=[
+        "small",
+        "large, at the caller's own pace",
+        "nothing yet",
+        "the caller left",
+        "breaks off while it is passed on",
+        "breaks off before",
+        "not reached",
+        "no answer in time",
+        "no answer",
+    ],
+)
+async def test_a_read_is_passed_on(evidence: object, takes: tuple[bool, ...], rest: list[str]) -> None:
+    """The store is not asked; a broken answer is seen as broken, never as a short one."""
+    said, _ = await read(evidence, takes=takes)
+
+    assert said == ["proceed", "send read", *rest]
+
+
+@pytest.mark.parametrize(("revision", "shown"), [(7, 7), (StoreUnavailable("away"), None)], ids=["known", "away"])
+async def test_the_count_is_fetched_before_the_read(revision: object, shown: int | None) -> None:
+    """Too old a count refuses a write, too new a one would let a lost update through; without a store the read passes."""
+    said, caller = await read(answer(), RESOURCE, revision=revision)
+
+    assert said[:3] == ["revision of report/7", "proceed", "send read"]
+    assert [marks.revision for marks in caller.marks] == [shown]

@@ -1,0 +1,120 @@
+"""Which fields pass, in both directions, and how the target is spelled."""
+
+import pytest
+
+from gateway.core.request import HeaderPairs, Headers, Request
+from gateway.core.rule import Mount, Origin, Upstream
+from gateway.core.target import Target, read_target
+from gateway.upstream.headers import answer_headers, forwarded_target, request_head
+
+LEASE = b"42.abcdefghijklmnopqrst-_"
+
+
+def upstream(**fields: object) -> Upstream:
+    return Upstream("u", Origin("http", "api.internal", 8080), **fields)  # type: ignore[arg-type]
+
+
+def request(*pairs: tuple[bytes, bytes], target: str = "/reports/7") -> Request:
+    read = read_target(target)
+    assert isinstance(read, Target), read
+    return Request("PUT", read, Headers(pairs))
+
+
+def forwarded(to: Upstream, *pairs: tuple[bytes, bytes], epoch: int | None = 42) -> list[bytes]:
+    head = request_head(to, request(*pairs), epoch=epoch, framing=b"Content-Length: 2\r\n")
+    assert head.endswith(b"\r\nContent-Length: 2\r\n\r\n")
+    return head.split(b"\r\n")[1:-3]
+
+
+HOST = b"Host: api.internal:8080"
+
+
+def test_end_to_end_fields_pass_as_they_came() -> None:
+    """Order, spelling, repetition and bytes are kept; the host is the upstream's."""
+    pairs = ((b"X-A", b"1"), (b"accept", b"\xe9"), (b"x-a", b"2"), (b"If-Match", b'"7"'), (b"Idempotency-Key", b"k"))
+
+    assert forwarded(upstream(), *pairs, (b"Host", b"gateway")) == [HOST, *(b": ".join(pair) for pair in pairs)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(b"Connection", b"Keep-Alive", b"Proxy-Connection", b"Proxy-Authenticate", b"Proxy-Authorization"),
+        *(b"TE", b"Trailer", b"Transfer-Encoding", b"Upgrade", b"HTTP2-Settings", b"Expect", b"Content-Length"),
+        *(b"Fencing-Token", b"FENCING-HOLDER", b"Fencing-Anything", b"Fencing_Token", b"Fencegate-Key"),
+    ],
+)
+def test_hop_by_hop_fields_and_the_gateways_own_never_pass(name: bytes) -> None:
+    """Neither in any case; framing is set anew."""
+    assert forwarded(upstream(), (name, b"x"), (b"X-A", b"1")) == [HOST, b"X-A: 1"]
+
+
+def test_what_connection_names_does_not_pass() -> None:
+    """Every line counts, an empty first one too."""
+    pairs = ((b"Connection", b""), (b"connection", b"close, X-A ,"), (b"X-A", b"1"), (b"X-B", b"2"))
+
+    assert forwarded(upstream(), *pairs) == [HOST, b"X-B: 2"]
+
+
+def test_what_the_gateway_adds_cannot_be_removed_and_comes_once() -> None:
+    """Credentials and the epoch replace the caller's own fields, whatever its Connection line says."""
+    to = upstream(credentials=((b"Authorization", b"Bearer ours"),), epoch_header=b"X-Epoch")
+    pairs = (
+        (b"authorization", b"Bearer theirs"),
+        (b"x-epoch", b"99"),
+        (b"Connection", b"authorization, x-epoch"),
+    )
+
+    assert forwarded(to, *pairs) == [HOST, b"Authorization: Bearer ours", b"X-Epoch: 42"]
+    assert forwarded(to, *pairs, epoch=None) == [HOST, b"Authorization: Bearer ours"]
+
+
+@pytest.mark.parametrize(
+    ("value", "passes"),
+    [(b"Bearer " + LEASE, False), (b"Bearer 42", True), (b"Bearer api-key", True)],
+    ids=["a lease token", "a bare epoch that no rule takes from here", "an API key"],
+)
+def test_a_token_in_authorization_does_not_pass(value: bytes, passes: bool) -> None:
+    """The agent's credential passes, its fencing token never."""
+    expected = [HOST, b"Authorization: " + value] if passes else [HOST]
+
+    assert forwarded(upstream(), (b"Authorization", value)) == expected
+
+
+def test_the_callers_host_passes_where_the_policy_keeps_it() -> None:
+    """`preserve_host` sends it; without one the upstream's own stands."""
+    assert forwarded(upstream(preserve_host=True), (b"Host", b"shop.example")) == [b"Host: shop.example"]
+    assert forwarded(upstream(preserve_host=True)) == [HOST]
+
+
+@pytest.mark.parametrize(
+    ("fields", "target", "sent"),
+    [
+        ({}, "/a%3Ab/%41?b=2&a=1&q=a%20b+c%2B", "/a%3Ab/%41?b=2&a=1&q=a%20b+c%2B"),
+        ({"base_path": "/v1"}, "/reports/7?x", "/v1/reports/7?x"),
+        ({"mount": Mount(("api",))}, "/api/7", "/api/7"),
+        ({"mount": Mount(("api",), strip=True)}, "/api/7%2F8?x=/api", "/7%2F8?x=/api"),
+        ({"mount": Mount(("a", "b"), strip=True), "base_path": "/v1"}, "/a/b/", "/v1/"),
+        ({"mount": Mount(("api",), strip=True)}, "/api", "/"),
+        ({"mount": Mount(strip=True)}, "/reports", "/reports"),
+    ],
+    ids=["as it came", "base path", "mount kept", "mount stripped", "both", "nothing left", "mounted at the root"],
+)
+def test_the_target_is_forwarded_byte_for_byte(fields: dict[str, object], target: str, sent: str) -> None:
+    """But for the mount that is stripped and the URL's own path before it."""
+    assert forwarded_target(upstream(**fields), request(target=target)) == sent
+
+
+@pytest.mark.parametrize(
+    ("pairs", "kept"),
+    [
+        (((b"ETag", b'"7"'), (b"Set-Cookie", b"a"), (b"set-cookie", b"b")), (0, 1, 2)),
+        (((b"Connection", b"X-A"), (b"X-A", b"1"), (b"X-B", b"2"), (b"Keep-Alive", b"5")), (2,)),
+        (((b"Fencing-Decision", b"passed"), (b"Idempotent-Replayed", b"true"), (b"Content-Length", b"2")), (2,)),
+        (((b"Transfer-Encoding", b"chunked"), (b"Content-Encoding", b"gzip")), (1,)),
+    ],
+    ids=["end to end", "hop by hop", "in the gateway's name", "framing"],
+)
+def test_an_answers_fields_pass_end_to_end(pairs: HeaderPairs, kept: tuple[int, ...]) -> None:
+    """An upstream cannot speak in the gateway's name."""
+    assert answer_headers(pairs) == tuple(pairs[at] for at in kept)

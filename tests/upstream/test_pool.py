@@ -1,0 +1,148 @@
+"""Connections: kept, limited, handed out in order of asking."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from gateway.core.rule import Limits, Origin, Timeouts, Tls, Upstream
+from gateway.upstream.pool import Pool, Unreachable, tls_context
+from tests.recording import RecordingUpstream
+
+
+class Time:
+    """Seconds that the test sets."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+async def recorder() -> AsyncIterator[RecordingUpstream]:
+    async with RecordingUpstream() as running:
+        yield running
+
+
+def pool_to(port: int, time: Time | None = None, *, connections: int = 1, connect_s: float = 20.0) -> Pool:
+    limits, timeouts = Limits(connections=connections), Timeouts(connect_s=connect_s)
+    return Pool(Upstream("u", Origin("http", "127.0.0.1", port), limits=limits, timeouts=timeouts), time or Time())
+
+
+async def test_a_connection_between_two_messages_is_used_again(recorder: RecordingUpstream) -> None:
+    """The same one, as long as it is young."""
+    time = Time()
+    pool = pool_to(recorder.port, time)
+    first = await pool.acquire()
+    pool.release(first, reusable=True)
+    time.now = 4.0
+
+    assert await pool.acquire() is first
+    pool.release(first, reusable=False)
+
+
+async def test_a_connection_that_idled_too_long_is_not_used(recorder: RecordingUpstream) -> None:
+    """The upstream may be about to close it."""
+    time = Time()
+    pool = pool_to(recorder.port, time)
+    first = await pool.acquire()
+    pool.release(first, reusable=True)
+    time.now = 4.1
+    second = await pool.acquire()
+
+    assert second is not first and first.closed
+    pool.release(second, reusable=False)
+
+
+async def test_a_connection_in_the_middle_of_a_message_is_closed(recorder: RecordingUpstream) -> None:
+    """Its place is free for another."""
+    pool = pool_to(recorder.port)
+    first = await pool.acquire()
+    pool.release(first, reusable=False)
+    second = await pool.acquire()
+
+    assert first.closed and second is not first
+    pool.release(second, reusable=False)
+
+
+@pytest.mark.parametrize("reusable", [True, False], ids=["handed on", "opened anew"])
+async def test_who_waits_longest_is_served_first(recorder: RecordingUpstream, reusable: bool) -> None:
+    """Nobody who comes later passes, not even in the moment when a connection comes back."""
+    pool = pool_to(recorder.port)
+    order: list[int] = []
+
+    async def use(number: int) -> None:
+        wire = await pool.acquire()
+        order.append(number)
+        pool.release(wire, reusable=reusable)
+
+    held = await pool.acquire()
+    waiting = [asyncio.ensure_future(use(1)), asyncio.ensure_future(use(2))]
+    await asyncio.wait(waiting, timeout=0)
+    pool.release(held, reusable=reusable)
+    await asyncio.gather(use(3), *waiting)
+
+    assert order == [1, 2, 3]
+    pool.retire()
+
+
+async def test_whoever_gives_up_passes_its_turn_on(recorder: RecordingUpstream) -> None:
+    """Cancelled in the moment when a connection came back: the next one has it."""
+    pool = pool_to(recorder.port)
+    held = await pool.acquire()
+    first, second = asyncio.ensure_future(pool.acquire()), asyncio.ensure_future(pool.acquire())
+    await asyncio.wait((first, second), timeout=0)
+    pool.release(held, reusable=True)
+    first.cancel()
+
+    assert await second is held
+    assert first.cancelled()
+    pool.release(held, reusable=False)
+
+
+async def test_a_busy_upstream_is_unreachable_after_the_connect_timeout(recorder: RecordingUpstream) -> None:
+    """Nothing was sent; the limit still holds afterwards, and the place is not lost."""
+    pool = pool_to(recorder.port, connect_s=0.05)
+    held = await pool.acquire()
+
+    with pytest.raises(Unreachable, match="all 1 connections stayed busy within 0.05 s"):
+        await pool.acquire()
+    pool.release(held, reusable=True)
+    assert await pool.acquire() is held
+    pool.release(held, reusable=False)
+
+
+async def test_a_failed_connection_gives_its_place_back() -> None:
+    """An upstream that refuses all day does not use its own limit up."""
+    async with RecordingUpstream() as gone:
+        port = gone.port
+    pool = pool_to(port)
+
+    for _ in range(3):
+        with pytest.raises(Unreachable, match=f"127.0.0.1:{port}"):
+            await pool.acquire()
+
+
+async def test_a_retired_pool_keeps_nothing(recorder: RecordingUpstream) -> None:
+    """What is idle is closed at once, what is in use as it comes back."""
+    pool = pool_to(recorder.port, connections=2)
+    idle, used = await pool.acquire(), await pool.acquire()
+    pool.release(idle, reusable=True)
+    pool.retire()
+
+    assert idle.closed and not used.closed
+    pool.release(used, reusable=True)
+    assert used.closed
+
+
+def test_a_plain_upstream_has_no_tls() -> None:
+    """`http` needs no context."""
+    assert tls_context(Upstream("u", Origin("http", "localhost", 80))) is None
+
+
+def test_tls_files_that_cannot_be_used_are_an_error() -> None:
+    """A missing CA or certificate is said at once, not at the first request."""
+    for tls in (Tls(ca="/nowhere/ca.pem"), Tls(cert="/nowhere/cert.pem", key="/nowhere/key.pem")):
+        with pytest.raises(OSError):
+            tls_context(Upstream("u", Origin("https", "localhost", 443), tls=tls))
