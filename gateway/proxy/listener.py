@@ -54,19 +54,11 @@ class Listener:
         fault = framing_fault(raw.method, raw.version, headers)
         body = IncomingBody(raw, _length(headers) if fault is None else 0)
         reply = Reply(raw, body)
-        target = read_target(raw.raw_path)
         if fault is not None or headers.first(b"upgrade") is not None:
             # No protocol is switched to, but the parser takes what follows for another one's.
             reply.close_after()
         try:
-            if fault is not None:
-                ended = _refuse(reply, _not_http(fault))
-            elif isinstance(target, Ambiguous):
-                ended = _refuse(reply, Refused(AMBIGUOUS_TARGET, f"Not forwarded: {target.why}. Send it in one form."))
-            elif target.segments[:2] == RESERVED:
-                ended = await self._agents.handle(Request(raw.method, target, headers), body, Caller(), reply)
-            else:
-                ended = await self._gate.handle(Request(raw.method, target, headers), body, Caller(), reply)
+            ended = _refuse(reply, _not_http(fault)) if fault else await self._route(raw, headers, body, reply)
         except CallerGone:
             reply.abort()
             return reply.sent()
@@ -77,12 +69,20 @@ class Listener:
             else:
                 reply.refuse(Refused(INTERNAL, "The gateway failed; whether the request had an effect is not known."))
             return reply.sent()
-        path = target.path if not isinstance(target, Ambiguous) else raw.raw_path.partition("?")[0]
         seconds = asyncio.get_running_loop().time() - started
-        self._observer.answered(ended, raw.method, path, reply.status, seconds)
+        self._observer.answered(ended, raw.method, raw.raw_path.partition("?")[0], reply.status, seconds)
         if fault is None:
             await reply.drop_rest()
         return reply.sent()
+
+    async def _route(self, raw: web.BaseRequest, headers: Headers, body: IncomingBody, reply: Reply) -> Ended:
+        target = read_target(raw.raw_path)
+        if isinstance(target, Ambiguous):
+            return _refuse(reply, Refused(AMBIGUOUS_TARGET, f"Not forwarded: {target.why}. Send it in one form."))
+        request = Request(raw.method, target, headers)
+        if target.segments[:2] == RESERVED:
+            return await self._agents.handle(request, body, Caller(), reply)
+        return await self._gate.handle(request, body, Caller(), reply)
 
 
 def _not_http(why: str) -> Refused:

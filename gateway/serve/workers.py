@@ -99,14 +99,18 @@ class Workers:
         loop = asyncio.get_running_loop()
         while not self._stopping.is_set():
             started = loop.time()
-            pid, code = await self._run_one()
-            self._metrics.worker_ended(pid)
-            if self._stopping.is_set():
-                return
+            try:
+                pid, code = await self._run_one()
+            except OSError as error:
+                self._log.error("a worker could not be started", reason=str(error), pause_s=pause_s)
+            else:
+                self._metrics.worker_ended(pid)
+                if self._stopping.is_set():
+                    return
+                self._metrics.worker_died()
+                self._log.error("a worker died; it is replaced", pid=pid, exit_code=code, pause_s=pause_s)
             if loop.time() - started > _STEADY_AFTER_S:
                 pause_s = _FIRST_PAUSE_S
-            self._metrics.worker_died()
-            self._log.error("a worker died; it is replaced", pid=pid, exit_code=code, pause_s=pause_s)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

@@ -216,19 +216,11 @@ class EmbeddedStore:
         """End the server of a gateway that died, and whatever that server had forked: they are one process group."""
         lock = os.open(self._directory / "store.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            if _try_lock(lock):
-                return
-            pid = int(os.read(lock, 32).split(maxsplit=1)[0])
-            loop = asyncio.get_running_loop()
-            kill_at = loop.time() + _STOP_WITHIN_S
-            _signal_group(pid, signal.SIGTERM)
-            while not _try_lock(lock):
-                if loop.time() > kill_at:
-                    _signal_group(pid, signal.SIGKILL)
-                await asyncio.sleep(_POLL_S)
+            left_behind = await _end_holder(lock)
         finally:
             os.close(lock)
-        self._note(f"ended the store that a dead gateway had left behind, process {pid}")
+        if left_behind is not None:
+            self._note(f"ended the store that a dead gateway had left behind, process {left_behind}")
 
     def _give_back(self) -> None:
         if self._private is not None:
@@ -264,6 +256,23 @@ def _try_lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+async def _end_holder(lock: int) -> int | None:
+    """End the server that holds the lock, and return once the lock is free: the server's process, or None if none did."""
+    loop = asyncio.get_running_loop()
+    kill_at = loop.time() + _STOP_WITHIN_S
+    told = None
+    while not _try_lock(lock):
+        # Empty for the instant between a server's taking the lock and its saying so.
+        words = os.pread(lock, 32, 0).split(maxsplit=1)
+        if words and told is None:
+            told = int(words[0])
+            _signal_group(told, signal.SIGTERM)
+        elif told is not None and loop.time() > kill_at:
+            _signal_group(told, signal.SIGKILL)
+        await asyncio.sleep(_POLL_S)
+    return told
 
 
 def _signal_group(leader: int, number: signal.Signals) -> None:

@@ -77,7 +77,7 @@ async def test_a_read_is_passed_on(evidence: object, takes: tuple[bool, ...], re
 
 @pytest.mark.parametrize(("revision", "shown"), [(7, 7), (StoreUnavailable("away"), None)], ids=["known", "away"])
 async def test_the_count_is_fetched_before_the_read(revision: object, shown: int | None) -> None:
-    """Too old a count refuses a write, too new a one would let a lost update through; without a store the read passes."""
+    """Too old a count refuses a write, too new a one lets a lost update through; without a store a read passes."""
     said, caller = await read(answer(), RESOURCE, revision=revision)
 
     assert said[:3] == ["revision of report/7", "proceed", "send read"]

@@ -15,10 +15,12 @@ async def test_the_newer_write_comes_first(shared_store: Server, tmp_path: Path)
     """B's 42 through one gateway, then A's 41 through the other: A is refused and the upstream has only B's."""
     async with RecordingUpstream() as upstream:
         policies = write_policy(tmp_path, upstream.port)
-        async with Gateway(policies, tmp_path / "one", shared_store.url) as one:
-            async with Gateway(policies, tmp_path / "two", shared_store.url) as two:
-                newer = await two.put("7", 42, "b", body=b'"b"')
-                older = await one.put("7", 41, "a", body=b'"a"')
+        async with (
+            Gateway(policies, tmp_path / "one", shared_store.url) as one,
+            Gateway(policies, tmp_path / "two", shared_store.url) as two,
+        ):
+            newer = await two.put("7", 42, "b", body=b'"b"')
+            older = await one.put("7", 41, "a", body=b'"a"')
 
         assert (newer.status, newer.value("Fencing-Epoch")) == (200, "42")
         assert (older.status, older.decision) == (412, "stale-epoch")
@@ -30,11 +32,13 @@ async def test_the_older_write_comes_first(shared_store: Server, tmp_path: Path)
     """A's 41, then B's 42: both are applied, in this order; A's next one is refused."""
     async with RecordingUpstream() as upstream:
         policies = write_policy(tmp_path, upstream.port)
-        async with Gateway(policies, tmp_path / "one", shared_store.url) as one:
-            async with Gateway(policies, tmp_path / "two", shared_store.url) as two:
-                first = await one.put("7", 41, "a", body=b'"a"')
-                second = await two.put("7", 42, "b", body=b'"b"')
-                late = await one.put("7", 41, "a", body=b'"a again"')
+        async with (
+            Gateway(policies, tmp_path / "one", shared_store.url) as one,
+            Gateway(policies, tmp_path / "two", shared_store.url) as two,
+        ):
+            first = await one.put("7", 41, "a", body=b'"a"')
+            second = await two.put("7", 42, "b", body=b'"b"')
+            late = await one.put("7", 41, "a", body=b'"a again"')
 
         assert [first.status, second.status, late.status] == [200, 200, 412]
         assert [seen.body for seen in upstream.seen] == [b'"a"', b'"b"']

@@ -33,17 +33,19 @@ async def test_a_newer_write_waits_at_another_gateway(shared_store: Server, tmp_
     slow = Slow()
     async with RecordingUpstream(answer=slow) as upstream:
         policies = write_policy(tmp_path, upstream.port, total="20s")
-        async with Gateway(policies, tmp_path / "one", shared_store.url) as one:
-            async with Gateway(policies, tmp_path / "two", shared_store.url) as two:
-                a = asyncio.ensure_future(one.put("7", 41, "a", body=b'"a"'))
-                await upstream.until(lambda: len(upstream.seen) == 1)
-                b = asyncio.ensure_future(two.put("7", 42, "b", body=b'"b"'))
-                await two.until_epoch("report/7", "42")
-                # B's epoch is recorded although its write waits: A's next one is refused at once.
-                late = await one.put("7", 41, "a", body=b'"a again"')
-                waited = not b.done()
-                slow.release.set()
-                answers: list[RawAnswer] = [await a, await b]
+        async with (
+            Gateway(policies, tmp_path / "one", shared_store.url) as one,
+            Gateway(policies, tmp_path / "two", shared_store.url) as two,
+        ):
+            a = asyncio.ensure_future(one.put("7", 41, "a", body=b'"a"'))
+            await upstream.until(lambda: len(upstream.seen) == 1)
+            b = asyncio.ensure_future(two.put("7", 42, "b", body=b'"b"'))
+            await two.until_epoch("report/7", "42")
+            # B's epoch is recorded although its write waits: A's next one is refused at once.
+            late = await one.put("7", 41, "a", body=b'"a again"')
+            waited = not b.done()
+            slow.release.set()
+            answers: list[RawAnswer] = [await a, await b]
 
         assert waited
         assert late.decision == "stale-epoch"

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.promise("G6")
 
 
 async def test_no_store_no_write(shared_store: Server, tmp_path: Path) -> None:
-    """The store is killed: writes are refused and not sent, reads pass; it comes back, and the fence holds as before."""
+    """The store is killed: writes are refused unsent, reads pass; it comes back, and the fence holds as before."""
     async with RecordingUpstream() as upstream:
         policies = write_policy(tmp_path, upstream.port)
         async with Gateway(policies, tmp_path / "one", shared_store.url) as one:

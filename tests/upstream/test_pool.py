@@ -106,7 +106,7 @@ async def test_a_busy_upstream_is_unreachable_after_the_connect_timeout(recorder
     pool = pool_to(recorder.port, connect_s=0.05)
     held = await pool.acquire()
 
-    with pytest.raises(Unreachable, match="all 1 connections stayed busy within 0.05 s"):
+    with pytest.raises(Unreachable, match=r"all 1 connections stayed busy within 0\.05 s"):
         await pool.acquire()
     pool.release(held, reusable=True)
     assert await pool.acquire() is held
@@ -120,7 +120,7 @@ async def test_a_failed_connection_gives_its_place_back() -> None:
     pool = pool_to(port)
 
     for _ in range(3):
-        with pytest.raises(Unreachable, match=f"127.0.0.1:{port}"):
+        with pytest.raises(Unreachable, match=f":{port}: "):
             await pool.acquire()
 
 

@@ -6,61 +6,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gateway.core.clock import Deadline
-from gateway.core.epoch import Epoch
 from gateway.core.faults import BrokenAnswer, CallerGone
 from gateway.core.outcome import NoReply, NotSent, Overdue, Replied
-from gateway.core.request import Headers, Request
-from gateway.core.rule import Limits, Origin, Rule, Timeouts, Upstream
-from gateway.core.target import Target, read_target
-from gateway.core.write import Admitted, ResourceKey, TicketId, Write
+from gateway.core.request import Request
+from gateway.core.rule import Limits, Timeouts, Upstream
 from gateway.flow.clock import BootClock
 from gateway.upstream.sender import HttpSender, Reply
 from tests.recording import OK, RecordingUpstream, Seen, answering
-
-
-class Given:
-    """A body that is given piece by piece; a piece that is an exception is raised."""
-
-    def __init__(self, *pieces: bytes | Exception, whole: bool = False, length: int | None = None) -> None:
-        self._pieces = list(pieces)
-        self._whole = whole
-        self.length = length
-
-    async def read(self) -> bytes:
-        if not self._pieces:
-            return b""
-        piece = self._pieces.pop(0)
-        if isinstance(piece, Exception):
-            raise piece
-        return piece
-
-    def take_buffered(self) -> bytes | None:
-        return b"".join(piece for piece in self._pieces if isinstance(piece, bytes)) if self._whole else None
-
-
-class SetClock(BootClock):
-    """A clock that the test turns: `passed` says that every deadline has passed."""
-
-    passed = False
-
-    def left(self, deadline: Deadline) -> float:
-        return -1.0 if self.passed else super().left(deadline)
-
-
-def upstream_at(port: int, host: str = "localhost", **fields: object) -> Upstream:
-    return Upstream("u", Origin("http", host, port), **fields)  # type: ignore[arg-type]
-
-
-def request(method: str = "PUT", target: str = "/reports/7", *headers: tuple[bytes, bytes]) -> Request:
-    read = read_target(target)
-    assert isinstance(read, Target)
-    return Request(method, read, Headers(headers))
-
-
-def admitted(upstream: Upstream) -> Admitted:
-    write = Write(Rule("r", upstream), ResourceKey("report/7"), Epoch(41), "a", b"")
-    return Admitted(write, TicketId("000t"), None)
+from tests.upstream.given import Given, SetClock, admitted, request, upstream_at
 
 
 @pytest.fixture
@@ -70,7 +23,9 @@ async def sender() -> AsyncIterator[HttpSender]:
     sender.close()
 
 
-async def send(sender: HttpSender, upstream: Upstream, asked: Request, body: Given) -> Reply | Overdue | NotSent | NoReply:
+async def send(
+    sender: HttpSender, upstream: Upstream, asked: Request, body: Given
+) -> Reply | Overdue | NotSent | NoReply:
     deadline = BootClock().after(upstream.timeouts.total_s)
     return await sender.send(admitted(upstream), asked, body, deadline)
 
@@ -175,7 +130,7 @@ async def test_a_body_that_does_not_begin_in_time_proves_that_nothing_was_sent(s
 
 
 async def test_a_half_sent_body_is_never_completed_after_the_deadline() -> None:
-    """The deadline passes between two pieces: the connection is aborted and the upstream never holds a whole request."""
+    """The deadline passes between two pieces: the connection is aborted, the upstream never holds a whole request."""
     clock = SetClock()
     sender = HttpSender(clock)
 
@@ -198,7 +153,7 @@ async def test_a_half_sent_body_is_never_completed_after_the_deadline() -> None:
 
 
 async def test_a_body_that_breaks_off_leaves_no_whole_request(sender: HttpSender) -> None:
-    """Before the first byte nothing was sent; after it the upstream gets no complete request and the outcome is open."""
+    """Before the first byte nothing was sent; after it the upstream gets no whole request and the outcome is open."""
     async with RecordingUpstream() as recorder:
         gone = CallerGone("gone")
         before = await send(sender, upstream_at(recorder.port), request(), Given(gone, length=5))
@@ -325,7 +280,7 @@ async def test_an_answer_to_head_has_no_body(sender: HttpSender) -> None:
 
 
 async def test_an_early_answer_stops_the_upload(sender: HttpSender) -> None:
-    """The upstream refuses a large upload before it is through: its answer is taken, the connection is not used again."""
+    """The upstream refuses a large upload before it is through: its answer counts, the connection is not used again."""
 
     async def refuse(_: Seen, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig")

@@ -15,7 +15,7 @@ from gateway.core.rule import Origin, Tls, Upstream
 from gateway.flow.clock import BootClock
 from gateway.upstream.sender import HttpSender, Reply
 from tests.recording import OK
-from tests.upstream.test_sender import Given, SetClock, admitted, request
+from tests.upstream.given import Given, SetClock, admitted, request
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,53 @@
+"""What a sender is given: a body, a clock, a request and the right to send it."""
+
+from gateway.core.clock import Deadline
+from gateway.core.epoch import Epoch
+from gateway.core.request import Headers, Request
+from gateway.core.rule import Origin, Rule, Upstream
+from gateway.core.target import Target, read_target
+from gateway.core.write import Admitted, ResourceKey, TicketId, Write
+from gateway.flow.clock import BootClock
+
+
+class Given:
+    """A body that is given piece by piece; a piece that is an exception is raised."""
+
+    def __init__(self, *pieces: bytes | Exception, whole: bool = False, length: int | None = None) -> None:
+        self._pieces = list(pieces)
+        self._whole = whole
+        self.length = length
+
+    async def read(self) -> bytes:
+        if not self._pieces:
+            return b""
+        piece = self._pieces.pop(0)
+        if isinstance(piece, Exception):
+            raise piece
+        return piece
+
+    def take_buffered(self) -> bytes | None:
+        return b"".join(piece for piece in self._pieces if isinstance(piece, bytes)) if self._whole else None
+
+
+class SetClock(BootClock):
+    """A clock that the test turns: `passed` says that every deadline has passed."""
+
+    passed = False
+
+    def left(self, deadline: Deadline) -> float:
+        return -1.0 if self.passed else super().left(deadline)
+
+
+def upstream_at(port: int, host: str = "localhost", **fields: object) -> Upstream:
+    return Upstream("u", Origin("http", host, port), **fields)  # type: ignore[arg-type]
+
+
+def request(method: str = "PUT", target: str = "/reports/7", *headers: tuple[bytes, bytes]) -> Request:
+    read = read_target(target)
+    assert isinstance(read, Target)
+    return Request(method, read, Headers(headers))
+
+
+def admitted(upstream: Upstream) -> Admitted:
+    write = Write(Rule("r", upstream), ResourceKey("report/7"), Epoch(41), "a", b"")
+    return Admitted(write, TicketId("000t"), None)
