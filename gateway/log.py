@@ -1,7 +1,7 @@
 """One line per decision, and one per event of the process itself, to standard error.
 
-A value can neither end a line nor pass for another field: in JSON it is a string of ASCII, and in text it becomes one as
-soon as it holds anything but plain characters.
+A value can neither end a line nor pass for another field: in JSON it is a string of ASCII, and in text it becomes one
+as soon as it holds anything but plain characters.
 """
 
 import json

@@ -22,7 +22,7 @@ from gateway.flow.tasks import Tasks
 # An answer up to this size is held until the write is settled, so that its caller is told the outcome as recorded.
 _SMALL = 64 << 10
 _AS_IT_COMES = -1
-# A caller that takes nothing for this long loses its answer: a write's outcome never depends on its caller's pace.
+# A caller for whom this much was waited, all in all, loses its answer: an outcome never depends on its caller's pace.
 _CALLER_PATIENCE_S = 5.0
 # How often a write whose gateway slept past its ticket's deadline is admitted anew, before its caller is sent away.
 _ADMISSIONS = 3
@@ -116,12 +116,15 @@ class Inline:
 
     async def _relay(self, ticket: "_Ticket", outcome: Outcome, piece: bytes, answer: Answer, caller: Caller) -> None:
         """Pass a large answer on in pieces; a caller that does not keep up is cut off, the answer read to its end."""
-        takes = True
+        takes, patience_s = True, _CALLER_PATIENCE_S
         try:
             while piece or (piece := await answer.read(None)):
-                if takes and not await caller.write(piece, _CALLER_PATIENCE_S):
-                    takes = False
-                    caller.abort()
+                if takes:
+                    patience = self._clock.after(patience_s)
+                    takes = await caller.write(piece, patience_s)
+                    patience_s = max(0.0, self._clock.left(patience))
+                    if not takes:
+                        caller.abort()
                 piece = b""
         except BrokenAnswer as broken:
             if takes:

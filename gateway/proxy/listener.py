@@ -1,7 +1,8 @@
 """The proxy listener: one handler for every request, and aiohttp's own errors in the gateway's words."""
 
 import asyncio
-from typing import Protocol
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
 
 from aiohttp import web
 from aiohttp.http import RawRequestMessage
@@ -45,8 +46,7 @@ class Listener:
 
     def server(self) -> web.Server:
         """The protocol factory for `loop.create_server`."""
-        # What is left of a refused body is dropped here and not by aiohttp, which fails over one that is malformed.
-        return _Server(self._handle, access_log=None, auto_decompress=False, lingering_time=0)
+        return _Server(self._handle, self._observer)
 
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
         started = asyncio.get_running_loop().time()
@@ -104,13 +104,25 @@ def _length(headers: Headers) -> int | None:
 class _Server(web.Server):
     """aiohttp's server with a connection handler of ours."""
 
+    def __init__(self, handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], observer: Observer) -> None:
+        # What is left of a refused body is dropped here and not by aiohttp, which fails over one that is malformed.
+        super().__init__(handler, access_log=None, auto_decompress=False, lingering_time=0)
+        self.observer = observer
+
     def __call__(self) -> RequestHandler:
         assert self._loop is not None
-        return _Connection(self, loop=self._loop, **self._kwargs)
+        return _Connection(self, self.observer, loop=self._loop, **self._kwargs)
 
 
 class _Connection(RequestHandler):
     """aiohttp's connection; what its parser refuses is told as a problem, and the connection is closed."""
+
+    __slots__ = ("_observer",)
+
+    def __init__(self, server: _Server, observer: Observer, **settings: Any) -> None:
+        # aiohttp's own keyword arguments, passed through.
+        super().__init__(server, **settings)
+        self._observer = observer
 
     def data_received(self, data: bytes) -> None:
         """Take what came. A fault inside a body ends that body at once: whoever waits for its next piece is told.
@@ -137,7 +149,8 @@ class _Connection(RequestHandler):
         reply = Reply(request, body)
         if status == 400:
             why = (message or "").partition("\n")[0].rstrip(":. ")[:_LONGEST_WHY]
-            reply.refuse(_not_http(why or "it cannot be parsed"))
+            ended = _refuse(reply, _not_http(why or "it cannot be parsed"))
+            self._observer.answered(ended, "-", "-", reply.status, 0.0)
         else:
             self.log_exception("unhandled", exc_info=exc)
             reply.refuse(Refused(INTERNAL, "The gateway failed; whether the request had an effect is not known."))

@@ -259,7 +259,7 @@ def _try_lock(descriptor: int) -> bool:
 
 
 async def _end_holder(lock: int) -> int | None:
-    """End the server that holds the lock, and return once the lock is free: the server's process, or None if none did."""
+    """End the server that holds the lock; once the lock is free, returns the server's process, or None if none did."""
     loop = asyncio.get_running_loop()
     kill_at = loop.time() + _STOP_WITHIN_S
     told = None

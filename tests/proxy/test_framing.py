@@ -134,3 +134,16 @@ async def test_a_method_that_no_rule_names_is_never_forwarded(store_url: str, tm
         assert taken.startswith((b"HTTP/1.1 403 Forbidden\r\n", b"HTTP/1.1 400 Bad Request\r\n"))
         assert b"Fencing-Decision: no-policy\r\n" in taken or b"Fencing-Decision: bad-request\r\n" in taken
         assert gate.upstream.seen == []
+
+
+async def test_what_the_parser_refuses_is_logged(store_url: str, tmp_path: Path) -> None:
+    """A line that is no HTTP is a decision too: one log line, without anything of what was sent."""
+    async with stack(store_url, tmp_path) as gate:
+        async with RawClient(gate.port) as client:
+            await client.send(b"secret-looking nonsense\r\n\r\n")
+            answer = await client.answer()
+
+        assert answer.decision == "bad-request"
+        log = gate.log.read_text()
+        assert '"decision":"bad-request"' in log
+        assert "nonsense" not in log
