@@ -42,7 +42,7 @@ _FENCE_REJECTIONS = frozenset(
 
 
 class Metrics:
-    """What a worker counts; the flow's observer. Each call is a look-up and an addition or two. Durations in seconds."""
+    """What a worker counts; the flow's observer. Each call is a look-up and a few additions. Durations in seconds."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._requests = Counter(

@@ -1,11 +1,14 @@
 """One real store server for the whole session; an empty database for each test that asks for `store_url`."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 import redis
 
 from gateway.store.embedded import find_server
+from gateway.store.fence import FenceStore
+from tests.store.fences import opened
 from tests.store.server import Server
 
 
@@ -23,3 +26,17 @@ def store_url(store_server: Server) -> str:
     with redis.Redis.from_url(store_server.url) as client:
         client.flushall()
     return store_server.url
+
+
+@pytest.fixture
+async def store(store_url: str) -> AsyncIterator[FenceStore]:
+    """A gateway's connection to an empty store."""
+    async with opened(store_url) as store:
+        yield store
+
+
+@pytest.fixture
+def raw(store_url: str) -> Iterator[Any]:
+    """A client of the same store, to look at its records and to damage them. Untyped: redis-py's replies are unions."""
+    with redis.Redis.from_url(store_url) as client:
+        yield client

@@ -93,7 +93,7 @@ def write_policy(directory: Path, upstream_port: int) -> Path:
 
 @contextlib.asynccontextmanager
 async def starting(directory: Path, *options: str, **variables: str) -> AsyncIterator[GatewayProcess]:
-    """Start a gateway on `directory`, its ports chosen by the system; killed at the end if it still runs."""
+    """Start a gateway on `directory`, its ports chosen by the system; ended at once if it still runs in the end."""
     log = directory / "gateway.log"
     with log.open("wb") as stderr:
         process = await asyncio.create_subprocess_exec(
@@ -108,8 +108,10 @@ async def starting(directory: Path, *options: str, **variables: str) -> AsyncIte
     try:
         yield GatewayProcess(process, log)
     finally:
-        if process.returncode is None:
-            process.kill()
+        for _ in range(2):
+            # The second one ends it without waiting for what is under way.
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()
         await process.wait()
 
 

@@ -33,7 +33,7 @@ async def open_store(
     name = gateway or secrets.token_hex(_GATEWAY_BYTES)
     if not _GATEWAY_NAME.fullmatch(name):
         raise ValueError(f"a gateway's name is 1 to 64 letters, digits and dashes, not {name!r}")
-    connect = _connector(url, timeout_s)
+    connect = connector(url, timeout_s)
     link = Link(connect, timeout_s)
     try:
         await link.open()
@@ -44,7 +44,8 @@ async def open_store(
     return FenceStore(link, Wake(connect, name, on_wake), name, store_clock)
 
 
-def _connector(url: str, timeout_s: float) -> Callable[[], AbstractConnection]:
+def connector(url: str, timeout_s: float) -> Callable[[], AbstractConnection]:
+    """What makes a connection to `url`; ValueError if it is no URL of a store."""
     # redis-py's own types for a URL's parts and a connection's parameters do not meet.
     parameters: dict[str, Any] = dict(parse_url(url))
     kind: type[AbstractConnection] = parameters.pop("connection_class", Connection)

@@ -115,7 +115,7 @@ class Link:
         if self._ticking is not None:
             self._ticking.cancel()
         for call in self._pending():
-            self._fail(call, "the store's connection is being closed")
+            self._fail(call, "the store's connection is closed")
         if self._wire is not None:
             await self._wire.connection.disconnect(nowait=True)
 

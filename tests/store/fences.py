@@ -1,9 +1,11 @@
 """Writes, rules and stores for these tests, each with a default for what a test does not care about."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
+from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
+from gateway.core.lease import Lease
 from gateway.core.rule import Authority, Fence, Origin, Rule, Timeouts, Upstream
 from gateway.core.token import digest_secret
 from gateway.core.write import AdmitReply, Admitted, ResourceKey, Write
@@ -16,17 +18,28 @@ RESOURCE = ResourceKey("report/7")
 SECRET = digest_secret("a-secret-of-one-holder-0123456789")
 OTHER_SECRET = digest_secret("a-secret-of-another-one-0123456789")
 TTL_S = 30.0
+LEASE_MS = 60_000
+SERIAL = Fence()
+
+
+_MONOTONIC = Fence()
 
 
 def rule(
-    fence: Fence = Fence(), *, authority: Authority = "header", counts: bool = False, total_s: float = TTL_S
+    fence: Fence = _MONOTONIC, *, authority: Authority = "header", counts: bool = False, total_s: float = TTL_S
 ) -> Rule:
     upstream = Upstream("reports", Origin("http", "localhost", 80), timeouts=Timeouts(total_s=total_s))
     return Rule("replace", upstream, authority, revision="gateway" if counts else "off", fence=fence)
 
 
+_HEADER = rule()
+
+
+PLAIN = rule()
+
+
 def bare(
-    epoch: int, holder: str = "A", of: Rule = rule(), *, sequence: int | None = None, if_revision: int | None = None
+    epoch: int, holder: str = "A", of: Rule = _HEADER, *, sequence: int | None = None, if_revision: int | None = None
 ) -> Write:
     """A write whose epoch was granted elsewhere."""
     return Write(of, RESOURCE, Epoch(epoch), holder, None, sequence, if_revision)
@@ -55,3 +68,16 @@ async def admitted(store: FenceStore, write: Write, *, ttl_s: float = TTL_S) -> 
     reply = await ask(store, write, ttl_s=ttl_s)
     assert isinstance(reply, Admitted), reply
     return reply
+
+
+async def granted(
+    store: FenceStore, holder: str = "A", secret: bytes = SECRET, *, takeover: bool = False, watch: bool = False
+) -> Lease:
+    lease = await store.grant(RESOURCE, holder, secret, ttl_ms=LEASE_MS, takeover=takeover, watch=watch)
+    assert isinstance(lease, Lease), lease
+    return lease
+
+
+def name_of(reply: object) -> str:
+    """The refusal's name, or the reply's kind."""
+    return reply.decision.name if isinstance(reply, Refused) else type(reply).__name__

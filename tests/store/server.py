@@ -1,5 +1,7 @@
 """A store server of a test's own, on a unix socket: started, killed, started again."""
 
+import os
+import signal
 import socket
 import subprocess
 import time
@@ -39,6 +41,13 @@ class Server:
         assert self._process is not None
         self._process.kill()
         self._process.wait()
+
+    def pause(self) -> None:
+        """It neither answers nor closes anything, as a machine that is suspended."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
 
     def _listens(self) -> bool:
         with socket.socket(socket.AF_UNIX) as probe:

@@ -1,0 +1,176 @@
+"""Leases: grants, their repeats, renewal, release, epochs granted elsewhere, an operator's advance."""
+
+from typing import Any
+
+from gateway.core.decision import Refused
+from gateway.core.epoch import HIGHEST, Epoch
+from gateway.core.lease import Lease
+from gateway.store.fence import FenceStore
+from gateway.store.keys import resource_keys
+from tests.store.fences import (
+    LEASE_MS,
+    OTHER_SECRET,
+    RESOURCE,
+    SECRET,
+    admitted,
+    ask,
+    bare,
+    granted,
+    leased,
+    name_of,
+    opened,
+)
+from tests.store.overdue import make_overdue
+
+
+async def grant(store: FenceStore, secret: bytes, *, takeover: bool = False) -> Lease | Refused:
+    return await store.grant(RESOURCE, "B", secret, ttl_ms=LEASE_MS, takeover=takeover, watch=False)
+
+
+async def test_a_grant_repeated_is_the_same_lease(store: FenceStore) -> None:
+    """A 201 that was lost: the same secret gets the same epoch and end; no second lease leaks."""
+    lease = await granted(store)
+
+    assert await granted(store) == lease
+
+
+async def test_a_held_lease_is_refused_with_its_holder_and_end(store: FenceStore) -> None:
+    """A held lease is anybody's but the asker's, the same holder name included."""
+    lease = await granted(store, "B")
+
+    reply = await grant(store, OTHER_SECRET)
+
+    assert isinstance(reply, Refused)
+    assert (reply.decision.name, reply.facts.holder) == ("lease-held", "B")
+    assert reply.facts.expires_at_ms == lease.expires_at_ms
+    assert reply.facts.retry_after_s is not None
+    assert 1 <= reply.facts.retry_after_s <= LEASE_MS // 1000
+
+
+async def test_from_the_grant_on_the_older_epoch_is_refused(store: FenceStore) -> None:
+    """G2: even if the new holder has written nothing; and the older lease neither renews nor releases."""
+    older = await granted(store)
+    newer = await granted(store, "B", OTHER_SECRET, takeover=True)
+
+    assert newer.epoch > older.epoch
+    assert name_of(await ask(store, leased(older.epoch))) == "stale-epoch"
+    assert name_of(await store.renew(RESOURCE, older.epoch, SECRET)) == "lease-lost"
+    assert name_of(await store.release(RESOURCE, older.epoch, SECRET)) == "lease-lost"
+    assert await store.lookup(RESOURCE) == newer
+
+
+async def test_an_epoch_is_not_behind_the_stores_clock(store: FenceStore) -> None:
+    """Epochs go on growing after a restore: the first one is the clock's millisecond."""
+    lease = await granted(store)
+
+    assert lease.epoch == lease.expires_at_ms - LEASE_MS
+
+
+async def test_a_store_that_lost_an_epoch_grants_a_larger_one(store: FenceStore, raw: Any) -> None:
+    """This gateway has seen an epoch ahead of the clock; the store has forgotten it; the next grant exceeds it."""
+    await store.register(RESOURCE, Epoch(2**62), "A", watch=False)
+    raw.flushall()
+
+    assert (await granted(store)).epoch == 2**62 + 1
+
+
+async def test_epochs_can_run_out(store: FenceStore) -> None:
+    """After the largest epoch no lease is granted, and the largest one goes on."""
+    await admitted(store, bare(HIGHEST))
+
+    assert name_of(await grant(store, SECRET)) == "epochs-exhausted"
+    assert name_of(await store.advance(RESOURCE, None, "one")) == "epochs-exhausted"
+
+
+async def test_a_grant_counts_what_it_has_to_wait_for(store: FenceStore, raw: Any) -> None:
+    """Older writes in flight are counted; those whose gateway is dead have ended by then."""
+    first = await granted(store)
+    ticket = await admitted(store, leased(first.epoch))
+
+    second = await granted(store, "B", OTHER_SECRET, takeover=True)
+    assert (second.in_flight, second.drained) == (1, False)
+
+    make_overdue(raw, RESOURCE, ticket.ticket)
+    assert (await granted(store, "B", OTHER_SECRET)).drained
+
+
+async def test_renewal_moves_the_end_and_nothing_else(store: FenceStore) -> None:
+    """The renewed lease has the same epoch and term."""
+    lease = await granted(store)
+
+    renewed = await store.renew(RESOURCE, lease.epoch, SECRET)
+
+    assert isinstance(renewed, Lease)
+    assert renewed.expires_at_ms >= lease.expires_at_ms
+    assert (renewed.epoch, renewed.holder, renewed.ttl_ms) == (lease.epoch, lease.holder, lease.ttl_ms)
+
+
+async def test_only_the_live_token_renews(store: FenceStore, raw: Any) -> None:
+    """Another secret or a larger epoch is invalid; an expired lease is lost for good."""
+    lease = await granted(store)
+    assert name_of(await store.renew(RESOURCE, lease.epoch, OTHER_SECRET)) == "token-invalid"
+    assert name_of(await store.renew(RESOURCE, Epoch(lease.epoch + 1), SECRET)) == "token-invalid"
+
+    raw.hset(resource_keys(RESOURCE)[0], "x", 1)
+
+    assert name_of(await store.renew(RESOURCE, lease.epoch, SECRET)) == "lease-lost"
+
+
+async def test_a_release_repeated_answers_as_the_first_time(store: FenceStore) -> None:
+    """And the next one gets the lease at once."""
+    lease = await granted(store)
+    released = await store.release(RESOURCE, lease.epoch, SECRET)
+    assert isinstance(released, Lease)
+
+    assert await store.release(RESOURCE, lease.epoch, SECRET) == released
+    assert await store.lookup(RESOURCE) is None
+    assert isinstance(await grant(store, OTHER_SECRET), Lease)
+
+
+async def test_an_expired_lease_that_nobody_overtook_is_released(store: FenceStore, raw: Any) -> None:
+    """Its holder came late, and nothing is wrong with that."""
+    lease = await granted(store)
+    raw.hset(resource_keys(RESOURCE)[0], "x", 1)
+
+    assert isinstance(await store.release(RESOURCE, lease.epoch, SECRET), Lease)
+
+
+async def test_registering_refuses_older_epochs_before_any_write(store: FenceStore) -> None:
+    """The registered epoch is the highest, and its own holder may register it again."""
+    older = await admitted(store, bare(41))
+
+    assert await store.register(RESOURCE, Epoch(42), "B", watch=False) == 1
+    assert name_of(await store.register(RESOURCE, Epoch(41), "A", watch=False)) == "stale-epoch"
+    assert name_of(await store.register(RESOURCE, Epoch(42), "A", watch=False)) == "holder-mismatch"
+    await store.settle(older, "applied", "answered 200")
+    assert await store.register(RESOURCE, Epoch(42), "B", watch=False) == 0
+
+
+async def test_an_advance_ends_whoever_writes(store: FenceStore) -> None:
+    """Lease and epoch are dead; repeated with the same request it raises nothing; the first who comes has the epoch."""
+    lease = await granted(store)
+    epoch = await store.advance(RESOURCE, None, "request 1")
+    assert isinstance(epoch, int)
+
+    assert epoch > lease.epoch
+    assert await store.advance(RESOURCE, None, "request 1") == epoch
+    assert name_of(await store.advance(RESOURCE, lease.epoch, "request 2")) == "stale-epoch"
+    assert name_of(await ask(store, leased(lease.epoch))) == "stale-epoch"
+    assert name_of(await ask(store, bare(epoch, "C"))) == "Admitted"
+    assert name_of(await ask(store, bare(epoch, "D"))) == "holder-mismatch"
+
+
+async def test_a_repeatable_grant_has_the_same_secret_through_every_gateway(store: FenceStore, store_url: str) -> None:
+    """The secret depends on tenant, key, resource and holder, each told apart, and on a key that only the store has."""
+    about = ("default", "key-1", RESOURCE, "A")
+    secret = await store.lease_secret(*about)
+
+    async with opened(store_url) as another:
+        assert await another.lease_secret(*about) == secret
+    others = [
+        ("default", "key-2", RESOURCE, "A"),
+        ("defaultkey", "-1", RESOURCE, "A"),
+        ("default", "key-1", RESOURCE, "B"),
+    ]
+    assert secret not in [await store.lease_secret(*other) for other in others]
+    assert len(secret) == 43
