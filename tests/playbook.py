@@ -13,7 +13,7 @@ from gateway.core.clock import Deadline
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
 from gateway.core.lease import Lease
-from gateway.core.outcome import NoReply, NotSent, Outcome
+from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Origin, Rule, Timeouts, Upstream
 from gateway.core.target import Target, read_target
@@ -199,17 +199,19 @@ class ScriptedSender:
 
     async def send(
         self, admitted: Admitted, request: Request, body: BodySource, deadline: Deadline
-    ) -> ScriptedAnswer | NotSent | NoReply:
+    ) -> ScriptedAnswer | Overdue | NotSent | NoReply:
         self.deadlines.append(deadline)
         return await self._next(f"send {admitted.ticket}")
 
     async def read(self, upstream: Upstream, request: Request, body: BodySource) -> ScriptedAnswer | NotSent | NoReply:
-        return await self._next("send read")
+        evidence = await self._next("send read")
+        assert not isinstance(evidence, Overdue)
+        return evidence
 
-    async def _next(self, line: str) -> ScriptedAnswer | NotSent | NoReply:
+    async def _next(self, line: str) -> ScriptedAnswer | Overdue | NotSent | NoReply:
         self._said.say(line)
         evidence = await self._script.next()
-        assert isinstance(evidence, ScriptedAnswer | NotSent | NoReply)
+        assert isinstance(evidence, ScriptedAnswer | Overdue | NotSent | NoReply)
         return evidence
 
 

@@ -1,6 +1,5 @@
 """Resources: which there are, who owns each, and the operator's way to end whoever writes one now."""
 
-import json
 import secrets
 from urllib.parse import unquote
 
@@ -12,6 +11,7 @@ from gateway.core.decision import BAD_REQUEST, NO_SUCH_RESOURCE, Facts, Refused
 from gateway.core.epoch import Epoch, parse_u64
 from gateway.core.problem import instant
 from gateway.core.write import ResourceKey
+from gateway.policy.jsonbody import Number, read_json
 from gateway.store import views
 from gateway.store.reply import FenceRecord
 
@@ -71,15 +71,13 @@ def _named(request: web.Request, suffix: str) -> ResourceKey:
 
 
 def _wanted_epoch(body: bytes) -> Epoch | Refused | None:
-    try:
-        members = json.loads(body or b"{}")
-    except ValueError:
-        members = None
+    members = read_json(body or b"{}")
     if not isinstance(members, dict) or not members.keys() <= {"epoch"}:
         return Refused(BAD_REQUEST, 'Nothing was done: send {} or {"epoch": "42"}.')
     if members.get("epoch") is None:
         return None
-    epoch = parse_u64(str(members["epoch"]))
+    named = members["epoch"]
+    epoch = parse_u64(named.spelled if isinstance(named, Number) else str(named))
     if epoch is None:
         return Refused(BAD_REQUEST, 'Nothing was done: `epoch` must be digits only, at most 2^64-1, as in "42".')
     return Epoch(epoch)

@@ -22,6 +22,8 @@ _KEY_LENGTH = 255
 _KEY = re.compile(rb'"((?:[!#-\[\]-~]|\\["\\])*)"|([!#-~][!-~]*)')
 _ESCAPED = re.compile(rb'\\(["\\])')
 
+_METHOD_OVERRIDES = frozenset((b"x-http-method-override", b"x-http-method", b"x-method-override"))
+
 ANONYMOUS = "anonymous"
 DEFAULT_TENANT = "default"
 
@@ -52,6 +54,17 @@ def is_control_header(name: bytes) -> bool:
     """
     plain = name.replace(b"_", b"-")
     return plain.startswith(b"fencing-") or plain == b"fencegate-key"
+
+
+def overrides_method(headers: Headers) -> str | None:
+    """The field by which some servers take another method than the request's; None without one.
+
+    Such a request is two: a read that deletes, or a write under another rule's name.
+    """
+    for name in headers.names():
+        if name.replace(b"_", b"-") in _METHOD_OVERRIDES:
+            return name.decode("latin-1").title()
+    return None
 
 
 def read_control(headers: Headers) -> Control | Refused:

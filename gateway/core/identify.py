@@ -23,6 +23,13 @@ def find_token(control: Control, sources: tuple[TokenSource, ...]) -> str | None
     return token_in_authorization(control.authorization, sources)
 
 
+def malformed_token(control: Control) -> Refused | None:
+    """What can be said of a token before its rule is known: that no rule would take it."""
+    if control.token is None or parse_token(control.token) is not None:
+        return None
+    return Refused(TOKEN_MALFORMED, "Not forwarded: the Fencing-Token is neither EPOCH.SECRET nor a bare epoch.")
+
+
 def read_proof(
     control: Control, sources: tuple[TokenSource, ...], authority: Authority, resource: ResourceKey
 ) -> Proof | Refused:

@@ -32,6 +32,10 @@ class Target:
     def has_encoded_slash(self) -> bool:
         return any("/" in segment for segment in self.segments)
 
+    def query_names(self) -> set[str]:
+        """The names of the query's parameters, decoded likewise."""
+        return {_form_decoded(pair.partition("=")[0]) for pair in (self.query or "").split("&")}
+
     def query_values(self, name: str) -> list[str]:
         """Every value of the query parameter `name`, decoded as a form field (`+` is a blank)."""
         values: list[str] = []

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -58,8 +59,8 @@ def parse_token(text: str) -> Proof | None:
 
 def token_in_authorization(value: str, sources: tuple[TokenSource, ...]) -> str | None:
     """The token that an `Authorization` value carries for one of `sources`, unparsed; None if it carries none."""
-    scheme, _, rest = value.strip(" \t").partition(" ")
-    rest = rest.strip(" \t")
+    scheme, _, rest = value.replace("\t", " ").strip(" ").partition(" ")
+    rest = rest.strip(" ")
     match scheme.lower():
         case "bearer" if "bearer" in sources:
             return rest or None
@@ -78,6 +79,8 @@ def authorization_is_a_token(value: str, sources: tuple[TokenSource, ...]) -> bo
     A lease token is recognised whatever the rule says: nothing else looks like it, and it must leak nowhere. A bare
     epoch only where a rule takes it from there (`42` is a legal password of other systems).
     """
+    if any(isinstance(parse_token(word), LeaseProof) for word in re.split("[\t ,]+", value)):
+        return True
     text = token_in_authorization(value, ("bearer", "basic"))
     if text is None:
         return False

@@ -1,21 +1,25 @@
 """Where each request goes: a read, a write under a rule, or a refusal."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gateway.core.caller import Caller as Principal
-from gateway.core.caller import read_control
+from gateway.core.caller import overrides_method, read_control
 from gateway.core.coding import body_too_large, decoded, over_stream_limit
-from gateway.core.decision import Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.faults import BodyTooLarge
-from gateway.core.identify import identify
+from gateway.core.identify import identify, malformed_token
 from gateway.core.request import Request
 from gateway.core.rule import Upstream
 from gateway.flow.inline import Inline
 from gateway.flow.ports import BodySource, Caller, Marks
 from gateway.flow.read import Reading
-from gateway.policy.match import NeedsBody, Read
+from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.ruleset import RuleSet
+
+# Takes about a millisecond to parse.
+_PARSED_AT_ONCE = 32 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +48,20 @@ class Gate:
         control = read_control(request.headers)
         if isinstance(control, Refused):
             return _refuse(caller, control)
+        override = overrides_method(request.headers)
+        if override is not None:
+            detail = f"Not forwarded: {override} would make another request of this one. Send the method itself."
+            return _refuse(caller, Refused(AMBIGUOUS_TARGET, detail))
         judged = request
         matched = rules.match(judged, principal)
         if isinstance(matched, NeedsBody):
             upstream = matched.upstream
-            with_body = await _with_body(upstream, request, body, caller)
+            malformed = malformed_token(control)
+            with_body = malformed or await _with_body(upstream, request, body, caller)
             if isinstance(with_body, Refused):
                 return _refuse(caller, with_body, upstream)
             judged = with_body
-            matched = rules.match(judged, principal)
+            matched = await _match_body(rules, judged, principal)
             assert not isinstance(matched, NeedsBody)
         if isinstance(matched, Refused):
             return _refuse(caller, matched)
@@ -75,6 +84,13 @@ class Gate:
         return Ended(told, rule.upstream.name, rule.name, resource, write.epoch, write.holder)
 
 
+async def _match_body(rules: RuleSet, judged: Request, principal: Principal) -> Matched | Read | NeedsBody | Refused:
+    """A large body is parsed beside the event loop: others must not wait for it."""
+    if judged.body is None or len(judged.body) < _PARSED_AT_ONCE:
+        return rules.match(judged, principal)
+    return await asyncio.to_thread(rules.match, judged, principal)
+
+
 def _over(limit: int | None, body: BodySource) -> bool:
     return limit is not None and body.length is not None and body.length > limit
 
@@ -82,6 +98,9 @@ def _over(limit: int | None, body: BodySource) -> bool:
 async def _with_body(upstream: Upstream, request: Request, body: BodySource, caller: Caller) -> Request | Refused:
     """The request with its body, decoded, for rules to read. What is forwarded are the bytes as they came."""
     limit = upstream.limits.body
+    other = _not_json(request.headers.all(b"content-type"))
+    if other is not None:
+        return other
     if body.length is not None and body.length > limit:
         return body_too_large(limit)
     caller.proceed()
@@ -91,6 +110,15 @@ async def _with_body(upstream: Upstream, request: Request, body: BodySource, cal
         return body_too_large(limit)
     plain = decoded(held, request.headers.all(b"content-encoding"), limit)
     return plain if isinstance(plain, Refused) else replace(request, body=plain)
+
+
+def _not_json(types: list[bytes]) -> Refused | None:
+    """A body that a rule reads as JSON and its upstream as something else would be two."""
+    kinds = {kind.partition(b";")[0].strip().lower() for kind in types}
+    if all(kind == b"application/json" or kind.endswith(b"+json") for kind in kinds):
+        return None
+    detail = "Not forwarded: a rule reads this body as JSON, and Content-Type calls it something else."
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send `Content-Type: application/json`.")
 
 
 def _refuse(caller: Caller, refused: Refused, upstream: Upstream | None = None, rule: str = "") -> Ended:

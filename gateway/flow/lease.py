@@ -67,25 +67,30 @@ class Leases:
 
     async def _grant(self, ask: Ask, digest: bytes, is_gone: Callable[[], bool]) -> Lease | Refused:
         end = self._clock.after(ask.wait_s)
-        takeover = ask.takeover
+        granted = False
         with self._wakes.interest(ask.resource) as interest:
             while True:
                 interest.forget()
                 if is_gone():
                     raise CallerGone("the caller left before its lease was granted")
+                asked = self._clock.after(ask.ttl_ms / 1000 - _RECHECK_S)
                 watch = self._clock.left(end) > 0
+                takeover = ask.takeover and not granted
                 reply = await self._store.grant(
                     ask.resource, ask.holder, digest, ttl_ms=ask.ttl_ms, takeover=takeover, watch=watch
                 )
                 left = self._clock.left(end)
                 if isinstance(reply, Refused):
-                    if reply.decision is not LEASE_HELD or left <= 0:
+                    # A lease that a third has taken from this call is not waited for a second time.
+                    if granted or reply.decision is not LEASE_HELD or left <= 0:
                         return reply
                 else:
+                    if not granted:
+                        # From here on the call only watches its own lease, and no longer than that lives.
+                        granted, end = True, min(end, asked, key=self._clock.left)
+                        left = self._clock.left(end)
                     if reply.drained or left <= 0:
                         return reply
-                    # From here on the call only watches its own lease: it must not take it back from a third.
-                    takeover = False
                 await interest.wait(min(left, _RECHECK_S))
 
     async def renew(self, resource: ResourceKey, epoch: Epoch, digest: bytes) -> Lease | Refused:

@@ -18,6 +18,8 @@ from gateway.flow.ports import Answer, BodySource, Caller, Marks, Sender, Store
 
 # Nothing is held back: an event stream's head must not wait for its first event.
 _AS_IT_COMES = -1
+# A caller that takes nothing for this long holds a connection that others wait for.
+_STALL_S = 30.0
 
 
 class Reading:
@@ -65,7 +67,8 @@ async def _relay(upstream: Upstream, marks: Marks, answer: Answer, caller: Calle
     caller.begin(marks, answer)
     try:
         while piece or (piece := await answer.read(upstream.timeouts.total_s)):
-            if not await caller.write(piece, None):
+            if not await caller.write(piece, _STALL_S):
+                caller.abort()
                 return
             piece = b""
     except BrokenAnswer:

@@ -35,6 +35,9 @@ def read_query(target: Target, name: str) -> str | Refused | None:
     if target.query is None:
         return None
     values = target.query_values(name)
+    alike = [other for other in target.query_names() if other != name and _folded(other) == name.casefold()]
+    if alike:
+        return _ambiguous(f"query parameter {name} is there in another spelling too")
     if len(values) > 1:
         return _ambiguous(f"query parameter {name} is there {len(values)} times")
     if ";" in target.query:
@@ -44,6 +47,11 @@ def read_query(target: Target, name: str) -> str | Refused | None:
     if any("\ud800" <= ch <= "\udfff" for ch in values[0]):
         return _unreadable(f"query parameter {name}")
     return values[0]
+
+
+def _folded(name: str) -> str:
+    """What lenient readers make of a name: case, blanks and NUL around it, and brackets behind it do not count."""
+    return name.partition("[")[0].strip(" \t\0").casefold()
 
 
 def _options(line: bytes) -> list[bytes]:

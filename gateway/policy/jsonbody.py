@@ -31,6 +31,8 @@ class Missing(Enum):
 MISSING: Final = Missing.MISSING
 JsonValue = None | bool | str | Number | list["JsonValue"] | dict[str, "JsonValue"]
 
+# A double's ends at three; beyond nine, decimal arithmetic gives up.
+_EXPONENT_DIGITS = 4
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -59,8 +61,12 @@ class JsonReader:
             self._value = read_json(self._body)
         if isinstance(self._value, Refused):
             return self._value
-        # An empty body has no members; a body that is the word `null` has none either.
-        return MISSING if self._value is None else pointer.find(self._value)
+        if self._value is None:
+            # An empty body has no members; a body that is the word `null` has none either.
+            return MISSING
+        if pointer.has_another_spelling(self._value):
+            return _ambiguous(f"{pointer.text} is there in two spellings of case")
+        return pointer.find(self._value)
 
 
 def read_json(body: bytes) -> JsonValue | Refused:
@@ -98,7 +104,8 @@ def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
 
 
 def _number(spelled: str) -> Number:
-    if not math.isfinite(float(spelled)):
+    exponent = spelled.lower().partition("e")[2].lstrip("+-")
+    if len(exponent) > _EXPONENT_DIGITS or not math.isfinite(float(spelled)):
         raise _Unreadable("a number is out of range")
     return Number(spelled)
 
@@ -145,6 +152,19 @@ class Pointer:
             else:
                 return MISSING
         return value
+
+    def has_another_spelling(self, value: JsonValue) -> bool:
+        """Whether a member on the way has a twin that differs in case only: some readers would take that one."""
+        for token in self.tokens:
+            if not isinstance(value, dict):
+                return False
+            folded = token.casefold()
+            if any(name != token and name.casefold() == folded for name in value):
+                return True
+            if token not in value:
+                return False
+            value = value[token]
+        return False
 
 
 def parse_pointer(text: str) -> Pointer | Wrong:

@@ -11,6 +11,9 @@ _AUTHORITY = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
 # Nineteen digits stay below 2^63: more is no length but an attempt to make a counter overflow somewhere.
 _LENGTH = re.compile(rb"[0-9]{1,19}")
 
+# RFC 9110, section 9.3.1: a body has no defined meaning there, and may be taken for an attempt at request smuggling.
+_BODILESS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+
 
 def framing_fault(method: str, version: HttpVersion, headers: Headers) -> str | None:
     """What is wrong with the head, or None. Such a request is refused, and its connection closed behind it."""
@@ -27,6 +30,8 @@ def framing_fault(method: str, version: HttpVersion, headers: Headers) -> str | 
         return "the only transfer coding taken is chunked"
     if not all(_LENGTH.fullmatch(length) for length in headers.all(b"content-length")):
         return "Content-Length is not a length"
+    if method in _BODILESS and (codings or any(length.strip(b"0") for length in headers.all(b"content-length"))):
+        return f"{method} has no body here: an upstream that does not read it takes it for another request"
     if not all(_AUTHORITY.fullmatch(host) for host in headers.all(b"host")):
         return "Host is not a host"
     return None

@@ -7,7 +7,6 @@ answers operators, reads the policies again when they change, and sweeps tickets
 """
 
 import asyncio
-import contextlib
 import signal
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -72,7 +71,7 @@ async def serve(settings: ServeSettings, log: Log) -> None:
         async with asyncio.TaskGroup() as beside:
             tasks = [
                 beside.create_task(policies.watch()),
-                beside.create_task(_sweep(store)),
+                beside.create_task(_sweep(store, log)),
                 beside.create_task(_announce(workers, listen, admin, log)),
             ]
             await signals.stop.wait()
@@ -208,9 +207,14 @@ async def _announce(workers: Workers, listen: Address, admin: Address, log: Log)
     log.info("ready", proxy=f"http://{listen}", admin=f"http://{admin}", workers=workers.ready)
 
 
-async def _sweep(store: FenceStore) -> None:
+async def _sweep(store: FenceStore, log: Log) -> None:
     """End the tickets of gateways that died. Does not end itself; a store that is away is asked again."""
     while True:
-        with contextlib.suppress(StoreUnavailable):
+        try:
             await sweep_once(store)
+        except StoreUnavailable:
+            # Said by readiness and by every refused write.
+            pass
+        except Exception as error:  # noqa: BLE001  # a gateway must not end because a record cannot be swept
+            log.error("sweeping failed", kind=type(error).__name__)
         await asyncio.sleep(_SWEEP_EVERY_S)

@@ -71,7 +71,7 @@ class _Wire(asyncio.Protocol):
             # False is no reply in RESP2: it says that the next one is not whole yet.
             while (reply := self._replies.gets()) is not False:
                 self._link.on_reply(reply)
-        except hiredis.ProtocolError:
+        except (hiredis.ProtocolError, IndexError):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from gateway.core.faults import StoreUnavailable
 from gateway.core.write import ResourceKey, TicketId
 from gateway.store.fence import FenceStore
 from gateway.store.keys import SWEEPER, deadlines, shards
@@ -24,20 +25,30 @@ async def sweep_once(store: FenceStore) -> int:
         return 0
     until_ms = store.expected_ms() - _GRACE_MS
     found = await asyncio.gather(*(_overdue(store, shard, until_ms) for shard in shards()))
-    ended = 0
+    ended, failed = 0, None
     for members in found:
         for ticket, resource in members:
-            ended += await store.sweep(resource, ticket)
+            try:
+                ended += await store.sweep(resource, ticket)
+            except StoreUnavailable as error:
+                # One record that cannot be read must not keep the others waiting.
+                failed = error
+    if failed is not None:
+        raise failed
     return ended
 
 
 async def _overdue(store: FenceStore, shard: str, until_ms: int) -> list[tuple[TicketId, ResourceKey]]:
     reply = await store.link.call("ZRANGE", deadlines(shard), "-inf", until_ms, "BYSCORE", "LIMIT", 0, _AT_ONCE)
     assert isinstance(reply, list)
-    return [_ticket_and_resource(member) for member in reply]
+    return [found for member in reply if (found := _ticket_and_resource(member)) is not None]
 
 
-def _ticket_and_resource(member: Reply) -> tuple[TicketId, ResourceKey]:
+def _ticket_and_resource(member: Reply) -> tuple[TicketId, ResourceKey] | None:
+    """None for a member that no gateway wrote."""
     assert isinstance(member, bytes)
-    ticket, _, resource = member.decode().partition(" ")
+    try:
+        ticket, _, resource = member.decode().partition(" ")
+    except UnicodeDecodeError:
+        return None
     return TicketId(ticket), ResourceKey(resource)

@@ -16,6 +16,8 @@ OnWake = Callable[[ResourceKey | None], None]
 # what a lost wake-up costs a waiter, so nothing more urgent depends on it.
 _SILENCE_S = 10.0
 _PAUSE_S = 0.2
+# Between two cancellations, should the first one get lost.
+_TICK_S = 0.02
 
 
 class Wake:
@@ -36,7 +38,7 @@ class Wake:
         while not self._listening.done():
             # Before Python 3.12 asyncio.wait_for, through which redis-py sends, may swallow a cancellation.
             self._listening.cancel()
-            await asyncio.wait({self._listening}, timeout=_PAUSE_S)
+            await asyncio.wait({self._listening}, timeout=_TICK_S)
 
     async def _listen(self) -> None:
         while True:

@@ -96,7 +96,8 @@ class Exchange:
     # What llhttp tells.
 
     def on_status(self, reason: bytes) -> None:
-        self.reason += reason
+        if not self._head_done:
+            self.reason += reason
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._head_done:

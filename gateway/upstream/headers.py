@@ -28,15 +28,20 @@ def _nominated(connection: list[bytes]) -> frozenset[bytes]:
     """The fields that `Connection` lines name as hop-by-hop (RFC 9110, section 7.6.1). Every line counts."""
     if not connection:
         return frozenset()
-    return frozenset(token.strip().lower() for line in connection for token in line.split(b","))
+    return frozenset(_plain(token.strip()) for line in connection for token in line.split(b","))
+
+
+def _plain(name: bytes) -> bytes:
+    """A field's name as CGI and its heirs read it: they make no difference between an underscore and a dash."""
+    return name.lower().replace(b"_", b"-")
 
 
 def request_head(upstream: Upstream, request: Request, *, epoch: int | None, framing: bytes) -> bytes:
     """The head as it is sent. What the gateway adds comes last, once, and no `Connection` line can take it away."""
     headers = request.headers
-    own = {name.lower() for name, _ in upstream.credentials}
+    own = {_plain(name) for name, _ in upstream.credentials}
     if upstream.epoch_header is not None:
-        own.add(upstream.epoch_header.lower())
+        own.add(_plain(upstream.epoch_header))
     dropped = _NOT_FORWARDED | _nominated(headers.all(b"connection")) | own
     host = headers.first(b"host") if upstream.preserve_host else None
     lines = [
@@ -45,7 +50,7 @@ def request_head(upstream: Upstream, request: Request, *, epoch: int | None, fra
         b"\r\n",
     ]
     for name, value in headers.pairs:
-        lower = name.lower()
+        lower = _plain(name)
         if lower in dropped or is_control_header(lower):
             continue
         if lower == b"authorization" and authorization_is_a_token(value.decode("latin-1"), upstream.any_token_from):

@@ -11,6 +11,7 @@ from gateway.upstream.wire import Wire, connect
 # Servers close idle connections by themselves (Node after 5 s, many others after 15 s and more). A request that is sent
 # in that very moment is lost with an unknown outcome, so an idle connection is dropped before the first of them would.
 _IDLE_S = 4.0
+_SPARED_FOR_WRITES = 4
 
 
 class Unreachable(Exception):
@@ -25,14 +26,34 @@ class Pool:
         self._now = now
         self.head_limit = upstream.limits.response_head
         self._context = tls_context(upstream)
+        limit = upstream.limits.connections
+        self._reads = asyncio.Semaphore(limit - limit // _SPARED_FOR_WRITES)
         self._idle: list[tuple[Wire, float]] = []
         self._open = 0
         # What comes back goes straight to who waits longest: a connection, or (None) the right to open one.
         self._waiting: deque[asyncio.Future[Wire | None]] = deque()
         self._retired = False
 
-    async def acquire(self) -> Wire:
-        """A connection on which nothing is under way, within the upstream's connect timeout."""
+    async def acquire(self, *, for_read: bool = False) -> Wire:
+        """A connection on which nothing is under way, within the upstream's connect timeout. Raises Unreachable.
+
+        One in four is never given to reads: readers that do not read must not lock writers out.
+        """
+        if not for_read:
+            return await self._acquire()
+        try:
+            async with asyncio.timeout(self._upstream.timeouts.connect_s):
+                await self._reads.acquire()
+        except TimeoutError:
+            busy = "all connections that reads may use stayed busy"
+            raise Unreachable(f"{busy} within {self._upstream.timeouts.connect_s:g} s") from None
+        try:
+            return await self._acquire()
+        except BaseException:
+            self._reads.release()
+            raise
+
+    async def _acquire(self) -> Wire:
         wire = self._reuse()
         if wire is not None:
             return wire
@@ -50,8 +71,10 @@ class Pool:
             busy = f"all {limit} connections stayed busy" if self._open >= limit else "no connection came about"
             raise Unreachable(f"{busy} within {self._upstream.timeouts.connect_s:g} s") from None
 
-    def release(self, wire: Wire, *, reusable: bool) -> None:
+    def release(self, wire: Wire, *, reusable: bool, for_read: bool = False) -> None:
         """Take a connection back: kept if it stands between two messages, else closed."""
+        if for_read:
+            self._reads.release()
         if not reusable or self._retired or wire.closed:
             wire.close()
             self._pass_on(None)

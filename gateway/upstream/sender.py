@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from gateway.core.clock import Clock, Deadline
@@ -14,6 +15,11 @@ from gateway.upstream.exchange import Exchange
 from gateway.upstream.headers import request_head
 from gateway.upstream.pool import Pool, Unreachable
 from gateway.upstream.wire import Wire
+
+# A request of these methods without a body has no framing field (RFC 9110, section 8.6).
+_BODILESS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+# Methods whose body every server reads.
+_WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 
 
 class Body(Protocol):
@@ -64,20 +70,20 @@ class HttpSender:
         self, admitted: Admitted, request: Request, body: Body, deadline: Deadline
     ) -> Reply | Overdue | NotSent | NoReply:
         upstream = admitted.write.rule.upstream
-        attempt = await self._attempt(upstream, deadline, head_only=request.method == "HEAD")
+        attempt = await self._attempt(upstream, request, body, deadline, for_read=False)
         if isinstance(attempt, NotSent):
             return attempt
-        result = await attempt.run(upstream, request, body, admitted.write.epoch)
+        result = await attempt.run(upstream, request, admitted.write.epoch)
         if isinstance(result, NoReply) and attempt.is_overdue:
             return Overdue(result, lambda: attempt.listen(upstream.timeouts.late_s))
         return attempt.concluded(result)
 
     async def read(self, upstream: Upstream, request: Request, body: Body) -> Reply | NotSent | NoReply:
         deadline = self._clock.after(upstream.timeouts.total_s)
-        attempt = await self._attempt(upstream, deadline, head_only=request.method == "HEAD")
+        attempt = await self._attempt(upstream, request, body, deadline, for_read=True)
         if isinstance(attempt, NotSent):
             return attempt
-        result = await attempt.run(upstream, request, body, None)
+        result = await attempt.run(upstream, request, None)
         # The time was for the head; a body may take longer.
         attempt.stop()
         return attempt.concluded(result)
@@ -99,13 +105,50 @@ class HttpSender:
         self._pools[upstream.name] = (upstream, pool)
         return pool
 
-    async def _attempt(self, upstream: Upstream, deadline: Deadline, *, head_only: bool) -> "_Attempt | NotSent":
+    async def _attempt(
+        self, upstream: Upstream, request: Request, body: Body, deadline: Deadline, *, for_read: bool
+    ) -> "_Attempt | NotSent":
+        """Take the body's beginning, then a connection: a body that never comes occupies none."""
+        outgoing = await self._begin(body, deadline)
+        if isinstance(outgoing, NotSent):
+            return outgoing
         try:
             pool = self._pool(upstream)
-            wire = await pool.acquire()
+            wire = await pool.acquire(for_read=for_read)
         except (Unreachable, OSError) as error:
             return NotSent("unreachable", str(error))
-        return _Attempt(pool, wire, self._clock, deadline, head_only=head_only)
+        expected = _Expected(for_read, request.method == "HEAD")
+        return _Attempt(pool, wire, outgoing, expected, self._clock, deadline)
+
+    async def _begin(self, body: Body, deadline: Deadline) -> "_Outgoing | NotSent":
+        try:
+            whole = body.take_buffered()
+            if whole is not None:
+                return _Outgoing(whole, None)
+            async with asyncio.timeout(max(0.0, self._clock.left(deadline))):
+                return _Outgoing(await body.read(), body)
+        except TimeoutError:
+            return NotSent("caller-broke", "the request's body did not begin within the time for the whole")
+        except CallerGone as error:
+            return NotSent("caller-broke", str(error))
+        except BodyTooLarge as error:
+            return NotSent("too-large", str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """What kind of exchange it is: a read's connection is counted apart, and an answer to HEAD has no body."""
+
+    for_read: bool
+    head_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Outgoing:
+    """A body as far as it is here: `beginning` is all of it where nothing more follows (`rest` is None)."""
+
+    beginning: bytes
+    rest: Body | None
 
 
 def _connects_alike(one: Upstream, other: Upstream) -> bool:
@@ -115,16 +158,20 @@ def _connects_alike(one: Upstream, other: Upstream) -> bool:
 class _Attempt:
     """One request on one connection, with the timer that ends it at its deadline, and the connection's way back."""
 
-    def __init__(self, pool: Pool, wire: Wire, clock: Clock, deadline: Deadline, *, head_only: bool) -> None:
+    def __init__(
+        self, pool: Pool, wire: Wire, outgoing: _Outgoing, expected: _Expected, clock: Clock, deadline: Deadline
+    ) -> None:
         self._pool = pool
         self._wire = wire
+        self._outgoing = outgoing
         self._clock = clock
         self._deadline = deadline
-        self._exchange = Exchange(wire, head_only=head_only, head_limit=pool.head_limit)
+        self._for_read = expected.for_read
+        self._exchange = Exchange(wire, head_only=expected.head_only, head_limit=pool.head_limit)
         self._given_back = False
         self._bytes_before = wire.bytes_out
-        self._body_taken = False
         self._sent_whole = False
+        self._last = False
         self._timer = self._arm()
 
     def stop(self) -> None:
@@ -145,6 +192,8 @@ class _Attempt:
     def _guard(self) -> None:
         if self._clock.left(self._deadline) <= 0:
             raise PastDeadline
+        if self._exchange.bytes_in and self._nothing_left:
+            raise ConnectionAbortedError("the upstream answered before anything was sent")
 
     @property
     def _nothing_left(self) -> bool:
@@ -178,23 +227,20 @@ class _Attempt:
         if not self._given_back:
             self._given_back = True
             self.stop()
-            self._pool.release(self._wire, reusable=reusable and self._sent_whole)
+            between = reusable and self._sent_whole and not self._last
+            self._pool.release(self._wire, reusable=between, for_read=self._for_read)
 
-    async def run(
-        self, upstream: Upstream, request: Request, body: Body, epoch: int | None
-    ) -> NotSent | NoReply | None:
+    async def run(self, upstream: Upstream, request: Request, epoch: int | None) -> NotSent | NoReply | None:
         """Send and wait for the answer's head; None: it is here. Whoever interrupts this ends the connection."""
         try:
-            return await self._run(upstream, request, body, epoch)
+            return await self._run(upstream, request, epoch)
         except BaseException:
             self._give_back(reusable=False)
             raise
 
-    async def _run(
-        self, upstream: Upstream, request: Request, body: Body, epoch: int | None
-    ) -> NotSent | NoReply | None:
+    async def _run(self, upstream: Upstream, request: Request, epoch: int | None) -> NotSent | NoReply | None:
         try:
-            self._sent_whole = await self._send(upstream, request, body, epoch)
+            self._sent_whole = await self._send(upstream, request, epoch)
         except PastDeadline:
             if self._nothing_left:
                 return self._late()
@@ -202,23 +248,17 @@ class _Attempt:
         except (CallerGone, BodyTooLarge) as error:
             # The upstream must never hold a whole request that its caller did not send whole.
             self._wire.close()
-            if not self._nothing_left:
-                return NoReply("caller-broke", str(error))
-            return NotSent("too-large" if isinstance(error, BodyTooLarge) else "caller-broke", str(error))
+            return NoReply("caller-broke", str(error))
         except OSError as error:
             if self._nothing_left:
                 self._wire.close()
                 return self._late() if self._exchange.timed_out else NotSent("unreachable", str(error))
             # The upstream stopped reading; an answer that it sent before may still be there.
-        if self._nothing_left and not self._exchange.has_head:
-            # The caller's body had not begun when the connection ended or the time was up.
-            why = self._exchange.broken or "the upstream closed the connection"
-            return self._late() if self._exchange.timed_out else NotSent("unreachable", why)
         return await self._answer()
 
     def _late(self) -> NotSent:
         """Late is what may be tried again; a body whose first piece was taken from its caller cannot be."""
-        cause: Literal["late", "unreachable"] = "unreachable" if self._body_taken else "late"
+        cause: Literal["late", "unreachable"] = "late" if self._outgoing.rest is None else "unreachable"
         return NotSent(cause, "the write's deadline had passed before its first byte")
 
     async def _answer(self) -> NoReply | None:
@@ -229,30 +269,36 @@ class _Attempt:
             return NoReply("timeout", why)
         return NoReply("malformed" if self._exchange.bytes_in else "closed", why)
 
-    async def _send(self, upstream: Upstream, request: Request, body: Body, epoch: int | None) -> bool:
+    async def _send(self, upstream: Upstream, request: Request, epoch: int | None) -> bool:
         """Send the request; False if the upstream answered, or broke off, before all of it had left."""
-        whole = body.take_buffered()
-        if whole is not None:
-            framing = b"" if not whole and request.method in _BODILESS else _length(len(whole))
-            await self._wire.send(request_head(upstream, request, epoch=epoch, framing=framing) + whole, self._guard)
+        piece, rest = self._outgoing.beginning, self._outgoing.rest
+        if rest is None:
+            framing = b"" if not piece and request.method in _BODILESS else _length(len(piece))
+            if piece and request.method not in _WITH_BODY:
+                # An upstream that expects none may take the body for the next request: it must be the last.
+                framing += b"Connection: close\r\n"
+                self._last = True
+            head = request_head(upstream, request, epoch=epoch, framing=framing)
+            await self._wire.send(head + piece, self._guard)
             return True
-        length = body.length
+        length = rest.length
         framing = b"Transfer-Encoding: chunked\r\n" if length is None else _length(length)
+        if request.method not in _WITH_BODY:
+            framing += b"Connection: close\r\n"
+            self._last = True
         unsent = request_head(upstream, request, epoch=epoch, framing=framing)
         while True:
-            # The head waits for the first piece: a body that never comes leaves nothing at the upstream.
-            piece = await self._next_piece(body)
-            if piece is None:
-                return False
-            self._body_taken = True
+            last = not piece
             if length is None:
-                piece, last = b"%x\r\n%b\r\n" % (len(piece), piece) if piece else b"0\r\n\r\n", not piece
-            else:
-                last = not piece
+                piece = b"%x\r\n%b\r\n" % (len(piece), piece) if piece else b"0\r\n\r\n"
             await self._wire.send(unsent + piece, self._guard)
-            unsent = b""
             if last:
                 return True
+            unsent = b""
+            following = await self._next_piece(rest)
+            if following is None:
+                return False
+            piece = following
 
     async def _next_piece(self, body: Body) -> bytes | None:
         """The caller's next piece; None if the upstream answered, or the exchange broke, before it came."""
@@ -265,10 +311,6 @@ class _Attempt:
             return await reading
         finally:
             reading.cancel()
-
-
-# A request of these methods without a body has no framing field (RFC 9110, section 8.6).
-_BODILESS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 
 
 def _length(length: int) -> bytes:

@@ -9,6 +9,7 @@ from gateway.core.caller import (
     Control,
     is_control_header,
     parse_holder,
+    parse_idempotency_key,
     read_control,
 )
 from gateway.core.decision import HEADER_MALFORMED, TOKEN_MALFORMED, Decision, Refused
@@ -130,3 +131,34 @@ def test_a_holder_name_has_1_to_255_printable_characters(text: str, holder: str 
 def test_without_principals_everybody_is_the_same() -> None:
     """The caller is `anonymous`, of the tenant `default`."""
     assert Caller() == Caller(ANONYMOUS, DEFAULT_TENANT) == Caller("anonymous", "default")
+
+
+@pytest.mark.parametrize(
+    ("value", "key"),
+    [
+        (b"abc", "abc"),
+        (b'"abc"', "abc"),
+        (b'"a\\"b\\\\"', 'a"b\\'),
+        (b"x" * 255, "x" * 255),
+        (b"ABC", "ABC"),
+        (b"a:b", "a:b"),
+        (b"", None),
+        (b'""', None),
+        (b"x" * 256, None),
+        (b'"' + b"x" * 256 + b'"', None),
+        (b"abc ", None),
+        (b"a b", None),
+        ("é".encode(), None),
+        (b"\xe9", None),
+        (b"a\x00", None),
+        (b"a\r\n", None),
+        (b'"abc', None),
+    ],
+    ids=[
+        *("bare", "quoted", "escaped", "longest", "case matters", "a colon", "empty", "empty in quotes", "too long"),
+        *("too long in quotes", "trailing blank", "blank", "UTF-8", "Latin-1", "NUL", "line end", "no second quote"),
+    ],
+)
+def test_an_idempotency_key_has_1_to_255_visible_characters(value: bytes, key: str | None) -> None:
+    """Quoted or bare, it is the same key."""
+    assert parse_idempotency_key(value) == key

@@ -7,8 +7,8 @@ import pytest
 
 from gateway.core.decision import STALE_EPOCH, Refused
 from gateway.core.faults import BrokenAnswer, CallerGone, StoreUnavailable
-from gateway.core.outcome import NoReply, NotSent
-from gateway.core.rule import Rule
+from gateway.core.outcome import NoReply, NotSent, Overdue, Replied
+from gateway.core.rule import Limits, Rule, Upstream
 from gateway.core.write import Settled
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
@@ -267,6 +267,40 @@ async def test_an_overtaken_write_is_counted() -> None:
     await played.run()
 
     assert played.counted.said == ["sent", "overtaken", "ended"]
+
+
+@pytest.mark.parametrize(
+    ("replied", "late"),
+    [
+        (None, []),
+        (Replied(200, complete=True), ["settle t1 applied: answered 200, late"]),
+        (Replied(409, complete=True), ["settle t1 not_applied: answered 409, late"]),
+    ],
+    ids=["none comes", "applied", "not applied"],
+)
+async def test_a_late_answer_is_recorded(replied: Replied | None, late: list[str]) -> None:
+    """The caller was told that the outcome is unknown; first that is recorded, then what the answer proves."""
+
+    async def listen() -> Replied | None:
+        return replied
+
+    settle = "settle t1 unknown: too slow"
+    played = play(Overdue(NoReply("timeout", "too slow"), listen), settle=[SETTLED] * 3)
+
+    await played.run()
+
+    repeated = [settle, *late] if late else []
+    assert played.said == [*BEFORE, settle, "refuse outcome-unknown", *repeated]
+
+
+async def test_a_body_over_the_limit_of_which_nothing_was_sent_is_too_large() -> None:
+    """Proved not applied; to send it again would not help."""
+    limited = Upstream("u", UPSTREAM.origin, limits=Limits(stream=10))
+    played = play(NotSent("too-large", "x"), rule=Rule("r", limited))
+
+    await played.run()
+
+    assert played.said == [*BEFORE, "settle t1 not_applied: x", "refuse body-too-large"]
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ async def test_a_grant_waits_for_the_lease_and_then_for_older_writes() -> None:
 
 async def test_a_takeover_is_asked_for_until_it_is_granted() -> None:
     """From the grant on the call only watches: it does not take the lease back from a third."""
-    desk = Desk(grant=[lease(in_flight=1), HELD, lease()])
+    desk = Desk(grant=[lease(in_flight=1), lease(in_flight=1), lease()])
 
     await desk.grant(replace(PATIENT, takeover=True))
 

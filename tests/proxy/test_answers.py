@@ -26,8 +26,8 @@ def _answer(body: bytes, *fields: str, status: str = "200 OK") -> bytes:
     [
         (None, ALL_BYTES),
         (None, b""),
-        ("gzip", gzip.compress(ALL_BYTES)),
-        ("gzip, gzip", gzip.compress(gzip.compress(ALL_BYTES))),
+        ("gzip", gzip.compress(ALL_BYTES, mtime=0)),
+        ("gzip, gzip", gzip.compress(gzip.compress(ALL_BYTES, mtime=0), mtime=0)),
         ("gzip", b"broken gzip"),
         ("br", b"\x0b\x02\x80hello\x03"),
         ("zstd", b"(\xb5/\xfd$\x05)\x00\x00hello"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.raw import RawClient
+from tests.raw import RawClient, ask, request
 from tests.stack import Stack, stack
 
 PUT = b"PUT /reports/7 HTTP/1.1\r\nHost: gateway\r\nFencing-Token: TOKEN\r\n"
@@ -147,3 +147,28 @@ async def test_what_the_parser_refuses_is_logged(store_url: str, tmp_path: Path)
         log = gate.log.read_text()
         assert '"decision":"bad-request"' in log
         assert "nonsense" not in log
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+@pytest.mark.parametrize("framing", ["Content-Length: 44", "Transfer-Encoding: chunked"])
+async def test_a_read_with_a_body_is_refused(store_url: str, tmp_path: Path, method: str, framing: str) -> None:
+    """An upstream that does not read it would execute it as the next request: an unfenced write."""
+    hidden = b"PUT /reports/7 HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
+    async with stack(store_url, tmp_path) as gate:
+        async with RawClient(gate.port) as client:
+            await client.send(request(method, "/reports/1", framing) + hidden)
+            answer = await client.answer(method)
+
+        assert (answer.status, answer.decision) == (400, "bad-request")
+        assert gate.upstream.receiving == 0
+
+
+@pytest.mark.parametrize("name", ["X-HTTP-Method-Override", "x-http-method", "X_Method_Override"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_method_override_is_refused(store_url: str, tmp_path: Path, method: str, name: str) -> None:
+    """A read that deletes is two requests in one."""
+    async with stack(store_url, tmp_path) as gate:
+        answer = await ask(gate.port, method, "/reports/7", f"{name}: DELETE", body=b"{}")
+
+        assert (answer.status, answer.decision) == (400, "ambiguous-target")
+        assert gate.upstream.seen == []

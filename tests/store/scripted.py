@@ -8,7 +8,7 @@ import hiredis
 
 
 class Scripted:
-    """`asked` are the commands that came, the connection's own set-up left out. A reply of None closes the connection."""
+    """`asked` are the commands that came, but for a connection's own set-up. A reply of None closes the connection."""
 
     def __init__(self, replies: list[bytes | None]) -> None:
         self.asked: list[list[bytes]] = []

@@ -1,4 +1,4 @@
-"""What a gateway expects of the store's clock: it follows drift, and believes a jump only when no ticket depends on it."""
+"""What a gateway expects of the store's clock: drift is followed, a jump believed once no ticket depends on it."""
 
 from gateway.core.clock import Deadline
 from gateway.store.clock import StoreClock

@@ -1,104 +1,150 @@
-"""A store that answers with an error, or not at all: writes fail closed, and it recovers by itself."""
+"""A store that forgets scripts, dies, runs out of memory, or holds a key of the wrong type."""
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gateway.core.decision import Refused
 from gateway.core.faults import StoreUnavailable
-from gateway.core.write import Admitted
+from gateway.core.rule import Fence
+from gateway.core.write import Admitted, ResourceKey, Settled, Waiting, Write
 from gateway.store.embedded import find_server
-from tests.store.fences import admitted, ask, bare, opened
+from gateway.store.fence import FenceStore
+from gateway.store.keys import resource_keys
+from tests.store.fences import OTHER_SECRET, RESOURCE, SECRET, admitted, ask, bare, granted, name_of, opened, rule
+from tests.store.lossy import lossy
 from tests.store.server import Server
 
-
-class SpeaksErrors:
-    """A server that answers TIME and the handshake, and everything else with one error."""
-
-    def __init__(self, error: str) -> None:
-        self.error = error
-
-    async def __aenter__(self) -> str:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        return f"redis://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while line := await reader.readline():
-                words = []
-                for _ in range(int(line[1:])):
-                    size = int((await reader.readline())[1:])
-                    words.append((await reader.readexactly(size + 2))[:-2])
-                writer.write(self._answer(words))
-                await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.close()
-
-    def _answer(self, words: list[bytes]) -> bytes:
-        match words[0].upper():
-            case b"TIME":
-                return b"*2\r\n$10\r\n1800000000\r\n$1\r\n0\r\n"
-            case b"SUBSCRIBE":
-                return b"*3\r\n$9\r\nsubscribe\r\n$%d\r\n%b\r\n:1\r\n" % (len(words[1]), words[1])
-            case b"EVALSHA" | b"EVAL":
-                return f"-{self.error}\r\n".encode()
-        return b"+OK\r\n"
+_WRITERS = 16
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        "LOADING the dataset is being read",
-        "MISCONF cannot persist",
-        "BUSY running a script",
-        "NOAUTH Authentication required.",
-        "READONLY You can't write against a read only replica.",
-        "OOM command not allowed",
-        "MASTERDOWN Link with MASTER is down",
-        "ERR something else",
-    ],
-)
-async def test_an_error_of_the_store_is_never_read_as_no_epoch_yet(error: str) -> None:
-    """Every one of them is StoreUnavailable, and says what the store said."""
-    async with SpeaksErrors(error) as url, opened(url, timeout_s=0.3) as store:
-        with pytest.raises(StoreUnavailable) as raised:
-            await ask(store, bare(42))
-
-        assert error.split()[0] in str(raised.value) or "connection" in str(raised.value)
+async def write_on(store: FenceStore, number: int, stop: asyncio.Event) -> int:
+    """One agent that writes its own resource until told to stop; returns how many writes were applied."""
+    write = Write(rule(counts=True), ResourceKey(f"report/{number}"), bare(42).epoch, "A", None)
+    applied = 0
+    while not stop.is_set():
+        reply = await ask(store, write)
+        if isinstance(reply, Waiting):
+            continue
+        assert isinstance(reply, Admitted), reply
+        assert reply.revision == applied
+        settled = await store.settle(reply, "applied", "answered 200")
+        applied += 1
+        assert settled.revision == applied
+    return applied
 
 
-async def test_a_passing_error_passes(store_url: str) -> None:
-    """LOADING ends while the call waits: its caller sees nothing of it."""
-    loading = SpeaksErrors("LOADING the dataset is being read")
-    async with loading as url, opened(url, timeout_s=5) as store:
-        asking = asyncio.ensure_future(ask(store, bare(42)))
-        await asyncio.sleep(0)
-        loading.error = "MISCONF now it is another one"
-        with pytest.raises(StoreUnavailable, match="MISCONF"):
-            await asking
+@contextlib.asynccontextmanager
+async def load(store: FenceStore) -> AsyncIterator[None]:
+    """Writes go on within the block; each must find its own revision, and none may fail."""
+    stop = asyncio.Event()
+    writers = [asyncio.ensure_future(write_on(store, number, stop)) for number in range(_WRITERS)]
+    try:
+        yield
+    finally:
+        stop.set()
+        applied = await asyncio.gather(*writers)
+    assert min(applied) > 0
 
 
-async def test_a_restarted_store_is_found_again_and_knows_its_epochs(tmp_path: Path) -> None:
-    """kill -9 and start on the same append-only file while writes go on: no caller sees an error."""
-    server = Server(find_server(), tmp_path, "--save", "", "--appendonly", "yes")
+async def test_forgotten_scripts_are_sent_again(store: FenceStore, raw: Any) -> None:
+    """SCRIPT FLUSH over and over under load: no caller hears of it, nothing runs twice."""
+    async with load(store):
+        for _ in range(100):
+            raw.script_flush()
+            await store.ping()
+
+
+async def test_a_restarted_server_is_picked_up(tmp_path: Path) -> None:
+    """Killed and started again under load: what was not answered is repeated, and nothing is applied twice."""
+    server = Server(find_server(), tmp_path, "--appendonly", "yes", "--save", "")
     server.start()
     try:
-        async with opened(server.url, timeout_s=5) as store:
-            await store.settle(await admitted(store, bare(42)), "applied", "")
-            server.kill()
-            asking = asyncio.ensure_future(ask(store, bare(42)))
-            await asyncio.sleep(0)
-            server.start()
-            again = await asking
-            older = await ask(store, bare(41))
-
-            assert isinstance(again, Admitted)
-            assert isinstance(older, Refused) and older.facts.highest_epoch == 42
+        async with opened(server.url, timeout_s=10) as store, load(store):
+            for _ in range(3):
+                await asyncio.gather(*(store.ping() for _ in range(200)))
+                server.kill()
+                server.start()
+                await store.ping()
     finally:
         server.kill()
+
+
+async def test_epochs_survive_the_servers_death(tmp_path: Path) -> None:
+    """The older epoch is still refused after the restart."""
+    server = Server(find_server(), tmp_path, "--appendonly", "yes", "--save", "")
+    server.start()
+    try:
+        async with opened(server.url, timeout_s=10) as store:
+            await admitted(store, bare(42))
+            server.kill()
+            server.start()
+            reply = await ask(store, bare(41))
+        assert not isinstance(reply, Admitted)
+    finally:
+        server.kill()
+
+
+_SCRIPTS = {
+    "admit": lambda store: ask(store, bare(43, "B")),
+    "settle": lambda store: store.settle(Admitted(bare(43), store.new_ticket(RESOURCE), None), "unknown", "a test"),
+    "grant": lambda store: store.grant(RESOURCE, "B", OTHER_SECRET, ttl_ms=1000, takeover=True, watch=True),
+    "register": lambda store: store.register(RESOURCE, bare(43).epoch, "B", watch=True),
+    "advance": lambda store: store.advance(RESOURCE, None, "request"),
+}
+
+
+@pytest.mark.parametrize("script", _SCRIPTS)
+@pytest.mark.parametrize("damaged", ["fence", "tickets", "older tickets", "waiters"])
+async def test_a_key_of_the_wrong_type_leaves_nothing_half_written(
+    store: FenceStore, raw: Any, script: str, damaged: str
+) -> None:
+    """The call fails closed, and every other key is as it was."""
+    await admitted(store, bare(42))
+    keys = dict(zip(("fence", "tickets", "older tickets", "waiters"), resource_keys(RESOURCE), strict=False))
+    raw.delete(keys[damaged])
+    raw.set(keys[damaged], "not a hash")
+    before = {key: raw.dump(key) for key in raw.keys("*")}
+
+    with pytest.raises(StoreUnavailable, match="WRONGTYPE"):
+        await _SCRIPTS[script](store)
+
+    assert {key: raw.dump(key) for key in raw.keys("*")} == before
+
+
+@pytest.mark.parametrize("script", _SCRIPTS)
+async def test_a_full_store_refuses_whole_calls(store: FenceStore, raw: Any, script: str) -> None:
+    """Out of memory: no highest epoch without its write, and settling what is in flight still works."""
+    in_flight = await admitted(store, bare(42))
+    before = {key: raw.dump(key) for key in raw.keys("*")}
+    raw.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(StoreUnavailable, match="OOM"):
+            await _SCRIPTS[script](store)
+        assert {key: raw.dump(key) for key in raw.keys("*")} == before
+        await store.settle(in_flight, "applied", "answered 200")
+    finally:
+        raw.config_set("maxmemory", 0)
+
+
+async def test_a_lost_reply_is_not_its_own_duplicate(store_url: str, tmp_path: Path) -> None:
+    """Each answer is lost once after the store has executed the call: the repeat finds what the first one did."""
+    async with lossy(store_url, tmp_path) as (wire, url), opened(url) as store:
+        lease = await granted(store)
+        write = Write(
+            rule(Fence(sequence="contiguous"), authority="lease", counts=True), RESOURCE, lease.epoch, None, SECRET, 1
+        )
+        ticket = await admitted(store, write)
+        assert await store.settle(ticket, "applied", "answered 200") == Settled(False, 1)
+        assert name_of(await store.renew(RESOURCE, lease.epoch, SECRET)) == "Lease"
+        assert name_of(await store.release(RESOURCE, lease.epoch, SECRET)) == "Lease"
+        advanced = await store.advance(RESOURCE, None, "request")
+        assert await store.look(RESOURCE) is not None
+
+        assert wire.lost >= 7
+        record = await store.look(RESOURCE)
+        assert record is not None
+        assert (record.epoch, record.revision, record.in_flight) == (advanced, 1, 0)

@@ -1,111 +1,93 @@
-"""Tickets of dead gateways: they end as unknown past deadline and grace, and what was waiting goes on."""
+"""The sweeper: tickets of dead gateways end, those of living ones do not."""
 
-import asyncio
+from typing import Any
 
 import pytest
 
-from gateway.core.write import Admitted, Waiting
-from gateway.store import views
-from gateway.store.keys import SWEEPER
+from gateway.core.faults import StoreUnavailable
+from gateway.core.rule import Fence
+from gateway.core.write import ResourceKey, TicketId, Write
+from gateway.store.fence import FenceStore
+from gateway.store.keys import SWEEPER, deadlines, resource_keys
 from gateway.store.sweep import sweep_once
-from tests.store.fences import RESOURCE, admitted, ask, bare, opened, rule
-from tests.until import until
+from gateway.store.views import tickets, unknown_intents
+from tests.store.fences import RESOURCE, admitted, ask, bare, name_of, opened, rule
+from tests.store.overdue import make_overdue
 
-DEAD = rule(total_s=0.05)
-
-
-async def test_a_dead_gateways_ticket_ends_as_unknown(store_url: str) -> None:
-    """Not before its deadline and the grace; then it is listed, and counts as a revision."""
-    async with opened(store_url) as dead, opened(store_url) as alive:
-        write = await admitted(dead, bare(42, of=rule(counts=True, total_s=0.05)), ttl_s=0.05)
-        assert await sweep_once(alive) == 0
-
-        async def swept() -> bool:
-            await alive.link.call("DEL", SWEEPER)
-            return await sweep_once(alive) == 1
-
-        await until(swept)
-        page = await views.unknown_intents(alive, None)
-
-        assert [(item.id, item.resource, item.epoch, item.state) for item in page.items] == [
-            (write.ticket, RESOURCE, 42, "unknown")
-        ]
-        assert await alive.revision(RESOURCE) == 1
-        assert isinstance(await ask(alive, bare(42)), Admitted)
+PARALLEL = rule(Fence(concurrency="parallel"))
 
 
-async def test_a_newcomer_ends_an_overdue_ticket_itself(store_url: str) -> None:
-    """It does not have to wait for a sweeper."""
-    async with opened(store_url) as dead, opened(store_url) as alive:
-        await admitted(dead, bare(41, of=DEAD), ttl_s=0.05)
-        assert isinstance(await ask(alive, bare(42, "B")), Waiting)
+async def test_overdue_tickets_end_as_unknown(store: FenceStore, raw: Any) -> None:
+    """All of them, over all shards; the living ones stay, and whoever waited goes on."""
+    dead = [
+        await admitted(store, Write(PARALLEL, ResourceKey(f"report/{number}"), bare(42).epoch, "A", None))
+        for number in range(20)
+    ]
+    for ticket in dead:
+        make_overdue(raw, ticket.write.resource, ticket.ticket)
+    alive = await admitted(store, bare(42, of=PARALLEL))
 
-        async def is_admitted() -> bool:
-            return isinstance(await ask(alive, bare(42, "B"), queued=True), Admitted)
+    assert await sweep_once(store) == 20
 
-        await until(is_admitted)
-
-
-async def test_what_was_swept_and_becomes_known_is_resolved(store_url: str) -> None:
-    """The gateway was only slow: its own evidence turns the unknown write into what it was."""
-    async with opened(store_url) as slow, opened(store_url) as alive:
-        write = await admitted(slow, bare(42, of=DEAD), ttl_s=0.05)
-
-        async def swept() -> bool:
-            await alive.link.call("DEL", SWEEPER)
-            return await sweep_once(alive) == 1
-
-        await until(swept)
-        await slow.settle(write, "applied", "answered 200, late")
-
-        assert (await views.unknown_intents(alive, None)).items == ()
+    assert {record.id for record in (await unknown_intents(store, None)).items} == {ticket.ticket for ticket in dead}
+    assert [ticket.id for ticket in await tickets(store, RESOURCE)] == [alive.ticket]
 
 
-async def test_one_gateway_sweeps_at_a_time(store_url: str) -> None:
-    """The others do nothing until its turn is over."""
-    async with opened(store_url) as one, opened(store_url) as two:
-        await sweep_once(one)
-        called: list[str] = []
-        two.on_call = lambda name, _: called.append(name)
+async def test_a_sweep_frees_who_waits(store: FenceStore, raw: Any) -> None:
+    """The older write's gateway died: the newer epoch gets in."""
+    dead = await admitted(store, bare(41))
+    assert name_of(await ask(store, bare(42, "B"))) == "Waiting"
+    make_overdue(raw, RESOURCE, dead.ticket)
 
-        assert await sweep_once(two) == 0
-        assert called == []
+    await sweep_once(store)
 
-
-async def test_a_store_clock_that_jumps_forward_ends_no_ticket_early(store_url: str) -> None:
-    """Judged by the asking gateway's own clock too: an hour's jump leaves a live gateway's ticket alone."""
-    async with opened(store_url) as one, opened(store_url) as two:
-        await admitted(one, bare(41))
-        two._clock.learn(two.expected_ms() - 3_600_000, two._clock.read(), two._clock.read())
-
-        waiting = await ask(two, bare(42, "B"))
-
-        assert isinstance(waiting, Waiting) and waiting.why == "older"
+    assert name_of(await ask(store, bare(42, "B"), queued=True)) == "Admitted"
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-async def test_an_idle_resource_costs_at_most_200_bytes(store_url: str) -> None:
-    """Measured over a million resources with names of 32 characters, each written under a lease that was released."""
-    from gateway.core.token import digest_secret
-    from gateway.core.write import ResourceKey
+async def test_one_gateway_sweeps_at_a_time(store: FenceStore, store_url: str, raw: Any) -> None:
+    """The others have nothing to do, for a second."""
+    ticket = await admitted(store, bare(42))
+    async with opened(store_url) as another:
+        await sweep_once(another)
+        make_overdue(raw, RESOURCE, ticket.ticket)
 
-    count, secret = 1_000_000, digest_secret("x" * 32)
-    async with opened(store_url, timeout_s=30) as store:
+        assert await sweep_once(store) == 0
+        assert 0 < raw.pttl(SWEEPER) < 1000
 
-        async def used() -> int:
-            reply = await store.link.call("INFO", "memory")
-            assert isinstance(reply, bytes)
-            return int(reply.split(b"used_memory:")[1].split(b"\r\n")[0])
 
-        async def one(n: int) -> None:
-            resource = ResourceKey(f"report/{n:025d}")
-            lease = await store.grant(resource, "agent-a", secret, ttl_ms=60_000, takeover=False, watch=False)
-            await store.release(resource, lease.epoch, secret)  # type: ignore[union-attr]
+async def test_a_clock_that_jumped_ends_no_living_ticket(store: FenceStore, raw: Any) -> None:
+    """The store's clock is far ahead of what every gateway expects: tickets are judged by the expectation.
 
-        before = await used()
-        for start in range(0, count, 1000):
-            await asyncio.gather(*(one(n) for n in range(start, start + 1000)))
-        each = (await used() - before) / count
+    Seen from the tickets, a deadline that is past by the store's clock but not by the gateway's expectation.
+    """
+    ticket = await admitted(store, bare(42), ttl_s=0.001)
+    now_ms = store.expected_ms()
+    store.expected_ms = lambda: now_ms - 3_600_000  # type: ignore[method-assign]
 
-        assert each <= 200, each
+    assert await store.sweep(RESOURCE, ticket.ticket) == 0
+    assert await sweep_once(store) == 0
+
+
+async def test_a_deadline_without_a_ticket_goes(store: FenceStore, raw: Any) -> None:
+    """A failover lost the ticket and kept its deadline: the sweeper must not meet it for ever."""
+    deadlines = resource_keys(RESOURCE)[4]
+    raw.zadd(deadlines, {f"{TicketId('000x1')} {RESOURCE}": 1})
+
+    assert await sweep_once(store) == 0
+
+    assert raw.zcard(deadlines) == 0
+
+
+async def test_one_bad_record_keeps_no_other_waiting(store: FenceStore, raw: Any) -> None:
+    """A key of another type, or an entry that no gateway wrote: the other tickets end all the same."""
+    dead = await admitted(store, bare(42))
+    spoilt = await admitted(store, Write(PARALLEL, ResourceKey("spoilt"), bare(42).epoch, "A", None))
+    for ticket in (dead, spoilt):
+        make_overdue(raw, ticket.write.resource, ticket.ticket)
+    raw.set(resource_keys(ResourceKey("spoilt"))[0], "not a record")
+    raw.zadd(deadlines("000"), {b"\xff\xfe": 1})
+
+    with pytest.raises(StoreUnavailable):
+        await sweep_once(store)
+
+    assert [write.id for write in (await unknown_intents(store, None)).items] == [dead.ticket]

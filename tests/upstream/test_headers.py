@@ -56,6 +56,16 @@ def test_what_connection_names_does_not_pass() -> None:
     assert forwarded(upstream(), *pairs) == [HOST, b"X-B: 2"]
 
 
+def test_an_underscore_does_not_get_a_field_past_its_name() -> None:
+    """CGI and its heirs read both as one: a caller could else add to the credential, the epoch or the framing."""
+    to = upstream(credentials=((b"X-Api-Key", b"secret"),), epoch_header=b"X-Epoch")
+    spoofs = tuple((name, b"999") for name in (b"X_Api_Key", b"x-api_key", b"X_Epoch", b"Content_Length", b"X_Other"))
+
+    lines = forwarded(to, *spoofs, (b"Connection", b"x-other"))
+
+    assert [line for line in lines if line.endswith(b"999")] == []
+
+
 def test_what_the_gateway_adds_cannot_be_removed_and_comes_once() -> None:
     """Credentials and the epoch replace the caller's own fields, whatever its Connection line says."""
     to = upstream(credentials=((b"Authorization", b"Bearer ours"),), epoch_header=b"X-Epoch")

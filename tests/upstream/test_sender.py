@@ -11,7 +11,9 @@ from gateway.core.outcome import NoReply, NotSent, Overdue, Replied
 from gateway.core.request import Request
 from gateway.core.rule import Limits, Timeouts, Upstream
 from gateway.flow.clock import BootClock
-from gateway.upstream.sender import HttpSender, Reply
+from gateway.upstream.pool import Pool
+from gateway.upstream.sender import HttpSender, Reply, _Attempt, _Expected, _Outgoing
+from gateway.upstream.wire import connect
 from tests.recording import OK, RecordingUpstream, Seen, answering
 from tests.upstream.given import Given, SetClock, admitted, request, upstream_at
 
@@ -125,8 +127,37 @@ async def test_a_body_that_does_not_begin_in_time_proves_that_nothing_was_sent(s
         upstream = upstream_at(recorder.port, timeouts=Timeouts(total_s=0.1))
         evidence = await send(sender, upstream, request(), Silent(length=5))
 
-        assert isinstance(evidence, NotSent) and evidence.cause == "late"
-        assert (recorder.seen, recorder.partial) == ([], [])
+        assert isinstance(evidence, NotSent) and evidence.cause == "caller-broke"
+        assert recorder.connections == 0
+
+
+async def test_an_answer_before_anything_was_sent_is_not_the_writes() -> None:
+    """An upstream that spoke first has not answered this request: nothing is sent, and nothing was applied."""
+    async with RecordingUpstream() as recorder:
+        wire = await connect(("127.0.0.1", recorder.port), None)
+        deadline = BootClock().after(20)
+        pool = Pool(upstream_at(recorder.port), asyncio.get_running_loop().time)
+        attempt = _Attempt(pool, wire, _Outgoing(b"{}", None), _Expected(False, False), BootClock(), deadline)
+        wire.on_data(OK)
+        evidence = await attempt.run(upstream_at(recorder.port), request(), 41)
+        attempt.stop()
+
+        assert isinstance(evidence, NotSent) and evidence.cause == "unreachable"
+        assert recorder.receiving == 0
+
+
+@pytest.mark.parametrize("method", ["DELETE", "GET", "OPTIONS", "LINK"])
+async def test_a_body_where_none_is_expected_is_the_connections_last(sender: HttpSender, method: str) -> None:
+    """An upstream that does not read it takes it for the next request: it is told to close, and not used again."""
+    async with RecordingUpstream() as recorder:
+        for _ in range(2):
+            reply = await send(sender, upstream_at(recorder.port), request(method), Given(b"PUT /x", whole=True))
+            assert isinstance(reply, Reply)
+            await reply.read_small(1000)
+            reply.close()
+
+        assert recorder.connections == 2
+        assert [seen.values("connection") for seen in recorder.seen] == [["close"], ["close"]]
 
 
 async def test_a_half_sent_body_is_never_completed_after_the_deadline() -> None:

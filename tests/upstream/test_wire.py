@@ -155,9 +155,12 @@ async def test_the_deadline_holds_for_encrypted_bytes(certificates: Certificates
         to = Upstream("u", Origin("https", "localhost", upstream.port), tls=Tls(ca=certificates.server.cert))
         body = Turning(b"first-", b"second", length=12)
         evidence = await sender.send(admitted(to), request(), body, clock.after(20))
+        # This upstream answers as soon as it has the head, which may be before the second piece is asked for.
+        assert isinstance(evidence, NoReply | Reply)
+        if isinstance(evidence, Reply):
+            evidence.close()
         await upstream.closed.wait()
 
-        assert isinstance(evidence, NoReply | Reply)
         assert upstream.taken.endswith(b"\r\n\r\nfirst-")
     sender.close()
 

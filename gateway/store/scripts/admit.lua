@@ -4,8 +4,8 @@
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret
 --          ('' under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
 --          words: ttl:MS, strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind
--- Returns  {admitted, now, n}; {wait-older or wait-busy, now, ms until to ask again}; or a refusal {word, now, e, h, x, n}:
---          stale-epoch, token-invalid, holder-mismatch, lease-expired, out-of-sequence, revision-mismatch
+-- Returns  {admitted, now, n}; {wait-older or wait-busy, now, ms until to ask again}; or a refusal {stale-epoch,
+--          token-invalid, holder-mismatch, lease-expired, out-of-sequence or revision-mismatch, now, e, h, x, n}
 -- Writes   f (e, h, w, q), t and d; o, i and s for overdue tickets; w for whoever waits
 
 local resource, id, gateway, mine, holder, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]

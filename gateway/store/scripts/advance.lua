@@ -1,7 +1,7 @@
 -- Promise  An operator ends whoever writes now: every epoch below the new one is refused, its lease is gone.
 -- KEYS     the resource's seven, as in parts/epoch.lua
--- ARGV     1 resource, 2 epoch ('' for the next, not behind the clock), 3 id of this request, 4 the largest epoch that this
---          gateway has seen for the resource
+-- ARGV     1 resource, 2 epoch ('' for the next, not behind the clock), 3 id of this request, 4 the largest epoch that
+--          this gateway has seen for the resource
 -- Returns  {advanced, now, e}; or a refusal {stale-epoch or epochs-exhausted, now, e, h, x, n}
 -- Writes   f (e, a), t and o; w when it wakes
 

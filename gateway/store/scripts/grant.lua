@@ -1,8 +1,9 @@
 -- Promise  G2: from the moment of the grant every older epoch is refused, even if the new one has written nothing.
 -- KEYS     the resource's seven, as in parts/epoch.lua
--- ARGV     1 resource, 2 gateway, 3 holder, 4 digest of the secret, 5 ttl in ms, 6 expected store ms, 7 the largest epoch
---          that this gateway has seen for the resource, 8 words: takeover, watch
--- Returns  {granted, now, e, h, l, x, older writes in flight}; or a refusal {lease-held or epochs-exhausted, now, e, h, x, n}
+-- ARGV     1 resource, 2 gateway, 3 holder, 4 digest of the secret, 5 ttl in ms, 6 expected store ms, 7 the largest
+--          epoch that this gateway has seen for the resource, 8 words: takeover, watch
+-- Returns  {granted, now, e, h, l, x, older writes in flight}; or a refusal {lease-held or epochs-exhausted, now, e, h,
+--          x, n}
 -- Writes   f (e, h, s, x, l), t and o; o, d, i and s for overdue tickets; w for a watcher
 
 local resource, gateway, secret, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]

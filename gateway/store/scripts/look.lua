@@ -9,4 +9,5 @@ local e, h, n, x, l = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'n', 'x', 'l
 if not e then
   return { 'unseen', now }
 end
-return { 'seen', now, e, h or '', n or '0', x or '0', l or '0', redis.call('HLEN', K.tickets), redis.call('HLEN', K.older) }
+local in_flight, older = redis.call('HLEN', K.tickets), redis.call('HLEN', K.older)
+return { 'seen', now, e, h or '', n or '0', x or '0', l or '0', in_flight, older }

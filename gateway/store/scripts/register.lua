@@ -1,4 +1,4 @@
--- Promise  G1 before any write: an epoch that was granted elsewhere is recorded, and older ones are refused from now on.
+-- Promise  G1 before any write: an epoch granted elsewhere is recorded, and older ones are refused from now on.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 gateway, 3 epoch, 4 holder, 5 expected store ms, 6 watch or ''
 -- Returns  {registered, now, older writes in flight}; or a refusal {stale-epoch or holder-mismatch, now, e, h, x, n}

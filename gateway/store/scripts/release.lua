@@ -1,7 +1,8 @@
 -- Promise  A released token is dead for good; released a second time it answers as the first time.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 epoch, 3 digest of the secret
--- Returns  {released, now, e, h, 0, 0, older writes in flight}; or a refusal {lease-lost or token-invalid, now, e, h, x, n}
+-- Returns  {released, now, e, h, 0, 0, older writes in flight}; or a refusal {lease-lost or token-invalid, now, e, h,
+--          x, n}
 -- Writes   f (x becomes 0, l goes); w when it wakes
 
 local resource, epoch, secret = ARGV[1], ARGV[2], ARGV[3]

@@ -2,7 +2,8 @@
 --          already gone is no fault: it was settled, or swept, or a failover lost it.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 epoch, 4 holder, 5 upstream, 6 rule, 7 outcome: applied, not_applied, unknown, or
---          abandoned (not_applied of a ticket that may never have been), 8 reason, 9 sequence ('' if none), 10 counts or ''
+--          abandoned (not_applied of a ticket that may never have been), 8 reason, 9 sequence ('' if none), 10 counts
+--          or ''
 -- Returns  {settled, now, n}, or {overtaken, now, n} where a newer epoch is the highest by now
 -- Writes   t or o, and d; f (n; q and w given back); i and s where unknown; w when it wakes
 
@@ -13,10 +14,12 @@ local RESOLVED_MS = 86400000
 local now = clock.read()
 local e, q, w = unpack(redis.call('HMGET', K.fence, 'e', 'q', 'w'))
 local ticket, key = tickets.find(id)
-local state = redis.call('HGET', K.record .. id, 'state')
+local state = not ticket and redis.call('HGET', K.record .. id, 'state')
+local waiting = redis.call('HLEN', K.waiters)
 redis.call('ZCARD', K.deadlines)
-redis.call('ZCARD', K.unknown)
-redis.call('HLEN', K.waiters)
+if not ticket or outcome == 'unknown' then
+  redis.call('ZCARD', K.unknown)
+end
 
 -- Proved not applied: its place in the sequence and its epoch's one write are free again, if nobody came after.
 local function give_back()
@@ -44,7 +47,9 @@ local function finish()
   elseif ticket.counts then
     redis.call('HINCRBY', K.fence, 'n', 1)
   end
-  waiters.wake_next(resource, now, key == K.older and redis.call('EXISTS', K.older) == 0)
+  if waiting > 0 then
+    waiters.wake_next(resource, now, key == K.older and redis.call('EXISTS', K.older) == 0)
+  end
 end
 
 -- Swept as unknown meanwhile, and now it is known.

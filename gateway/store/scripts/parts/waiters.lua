@@ -1,4 +1,4 @@
--- Gateways that wait for a resource, and how they are woken. Per gateway, in order of arrival: its own queue is its own.
+-- Gateways that wait for a resource, in order of arrival, and how they are woken. A gateway's own queue is its own.
 
 local waiters = {}
 
