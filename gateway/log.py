@@ -53,6 +53,7 @@ class Log:
         epoch: int | None = None,
         holder: str | None = None,
         outcome: str | None = None,
+        why: str | None = None,
     ) -> None:
         """What was decided about one request. `path` has no query: queries hold secrets."""
         self._logger.info(
@@ -69,6 +70,7 @@ class Log:
             epoch=None if epoch is None else str(epoch),
             holder=holder,
             outcome=outcome,
+            why=why,
         )
 
     def info(self, event: str, **fields: object) -> None:

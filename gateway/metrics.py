@@ -7,6 +7,8 @@ Workers write to files in one directory (prometheus_client's multiprocess mode: 
 is set before this module is loaded), from which the parent answers for all of them, dead ones included.
 """
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -97,12 +99,23 @@ class Metrics:
             "Writes that ended after a newer epoch had come.",
             registry=registry,
         )
-        self._incidents = Counter(
-            "fencegate_incidents", "What should never happen, by its kind.", ["kind"], registry=registry
-        )
         self._decided: dict[tuple[str, str, str], tuple[Counter, Counter | None]] = {}
         self._flying: dict[str, Gauge] = {}
         self._scripts: dict[str, Histogram] = {}
+
+    def prepare(self, upstreams: Iterable[str], directory: Path | None) -> None:
+        """Have this process's files in `directory` (None: it writes none) before the first request needs them.
+
+        They are mapped into memory: where their place on the disk is only claimed as they are written, a full disk
+        kills the process. Raises OSError where there is no room for them.
+        """
+        for upstream in upstreams:
+            self._flying[upstream] = self._in_flight.labels(upstream)
+        if directory is None or not hasattr(os, "posix_fallocate"):
+            return
+        for path in directory.glob(f"*_{os.getpid()}.db"):
+            with path.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
 
     def decided(self, upstream: str, rule: str, decision_name: str, seconds: float) -> None:
         """A request was answered. `upstream` and `rule` are empty where none was found."""
@@ -144,9 +157,6 @@ class Metrics:
     def lease_remaining(self, ratio: float) -> None:
         """A lease was renewed with this part of its term left, from 0 to 1."""
         self._lease_remaining.observe(ratio)
-
-    def incident(self, kind: Literal["duplicate-effect", "late-write", "store-regression"]) -> None:
-        self._incidents.labels(kind).inc()
 
     def _counters(self, upstream: str, rule: str, decision_name: str) -> tuple[Counter, Counter | None]:
         counters = (

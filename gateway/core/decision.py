@@ -35,11 +35,15 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A request that the gateway answers itself: the decision, one sentence about it, and the facts."""
+    """A request that the gateway answers itself: the decision, what to say of it, and the facts.
+
+    `why` is for the log only: addresses and a store's or a system's own words are not the agent's to see.
+    """
 
     decision: Decision
     detail: str
     facts: Facts = field(default_factory=Facts)
+    why: str | None = None
 
 
 DECISIONS: dict[str, Decision] = {}

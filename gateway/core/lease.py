@@ -12,7 +12,10 @@ TTL_RANGE_S = (1, 86_400)
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Instants in milliseconds of the store's clock since 1970. `in_flight` counts older writes that have not ended."""
+    """Instants in milliseconds of the store's clock since 1970. `in_flight` counts older writes that have not ended.
+
+    `left_ms` is what was left of the term when it was renewed.
+    """
 
     resource: str
     holder: str
@@ -20,6 +23,7 @@ class Lease:
     ttl_ms: int
     expires_at_ms: int
     in_flight: int
+    left_ms: int | None = None
 
     @property
     def drained(self) -> bool:

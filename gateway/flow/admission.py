@@ -107,8 +107,8 @@ async def _turn_comes(place: asyncio.Event, within_s: float) -> bool:
 
 
 def store_is_away(away: StoreUnavailable) -> Refused:
-    detail = f"Not forwarded: the store that fences writes did not answer ({away}). Retry later; reads still pass."
-    return Refused(STORE_UNAVAILABLE, detail, Facts(retry_after_s=RETRY_AFTER_S))
+    detail = "Not forwarded: the store that fences writes is away. Retry later; reads still pass."
+    return Refused(STORE_UNAVAILABLE, detail, Facts(retry_after_s=RETRY_AFTER_S), str(away))
 
 
 def _gave_up(write: Write, waiting: Waiting) -> Refused:

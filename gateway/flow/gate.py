@@ -32,6 +32,8 @@ class Ended:
     resource: str | None = None
     epoch: int | None = None
     holder: str | None = None
+    lease_left: float | None = None
+    """At a renewal: the part of the lease's term that was left, from 0 to 1."""
 
 
 class Gate:

@@ -65,8 +65,8 @@ class Inline:
         upstream = admitted.write.rule.upstream
         before = self._clock.after(0)
         ticket = _Ticket(self._store, self._tasks, self._observer, admitted)
-        self._observer.sent(upstream)
         try:
+            self._observer.sent(upstream)
             caller.proceed()
             answer = await self._sender.send(admitted, request, body, deadline)
             if isinstance(answer, Overdue):
@@ -79,8 +79,8 @@ class Inline:
             finally:
                 answer.close()
         finally:
-            self._observer.ended(upstream, -self._clock.left(before))
             ticket.close()
+            self._observer.ended(upstream, -self._clock.left(before))
 
     async def _unanswered(self, ticket: "_Ticket", evidence: NotSent | NoReply, caller: Caller) -> Refused | None:
         write = ticket.admitted.write
@@ -208,12 +208,13 @@ def _revision_to_be(admitted: Admitted, outcome: Outcome) -> int | None:
 
 
 def _unreachable(write: Write, why: str) -> Refused:
-    detail = f"Not forwarded: nothing of the request was sent ({why}). Retry with the same token."
+    detail = "Not forwarded: nothing of the request was sent. Retry with the same token."
     facts = Facts(resource=write.resource, epoch=write.epoch, retry_after_s=RETRY_AFTER_S)
-    return Refused(UPSTREAM_UNREACHABLE, detail, facts)
+    return Refused(UPSTREAM_UNREACHABLE, detail, facts, why)
 
 
 def _unknown(admitted: Admitted, why: str) -> Refused:
-    detail = f"The write was sent and may or may not have happened ({why}). Do not send it again; look at the resource."
+    detail = "The write was sent and may or may not have happened. Do not send it again; look at the resource."
     write = admitted.write
-    return Refused(OUTCOME_UNKNOWN, detail, Facts(resource=write.resource, epoch=write.epoch, intent=admitted.ticket))
+    facts = Facts(resource=write.resource, epoch=write.epoch, intent=admitted.ticket)
+    return Refused(OUTCOME_UNKNOWN, detail, facts, why)

@@ -80,6 +80,6 @@ async def _relay(upstream: Upstream, marks: Marks, answer: Answer, caller: Calle
 def _failed(evidence: NotSent | NoReply) -> Refused:
     facts = Facts(retry_after_s=RETRY_AFTER_S)
     if isinstance(evidence, NotSent):
-        return Refused(UPSTREAM_UNREACHABLE, f"The upstream was not reached ({evidence.detail}). Retry.", facts)
+        return Refused(UPSTREAM_UNREACHABLE, "The upstream was not reached. Retry.", facts, evidence.detail)
     decision = UPSTREAM_TIMEOUT if evidence.cause == "timeout" else UPSTREAM_BROKEN
-    return Refused(decision, f"The upstream gave no answer ({evidence.detail}). Retry.", facts)
+    return Refused(decision, "The upstream gave no whole answer. Retry.", facts, evidence.detail)

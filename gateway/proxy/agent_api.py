@@ -281,4 +281,5 @@ def _lease_members(lease: Lease, *, token: str | None = None) -> dict[str, objec
 def _answer(reply: Reply, decision: Decision, members: dict[str, object] | None, lease: Lease) -> Ended:
     body = b"" if members is None else json.dumps(members, ensure_ascii=False).encode()
     reply.own(decision, _JSON, body)
-    return Ended(Marks(decision), resource=lease.resource, epoch=lease.epoch, holder=lease.holder)
+    left = None if lease.left_ms is None else lease.left_ms / lease.ttl_ms
+    return Ended(Marks(decision), resource=lease.resource, epoch=lease.epoch, holder=lease.holder, lease_left=left)

@@ -22,6 +22,8 @@ class Recorder:
         self._metrics.decided(ended.upstream, ended.rule, decision.name, seconds)
         if path == _RENEW:
             self._metrics.renewed(decision.name)
+        if ended.lease_left is not None:
+            self._metrics.lease_remaining(ended.lease_left)
         self._log.decision(
             decision.name,
             method=method,
@@ -34,6 +36,7 @@ class Recorder:
             epoch=ended.epoch,
             holder=ended.holder,
             outcome=None if isinstance(ended.told, Refused) else ended.told.outcome,
+            why=ended.told.why if isinstance(ended.told, Refused) else None,
         )
 
     def failed(self, error: BaseException) -> None:

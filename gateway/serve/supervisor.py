@@ -7,6 +7,8 @@ answers operators, reads the policies again when they change, and sweeps tickets
 """
 
 import asyncio
+import contextlib
+import resource
 import signal
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -50,6 +52,7 @@ class StartRefused(Exception):
 async def serve(settings: ServeSettings, log: Log) -> None:
     """Run a gateway from start to end. Returns after SIGTERM or SIGINT; raises StartRefused. Main thread only."""
     signals = _Signals()
+    _raise_descriptor_limit()
     async with AsyncExitStack() as ending:
         holder = _open_policies(settings.policies)
         url = settings.store or await _start_embedded_store(settings.data_dir, log, ending)
@@ -79,6 +82,13 @@ async def serve(settings: ServeSettings, log: Log) -> None:
                 task.cancel()
         log.info("stopping: accepted requests are finished first", grace_s=assignment.grace_s)
     log.info("stopped")
+
+
+def _raise_descriptor_limit() -> None:
+    """As many connections as the system allows; the soft limit of a login shell is for programs that use select()."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 class _Signals:
@@ -209,12 +219,17 @@ async def _announce(workers: Workers, listen: Address, admin: Address, log: Log)
 
 async def _sweep(store: FenceStore, log: Log) -> None:
     """End the tickets of gateways that died. Does not end itself; a store that is away is asked again."""
+    is_away = False
     while True:
         try:
             await sweep_once(store)
-        except StoreUnavailable:
-            # Said by readiness and by every refused write.
-            pass
+            if is_away:
+                is_away = False
+                log.info("the store is back: writes pass again")
+        except StoreUnavailable as away:
+            if not is_away:
+                is_away = True
+                log.warning("the store is away: writes are refused until it is back", why=str(away))
         except Exception as error:  # noqa: BLE001  # a gateway must not end because a record cannot be swept
             log.error("sweeping failed", kind=type(error).__name__)
         await asyncio.sleep(_SWEEP_EVERY_S)

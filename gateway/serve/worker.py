@@ -74,7 +74,8 @@ async def run_worker(assignment: Assignment, log: Log) -> None:
         accepting.close()
         # First the connections without a request: `shutdown` would wait for them too.
         server.pre_shutdown()
-        await server.shutdown(assignment.grace_s)
+        # aiohttp waits for so long twice: for requests to end, and once more after their bodies were cut off.
+        await server.shutdown(assignment.grace_s / 2)
 
 
 @asynccontextmanager
@@ -82,6 +83,10 @@ async def proxy(assignment: Assignment, rules: Callable[[], RuleSet], log: Log) 
     """Everything between the port and the upstreams. On leaving: the last settle calls, then the connections."""
     clock, wakes, tasks = BootClock(), Wakes(), Tasks()
     metrics = Metrics(CollectorRegistry())
+    metrics_directory = environment().get("PROMETHEUS_MULTIPROC_DIR")
+    metrics.prepare(
+        (upstream.name for upstream in rules().upstreams), Path(metrics_directory) if metrics_directory else None
+    )
     store = await open_store(assignment.store, on_wake=wakes.on_wake, timeout_s=assignment.store_timeout_s, clock=clock)
     store.on_call = metrics.store_called
     sender = HttpSender(clock)
@@ -120,6 +125,10 @@ def main() -> None:
             runner.run(run_worker(assignment, log))
         except StoreUnavailable as away:
             log.error("a worker cannot reach the store and ends", reason=str(away))
+            sys.exit(1)
+        except OSError as error:
+            # Such as no room for the metrics' files, which would end it later, in the middle of a request.
+            log.error("a worker cannot start and ends", reason=str(error))
             sys.exit(1)
 
 

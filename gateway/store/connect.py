@@ -73,5 +73,6 @@ async def _learned(link: Link, clock: Clock) -> StoreClock:
 
 
 def _shown(url: str) -> str:
-    """The URL without a password."""
-    return re.sub(r"//[^@/]*@", "//", url)
+    """The URL without a password, which may stand before an `@` or in the query."""
+    scheme, _, rest = url.partition("?")[0].partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"

@@ -17,7 +17,7 @@ from gateway.core.write import AdmitReply, Admitted, ResourceKey, Settled, Ticke
 from gateway.store import reply
 from gateway.store.abandoned import Abandoned
 from gateway.store.clock import StoreClock
-from gateway.store.keys import PEPPER, resource_keys, shard_of
+from gateway.store.keys import PEPPER, PROBE, resource_keys, shard_of
 from gateway.store.link import Link
 from gateway.store.reply import Answer, Asked, FenceRecord
 from gateway.store.script import Script
@@ -39,6 +39,9 @@ LOOK = Script("look")
 _GRACE_S = 1.0
 # Until an abandoned ticket is tried again when the store was away.
 _AGAIN_S = 0.5
+
+# Whoever looks at the store's keys should not find this one.
+_PROBE_MS = 1000
 
 OnCall = Callable[[str, float], None]
 
@@ -70,7 +73,8 @@ class FenceStore:
         return self._clock.expected_ms()
 
     async def ping(self) -> None:
-        await self.link.call("PING")
+        """Whether a write could be recorded now: a store may answer and have no room, or be a replica."""
+        await self.link.call("SET", PROBE, self.gateway, "PX", _PROBE_MS)
 
     async def close(self) -> None:
         await self._abandoned.close()

@@ -12,6 +12,7 @@ from gateway.core.write import ResourceKey
 SHARDS = 1024
 PEPPER = "fg:pepper"
 SWEEPER = "fg:sweeper"
+PROBE = "fg:probe"
 
 # Enough for the resources that are written at one time; spelling the seven anew costs two microseconds.
 _REMEMBERED = 4096

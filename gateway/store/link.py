@@ -71,7 +71,7 @@ class _Wire(asyncio.Protocol):
             # False is no reply in RESP2: it says that the next one is not whole yet.
             while (reply := self._replies.gets()) is not False:
                 self._link.on_reply(reply)
-        except (hiredis.ProtocolError, IndexError):
+        except hiredis.ProtocolError:
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -142,6 +142,8 @@ class Link:
 
     def on_reply(self, reply: Reply | hiredis.ReplyError) -> None:
         """The answer to the oldest command. A caller that has gone does not take the next one's."""
+        if not self._sent:
+            raise hiredis.ProtocolError("an answer to nothing that was asked")
         call = self._sent.popleft()
         self.healthy = True
         if call.answer.done():

@@ -115,9 +115,11 @@ def settle_reply(answer: Answer, write: Write) -> Settled:
 def lease_reply(answer: Answer, asked: Asked) -> Lease | Refused:
     if answer.word not in ("granted", "renewed", "released"):
         return refusal(answer, asked)
-    epoch, holder, ttl_ms, expires_at_ms, in_flight = answer.rest
+    epoch, holder, ttl_ms, expires_at_ms, in_flight, *left_ms = answer.rest
     return Lease(
-        asked.resource, text(holder), Epoch(number(epoch)), number(ttl_ms), number(expires_at_ms), number(in_flight)
+        *(asked.resource, text(holder), Epoch(number(epoch))),
+        *(number(ttl_ms), number(expires_at_ms), number(in_flight)),
+        *map(number, left_ms),
     )
 
 

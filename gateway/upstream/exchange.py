@@ -96,7 +96,7 @@ class Exchange:
     # What llhttp tells.
 
     def on_status(self, reason: bytes) -> None:
-        if not self._head_done:
+        if not self.complete:
             self.reason += reason
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -110,7 +110,8 @@ class Exchange:
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
-        if status < 200 or self.broken is not None:
+        # After the end of an answer nothing counts: a second one in the same read must not speak for the first.
+        if status < 200 or self.broken is not None or self.complete:
             return
         self.status, self.headers = status, tuple(self._fields)
         codings = [value.lower() for name, value in self._fields if name.lower() == b"transfer-encoding"]

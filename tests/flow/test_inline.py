@@ -373,4 +373,5 @@ async def test_a_refusal_says_what_happened() -> None:
 
     (refused,) = played.caller.refusals
     assert (refused.facts.intent, refused.facts.epoch, refused.facts.resource) == ("t1", 42, "report/7")
-    assert "may or may not have happened (too slow)" in refused.detail and "Do not send it again" in refused.detail
+    assert "may or may not have happened" in refused.detail and "Do not send it again" in refused.detail
+    assert (refused.why, "too slow" in refused.detail) == ("too slow", False)

@@ -94,6 +94,11 @@ class FenceMachine(RuleBasedStateMachine):
         base = (self.fence(resource).highest or 0) if how == "by" else 0
         return Epoch(min(max(base + value, 0), HIGHEST))
 
+    def token(self, resource: ResourceKey, wanted: tuple[str, int], secret: bytes, own: bool) -> tuple[Epoch, bytes]:
+        """The one that the newest lease has, or any."""
+        fence = self.fence(resource)
+        return self.epoch(resource, ("by", 0) if own else wanted), fence.secret if own and fence.secret else secret
+
     def forget_who_waits(self, resource: ResourceKey) -> None:
         """Who came first is tested elsewhere: it depends on how fast this test runs."""
         self.redis.delete(resource_keys(resource)[3])
@@ -203,15 +208,15 @@ class FenceMachine(RuleBasedStateMachine):
             assert reply.in_flight == len(fence.older)
             assert fresh >= before
 
-    @rule(gateway=gateways, resource=resources, wanted=epochs, secret=secrets)
-    def renew(self, gateway: int, resource: ResourceKey, wanted: tuple[str, int], secret: bytes) -> None:
-        epoch = self.epoch(resource, wanted)
+    @rule(gateway=gateways, resource=resources, wanted=epochs, secret=secrets, own=st.booleans())
+    def renew(self, gateway: int, resource: ResourceKey, wanted: tuple[str, int], secret: bytes, own: bool) -> None:
+        epoch, secret = self.token(resource, wanted, secret, own)
         reply = self.run(self.stores[gateway].renew(resource, epoch, secret))
         assert _name(reply, "renewed") == self.fence(resource).renew(epoch, secret)
 
-    @rule(gateway=gateways, resource=resources, wanted=epochs, secret=secrets)
-    def release(self, gateway: int, resource: ResourceKey, wanted: tuple[str, int], secret: bytes) -> None:
-        epoch = self.epoch(resource, wanted)
+    @rule(gateway=gateways, resource=resources, wanted=epochs, secret=secrets, own=st.booleans())
+    def release(self, gateway: int, resource: ResourceKey, wanted: tuple[str, int], secret: bytes, own: bool) -> None:
+        epoch, secret = self.token(resource, wanted, secret, own)
         reply = self.run(self.stores[gateway].release(resource, epoch, secret))
         assert _name(reply, "released") == self.fence(resource).release(epoch, secret)
 
@@ -245,6 +250,7 @@ class FenceMachine(RuleBasedStateMachine):
             assert self.redis.ttl(key) in (-1, -2), "the fence record has no time to live"
             assert {id.decode() for id in self.redis.hkeys(current)} == set(fence.tickets)
             assert {id.decode() for id in self.redis.hkeys(older)} == set(fence.older)
+            assert not (fence.tickets and fence.older), "nothing is admitted while older tickets are in flight"
             for id, state in fence.records.items():
                 assert self.redis.hget(f"{resource_keys(resource)[6]}{id}", "state") == state.encode()
 

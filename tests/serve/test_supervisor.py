@@ -69,6 +69,12 @@ async def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
             token = await gateway.lease("report/7")
             (worker,) = gateway.workers()
 
+            async def is_counted() -> bool:
+                shown = (await gateway.operate("GET", "/metrics")).body.decode()
+                return 'fencegate_requests_total{decision="granted",' in shown
+
+            # A request is counted once it has been answered.
+            await until(is_counted)
             os.kill(worker, signal.SIGKILL)
             await until(lambda: len(gateway.workers()) == 2)
 

@@ -99,6 +99,14 @@ async def test_an_error_that_does_not_pass_in_time_is_told() -> None:
             await link.call("PING")
 
 
+async def test_an_answer_to_nothing_ends_the_connection() -> None:
+    """Whatever came after it would be given to the wrong callers: the link starts anew."""
+    async with scripted(b"+one\r\n+nobody asked\r\n") as server, linked(server.url) as link:
+        assert await link.call("ECHO", "one") == b"one"
+
+        assert await link.call("PING") == b"PONG"
+
+
 async def test_a_missing_script_is_told_as_such() -> None:
     """Its caller sends the text instead."""
     async with scripted(b"-NOSCRIPT No matching script.\r\n") as server, linked(server.url) as link:

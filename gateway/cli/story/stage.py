@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from gateway.settings import environment
+
 # A cold start on a busy machine; a warm one takes well under a second.
 _READY_S = 30.0
 _POLL_S = 0.05
@@ -40,7 +42,14 @@ class AgentProcess:
     def __init__(self, name: str, gateway: str) -> None:
         self.name = name
         command = [sys.executable, "-m", "gateway.cli.story.agent", name, gateway]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
+        self._process = subprocess.Popen(  # noqa: S603
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            # Ctrl-C at the terminal ends the story, and the story ends its agents.
+            start_new_session=True,
+        )
 
     @property
     def pid(self) -> int:
@@ -112,6 +121,8 @@ def _start(
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
+        # The operator's own settings are not the story's: it must not write into a real store.
+        env={name: value for name, value in environment().items() if not name.startswith("FENCEGATE_")},
         pass_fds=() if descriptor is None else (descriptor,),
         # Ctrl-C at the terminal ends the story, and the story ends these.
         start_new_session=True,

@@ -1,7 +1,7 @@
 -- Promise  Only the live token renews: an expired, released or overtaken lease never comes back.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 epoch, 2 digest of the secret
--- Returns  {renewed, now, e, h, l, x, older writes in flight}; or a refusal {lease-lost or token-invalid, now, e, h,
+-- Returns  {renewed, now, e, h, l, x, older writes in flight, ms that were left}; or a refusal {lease-lost or token-invalid, now, e, h,
 --          x, n}
 -- Writes   f (x)
 
@@ -25,4 +25,4 @@ end
 
 local expires = clock.text(now + l)
 redis.call('HSET', K.fence, 'x', expires)
-return { 'renewed', now, e, h, l, expires, in_flight }
+return { 'renewed', now, e, h, l, expires, in_flight, x - now }

@@ -76,18 +76,10 @@ function epochs.raise(to, ...)
   redis.call('HSET', K.fence, 'v', '1', 'e', to)
   redis.call('HDEL', K.fence, 'h', 'w', 'q', 'a', 's', 'x', 'l')
   redis.call('HSET', K.fence, ...)
-  if redis.call('EXISTS', K.tickets) == 0 then
-    return
-  end
-  if redis.call('EXISTS', K.older) == 0 then
+  -- Nothing is admitted while older tickets are in flight: where there are current ones, there are no older ones.
+  if redis.call('EXISTS', K.tickets) == 1 then
     redis.call('RENAME', K.tickets, K.older)
-    return
   end
-  local flat = redis.call('HGETALL', K.tickets)
-  for at = 1, #flat, 2 do
-    redis.call('HSET', K.older, flat[at], flat[at + 1])
-  end
-  redis.call('DEL', K.tickets)
 end
 
 -- What every refusal tells: the highest epoch, its holder, its lease's end and the count of revisions, where they are.
