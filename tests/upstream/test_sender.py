@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gateway.core.faults import BrokenAnswer, CallerGone
+from gateway.core.faults import CallerGone
 from gateway.core.outcome import NoReply, NotSent, Overdue, Replied
 from gateway.core.request import Request
 from gateway.core.rule import Limits, Timeouts, Upstream
@@ -213,103 +213,6 @@ async def test_a_name_without_an_address_proves_that_nothing_was_sent(sender: Ht
     assert isinstance(evidence, NotSent) and evidence.cause == "unreachable"
 
 
-@pytest.mark.parametrize(
-    ("answer", "cause"),
-    [
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef", "malformed"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", "malformed"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", "malformed"),
-        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "malformed"),
-        (b"SSH-2.0-OpenSSH\r\n", "malformed"),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"a" * 70_000 + b"\r\n\r\n", "malformed"),
-        (b"HTTP/1.1 200 OK\r\nX-Cut: of", "malformed"),
-    ],
-    ids=["two lengths", "length and chunked", "other coding", "upgrade", "not HTTP", "head too large", "head cut off"],
-)
-async def test_an_answer_without_a_valid_head_is_no_reply(sender: HttpSender, answer: bytes, cause: str) -> None:
-    """What cannot be read for certain proves nothing."""
-    async with RecordingUpstream(answer=answering(answer, close=True)) as recorder:
-        evidence = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
-
-        assert isinstance(evidence, NoReply) and evidence.cause == cause
-        assert len(recorder.seen) == 1
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nabc\r\n",
-    ],
-    ids=["length", "chunked", "bad chunk"],
-)
-async def test_an_answer_that_breaks_off_in_its_body_is_broken(sender: HttpSender, answer: bytes) -> None:
-    """The head came, the body did not: it is never taken for whole."""
-    async with RecordingUpstream(answer=answering(answer, close=True)) as recorder:
-        reply = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
-        if isinstance(reply, NoReply):
-            return
-
-        assert isinstance(reply, Reply)
-        with pytest.raises(BrokenAnswer):
-            await reply.read_small(1000)
-        reply.close()
-
-
-async def test_an_answer_may_end_with_the_connection(sender: HttpSender) -> None:
-    """Without a length and without chunks the end of the connection is the end of the body (RFC 9112, section 6.3)."""
-    async with RecordingUpstream(answer=answering(b"HTTP/1.1 200 OK\r\n\r\nall of it", close=True)) as recorder:
-        reply = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
-
-        assert isinstance(reply, Reply)
-        assert await reply.read_small(1000) == (b"all of it", True)
-        reply.close()
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
-        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
-    ],
-)
-async def test_interim_answers_are_read_over(sender: HttpSender, answer: bytes) -> None:
-    """1xx is not the answer (RFC 9110, section 15.2), and its fields are not the answer's."""
-    async with RecordingUpstream(answer=answering(answer)) as recorder:
-        reply = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
-
-        assert isinstance(reply, Reply)
-        assert (reply.status, reply.reason, reply.headers) == (200, b"OK", ((b"Content-Length", b"2"),))
-        assert await reply.read_small(1000) == (b"ok", True)
-        reply.close()
-
-
-async def test_a_connection_with_surplus_bytes_is_not_used_again(sender: HttpSender) -> None:
-    """Bytes after an answer would be read as the next one: that connection is closed."""
-    async with RecordingUpstream(answer=answering(OK + b"HTTP/1.1 200 OK\r\n")) as recorder:
-        for _ in range(2):
-            reply = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
-            assert isinstance(reply, Reply)
-            await reply.read_small(1000)
-            reply.close()
-
-        assert recorder.connections == 2
-
-
-async def test_an_answer_to_head_has_no_body(sender: HttpSender) -> None:
-    """The length in an answer to HEAD is the body's that is not sent; the connection is used again."""
-    head = b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n"
-    async with RecordingUpstream(answer=answering(head)) as recorder:
-        for _ in range(2):
-            reply = await sender.read(upstream_at(recorder.port), request("HEAD"), Given(whole=True))
-            assert isinstance(reply, Reply)
-            assert await reply.read_small(1000) == (b"", True)
-            reply.close()
-
-        assert recorder.connections == 1
-
-
 async def test_an_early_answer_stops_the_upload(sender: HttpSender) -> None:
     """The upstream refuses a large upload before it is through: its answer counts, the connection is not used again."""
 
@@ -385,27 +288,3 @@ async def test_no_more_connections_than_the_limit(sender: HttpSender) -> None:
         assert isinstance(second, Reply)
         second.close()
         assert recorder.connections == 1
-
-
-async def test_a_slow_reader_holds_the_upstream_back(sender: HttpSender) -> None:
-    """An answer that nobody reads is left in the kernel: what is held here stays near the high-water mark."""
-    size = 64 << 20
-
-    async def much(_: Seen, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size)
-        for _ in range(size >> 16):
-            writer.write(b"x" * 65_536)
-            await writer.drain()
-
-    async with RecordingUpstream(answer=much) as recorder:
-        reply = await sender.read(upstream_at(recorder.port), request("GET"), Given(whole=True))
-        assert isinstance(reply, Reply)
-        exchange = reply._exchange
-        held = total = 0
-        while piece := await reply.read(10):
-            total += len(piece)
-            held = max(held, exchange._held)
-        reply.close()
-
-        assert total == size
-        assert held <= (256 << 10) + (64 << 10)

@@ -1,8 +1,8 @@
 -- Promise  Only the live token renews: an expired, released or overtaken lease never comes back.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 epoch, 2 digest of the secret
--- Returns  {renewed, now, e, h, l, x, older writes in flight, ms that were left}; or a refusal {lease-lost or token-invalid, now, e, h,
---          x, n}
+-- Returns  {renewed, now, e, h, l, x, older writes in flight, ms that were left}; or a refusal {word, now, e, h, x, n}:
+--          lease-lost, token-invalid
 -- Writes   f (x)
 
 local epoch, secret = ARGV[1], ARGV[2]
