@@ -2,11 +2,13 @@
 
 from gateway.core.clock import Deadline
 from gateway.core.epoch import Epoch
+from gateway.core.outcome import NoReply, NotSent, Overdue
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Origin, Rule, Upstream
 from gateway.core.target import Target, read_target
 from gateway.core.write import Admitted, ResourceKey, TicketId, Write
 from gateway.flow.clock import BootClock
+from gateway.upstream.sender import HttpSender, Reply
 
 
 class Given:
@@ -51,3 +53,10 @@ def request(method: str = "PUT", target: str = "/reports/7", *headers: tuple[byt
 def admitted(upstream: Upstream) -> Admitted:
     write = Write(Rule("r", upstream), ResourceKey("report/7"), Epoch(41), "a", b"")
     return Admitted(write, TicketId("000t"), None)
+
+
+async def send(
+    sender: HttpSender, upstream: Upstream, asked: Request, body: Given
+) -> Reply | Overdue | NotSent | NoReply:
+    deadline = BootClock().after(upstream.timeouts.total_s)
+    return await sender.send(admitted(upstream), asked, body, deadline)

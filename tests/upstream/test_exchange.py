@@ -1,32 +1,14 @@
 """Answers as they come over the wire: whole by their own framing, or broken; never more than one."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
 from gateway.core.faults import BrokenAnswer
-from gateway.core.outcome import NoReply, NotSent, Overdue
-from gateway.core.request import Request
-from gateway.core.rule import Upstream
-from gateway.flow.clock import BootClock
+from gateway.core.outcome import NoReply
 from gateway.upstream.sender import HttpSender, Reply
 from tests.recording import OK, RecordingUpstream, Seen, answering
-from tests.upstream.given import Given, admitted, request, upstream_at
-
-
-@pytest.fixture
-async def sender() -> AsyncIterator[HttpSender]:
-    sender = HttpSender(BootClock())
-    yield sender
-    sender.close()
-
-
-async def send(
-    sender: HttpSender, upstream: Upstream, asked: Request, body: Given
-) -> Reply | Overdue | NotSent | NoReply:
-    deadline = BootClock().after(upstream.timeouts.total_s)
-    return await sender.send(admitted(upstream), asked, body, deadline)
+from tests.upstream.given import Given, request, send, upstream_at
 
 
 @pytest.mark.parametrize(

@@ -2,34 +2,18 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
 
 import pytest
 
 from gateway.core.faults import CallerGone
 from gateway.core.outcome import NoReply, NotSent, Overdue, Replied
-from gateway.core.request import Request
-from gateway.core.rule import Limits, Timeouts, Upstream
+from gateway.core.rule import Limits, Timeouts
 from gateway.flow.clock import BootClock
 from gateway.upstream.pool import Pool
 from gateway.upstream.sender import HttpSender, Reply, _Attempt, _Expected, _Outgoing
 from gateway.upstream.wire import connect
 from tests.recording import OK, RecordingUpstream, Seen, answering
-from tests.upstream.given import Given, SetClock, admitted, request, upstream_at
-
-
-@pytest.fixture
-async def sender() -> AsyncIterator[HttpSender]:
-    sender = HttpSender(BootClock())
-    yield sender
-    sender.close()
-
-
-async def send(
-    sender: HttpSender, upstream: Upstream, asked: Request, body: Given
-) -> Reply | Overdue | NotSent | NoReply:
-    deadline = BootClock().after(upstream.timeouts.total_s)
-    return await sender.send(admitted(upstream), asked, body, deadline)
+from tests.upstream.given import Given, SetClock, request, send, upstream_at
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "POST", "PATCH"])

@@ -42,7 +42,7 @@ class AgentProcess:
     def __init__(self, name: str, gateway: str) -> None:
         self.name = name
         command = [sys.executable, "-m", "gateway.cli.story.agent", name, gateway]
-        self._process = subprocess.Popen(  # noqa: S603
+        self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -116,7 +116,7 @@ def _start(
     running: contextlib.ExitStack, module: list[str], directory: Path, descriptor: int | None = None
 ) -> subprocess.Popen[bytes]:
     log = running.enter_context((directory / f"{module[0].rpartition('.')[2]}.log").open("wb"))
-    process = subprocess.Popen(  # noqa: S603
+    process = subprocess.Popen(
         [sys.executable, "-m", *module],
         stdin=subprocess.DEVNULL,
         stdout=log,

@@ -1,0 +1,48 @@
+"""Tickets whose admission got no answer, and which the store only learns of later."""
+
+import pytest
+
+from gateway.core.faults import StoreUnavailable
+from gateway.store.fence import FenceStore
+from gateway.store.views import tickets, unknown_intents
+from tests.store.fences import RESOURCE, TTL_S, admitted, bare, opened, rule
+from tests.store.server import Server
+from tests.until import until
+
+
+async def _nothing_in_flight(store: FenceStore) -> bool:
+    return await tickets(store, RESOURCE) == ()
+
+
+async def test_an_admission_that_arrives_after_it_was_abandoned_is_ended(store: FenceStore) -> None:
+    """Its bytes were still on the way: when the ticket's life is over it is ended again, and never counts as unknown."""
+    write = bare(42, of=rule(total_s=0.05))
+    ticket = store.new_ticket(RESOURCE)
+    await store.abandon(write, ticket)
+    await store.admit(write, ticket, ttl_s=TTL_S, queued=False, behind=0)
+
+    await until(lambda: _nothing_in_flight(store))
+    assert (await unknown_intents(store, None)).items == ()
+
+
+async def test_a_ticket_abandoned_while_the_store_is_away_is_ended_when_it_is_back(
+    store_server: Server, store_url: str
+) -> None:
+    """The caller is told that the store is away; the store's side goes on trying."""
+    async with opened(store_url, timeout_s=0.3) as store:
+        lost = await admitted(store, bare(42))
+        store_server.pause()
+        try:
+            with pytest.raises(StoreUnavailable):
+                await store.abandon(lost.write, lost.ticket)
+        finally:
+            store_server.resume()
+
+        await until(lambda: _answers_that_nothing_is_in_flight(store))
+
+
+async def _answers_that_nothing_is_in_flight(store: FenceStore) -> bool:
+    try:
+        return await _nothing_in_flight(store)
+    except StoreUnavailable:
+        return False
