@@ -15,7 +15,7 @@ async def _nothing_in_flight(store: FenceStore) -> bool:
 
 
 async def test_an_admission_that_arrives_after_it_was_abandoned_is_ended(store: FenceStore) -> None:
-    """Its bytes were on the way: when the ticket's life is over it is ended again, and never counts as unknown."""
+    """Its bytes were on the way: once the ticket's life is over it is ended again, never as unknown."""
     write = bare(42, of=rule(total_s=0.05))
     ticket = store.new_ticket(RESOURCE)
     await store.abandon(write, ticket)
