@@ -232,6 +232,9 @@ class ScriptedCaller:
     def is_gone(self) -> bool:
         return next(self._gone, False)
 
+    def has_begun(self) -> bool:
+        return bool(self.marks or self.refusals)
+
     def proceed(self) -> None:
         self.said.say("proceed")
 

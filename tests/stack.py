@@ -82,5 +82,4 @@ async def stack(
                     yield Stack(port, recorder, log)
                 finally:
                     listening.close()
-                    server.pre_shutdown()
-                    await server.shutdown(5.0)
+                    await server.finish(5.0)

@@ -78,6 +78,11 @@ class Inline:
                 return await self._answered(ticket, answer, caller)
             finally:
                 answer.close()
+        except asyncio.CancelledError:
+            # The gateway is stopped and can wait no longer.
+            if not caller.has_begun():
+                caller.refuse(_unknown(admitted, "the gateway was stopped"))
+            raise
         finally:
             ticket.close()
             self._observer.ended(upstream, -self._clock.left(before))

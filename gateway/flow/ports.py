@@ -158,6 +158,10 @@ class Caller(Protocol):
         """Whether the caller has closed its connection."""
         ...
 
+    def has_begun(self) -> bool:
+        """Whether an answer, or its head, has been written."""
+        ...
+
     def proceed(self) -> None:
         """Answer `Expect: 100-continue`, if the caller sent it and waits for it."""
         ...

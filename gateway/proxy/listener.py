@@ -22,6 +22,8 @@ from gateway.proxy.reply import Reply
 
 # Everything under /-/fence/ is the agents' own calls; no upstream can be reached there.
 RESERVED = ("-", "fence")
+# What is left once every request has ended: to close connections.
+_CLOSE_WITHIN_S = 1.0
 # The parser quotes what it could not read, up to the whole of a head.
 _LONGEST_WHY = 100
 
@@ -44,9 +46,9 @@ class Listener:
         self._agents = agents
         self._observer = observer
 
-    def server(self) -> web.Server:
+    def server(self) -> "ProxyServer":
         """The protocol factory for `loop.create_server`."""
-        return _Server(self._handle, self._observer)
+        return ProxyServer(self._handle, self._observer)
 
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
         started = asyncio.get_running_loop().time()
@@ -101,13 +103,36 @@ def _length(headers: Headers) -> int | None:
     return int(headers.first(b"content-length") or 0)
 
 
-class _Server(web.Server):
-    """aiohttp's server with a connection handler of ours."""
+class ProxyServer(web.Server):
+    """aiohttp's server with a connection handler of ours, and an end at which callers are still answered."""
 
     def __init__(self, handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], observer: Observer) -> None:
         # What is left of a refused body is dropped here and not by aiohttp, which fails over one that is malformed.
-        super().__init__(handler, access_log=None, auto_decompress=False, lingering_time=0)
+        super().__init__(self._tracked, access_log=None, auto_decompress=False, lingering_time=0)
         self.observer = observer
+        self._handle = handler
+        self._under_way: set[asyncio.Task[object]] = set()
+
+    async def finish(self, within_s: float) -> None:
+        """Let requests end for so long, then interrupt them: a write in flight is answered as unknown.
+
+        aiohttp's own shutdown closes the connections first, and nobody could be told anything any more.
+        """
+        self.pre_shutdown()
+        if self._under_way:
+            await asyncio.wait(set(self._under_way), timeout=within_s)
+        for task in self._under_way:
+            task.cancel()
+        await self.shutdown(_CLOSE_WITHIN_S)
+
+    async def _tracked(self, request: web.BaseRequest) -> web.StreamResponse:
+        task = asyncio.current_task()
+        assert task is not None
+        self._under_way.add(task)
+        try:
+            return await self._handle(request)
+        finally:
+            self._under_way.discard(task)
 
     def __call__(self) -> RequestHandler:
         assert self._loop is not None
@@ -119,7 +144,7 @@ class _Connection(RequestHandler):
 
     __slots__ = ("_observer",)
 
-    def __init__(self, server: _Server, observer: Observer, **settings: Any) -> None:
+    def __init__(self, server: ProxyServer, observer: Observer, **settings: Any) -> None:
         # aiohttp's own keyword arguments, passed through.
         super().__init__(server, **settings)
         self._observer = observer

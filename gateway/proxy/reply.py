@@ -52,6 +52,9 @@ class Reply:
     def is_gone(self) -> bool:
         return self._transport is None or self._transport.is_closing()
 
+    def has_begun(self) -> bool:
+        return self.status != 0
+
     def proceed(self) -> None:
         if self._expects and not self._body.is_read:
             self._write(b"HTTP/1.1 100 Continue\r\n\r\n")

@@ -41,8 +41,8 @@ from gateway.store.sweep import sweep_once
 _SWEEP_EVERY_S = 1.0
 # Beyond the longest write: its settling, and a store that is slow to answer.
 _GRACE_BEYOND_TOTAL_S = 5.0
-# A worker uses its own grace to the end before it is killed.
-_KILL_AFTER_GRACE_S = 2.0
+# A worker uses its own grace to the end, then closes its connections and makes its last settle calls.
+_KILL_AFTER_GRACE_S = 7.0
 
 
 class StartRefused(Exception):

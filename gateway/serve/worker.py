@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from gateway.core.faults import StoreUnavailable
@@ -29,7 +28,7 @@ from gateway.metrics import Metrics
 from gateway.policy.reload import PolicyHolder
 from gateway.policy.ruleset import RuleSet
 from gateway.proxy.agent_api import AgentApi
-from gateway.proxy.listener import Listener
+from gateway.proxy.listener import Listener, ProxyServer
 from gateway.serve.assignment import Assignment, read_assignment
 from gateway.serve.port import listen_beside
 from gateway.serve.recorder import Recorder
@@ -72,14 +71,11 @@ async def run_worker(assignment: Assignment, log: Log) -> None:
         await told_to_stop.wait()
         reloading.cancel()
         accepting.close()
-        # First the connections without a request: `shutdown` would wait for them too.
-        server.pre_shutdown()
-        # aiohttp waits for so long twice: for requests to end, and once more after their bodies were cut off.
-        await server.shutdown(assignment.grace_s / 2)
+        await server.finish(assignment.grace_s)
 
 
 @asynccontextmanager
-async def proxy(assignment: Assignment, rules: Callable[[], RuleSet], log: Log) -> AsyncIterator[web.Server]:
+async def proxy(assignment: Assignment, rules: Callable[[], RuleSet], log: Log) -> AsyncIterator[ProxyServer]:
     """Everything between the port and the upstreams. On leaving: the last settle calls, then the connections."""
     clock, wakes, tasks = BootClock(), Wakes(), Tasks()
     metrics = Metrics(CollectorRegistry())

@@ -34,6 +34,7 @@ from tests.playbook import (
     write,
 )
 
+TOLD = "refuse outcome-unknown"
 STOPPED = "settle t1 unknown: the gateway was stopped while the write was in flight"
 AWAY = StoreUnavailable("away")
 
@@ -307,22 +308,22 @@ async def test_a_body_over_the_limit_of_which_nothing_was_sent_is_too_large() ->
     ("line", "evidence", "store", "ends"),
     [
         ("admit t1", answer(), {"admit": [STUCK]}, ["abandon t1"]),
-        ("send t1", STUCK, {}, [STOPPED]),
-        ("read small", answer(small=STUCK), {}, ["close", STOPPED]),
+        ("send t1", STUCK, {}, [TOLD, STOPPED]),
+        ("read small", answer(small=STUCK), {}, ["close", TOLD, STOPPED]),
         ("read on", large(STUCK), {}, ["close", STOPPED]),
         (
             "settle t1 applied: answered 200",
             answer(),
             {"settle": [STUCK, SETTLED]},
-            ["close", "settle t1 applied: answered 200"],
+            ["close", TOLD, "settle t1 applied: answered 200"],
         ),
         (
             "settle t1 unknown: lost",
             NoReply("closed", "lost"),
             {"settle": [STUCK, SETTLED]},
-            ["settle t1 unknown: lost"],
+            [TOLD, "settle t1 unknown: lost"],
         ),
-        ("send t1", STUCK, {"settle": [AWAY, SETTLED]}, [STOPPED, STOPPED]),
+        ("send t1", STUCK, {"settle": [AWAY, SETTLED]}, [TOLD, STOPPED, STOPPED]),
     ],
     ids=[
         "asking the store",
@@ -337,7 +338,8 @@ async def test_a_body_over_the_limit_of_which_nothing_was_sent_is_too_large() ->
 async def test_stopped_anywhere_the_ticket_is_still_ended(
     line: str, evidence: object, store: dict[str, list[object]], ends: list[str]
 ) -> None:
-    """Either nothing was sent and the ticket is abandoned, or it is settled with what is known, else as unknown."""
+    """Either nothing was sent and the ticket is abandoned, or it is settled with what is known, else as unknown; a
+    caller that has no answer yet is told that nobody knows."""
     played = play(evidence, **store)
 
     await played.cancelled_at(line)

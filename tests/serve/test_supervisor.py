@@ -164,6 +164,32 @@ async def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
             under_way.cancel()
 
 
+async def test_when_the_grace_ends_a_caller_is_told_that_nobody_knows(tmp_path: Path) -> None:
+    """And the write is settled as unknown, with nothing left in flight."""
+
+    async def never(_: Seen, _writer: asyncio.StreamWriter) -> None:
+        await asyncio.Event().wait()
+
+    async with RecordingUpstream(never) as upstream:
+        write_policy(tmp_path, upstream.port)
+        async with running(tmp_path, "--grace", "1") as gateway:
+            token = await gateway.lease("report/7")
+            under_way = asyncio.get_running_loop().create_task(write(gateway, token))
+            await upstream.until(lambda: len(upstream.seen) == 1)
+
+            gateway.tell(signal.SIGTERM)
+
+            assert await under_way == 504
+            assert await gateway.process.wait() == 0
+    async with running(tmp_path) as gateway:
+        shown = json.loads((await gateway.operate("GET", "/api/v1/resources/report/7")).body)
+        unknown = json.loads((await gateway.operate("GET", "/api/v1/intents?state=unknown")).body)
+        assert (shown["in_flight"], [item["reason"] for item in unknown["items"]]) == (
+            0,
+            ["the gateway was stopped while the write was in flight"],
+        )
+
+
 async def test_a_second_gateway_on_the_data_directory_does_not_start(tmp_path: Path) -> None:
     """It is told which process has the directory."""
     write_policy(tmp_path, 9)
