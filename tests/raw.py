@@ -65,7 +65,7 @@ class RawClient:
                 head = await self._head()
                 status = int(head[0].split(b" ")[1])
             fields = [tuple(part.strip().decode("latin-1") for part in line.split(b":", 1)) for line in head[1:]]
-            answer = RawAnswer(status, fields, b"", True)  # type: ignore[arg-type]
+            answer = RawAnswer(status, fields, b"", True)
             if method != "HEAD" and status not in (204, 304):
                 await self._body(answer)
             return answer

@@ -28,10 +28,10 @@ class Sent(web.StreamResponse):
         super().__init__(status=status)
         self._keep_alive = keep_alive
 
-    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:  # noqa: ARG002  # aiohttp's
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:  # noqa: ARG002  # aiohttp's signature
         return None
 
-    async def write_eof(self, data: bytes = b"") -> None:  # noqa: ARG002  # aiohttp's
+    async def write_eof(self, data: bytes = b"") -> None:  # noqa: ARG002  # aiohttp's signature
         return None
 
 

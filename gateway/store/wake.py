@@ -27,12 +27,7 @@ class Wake:
         self._connect = connect
         self._channel = wake_channel(gateway)
         self._on_wake = on_wake
-        self._subscribed = asyncio.Event()
         self._listening = asyncio.get_running_loop().create_task(self._listen())
-
-    async def subscribed(self) -> None:
-        """Returns once the store has confirmed the first subscription."""
-        await self._subscribed.wait()
 
     async def close(self) -> None:
         while not self._listening.done():
@@ -58,7 +53,6 @@ class Wake:
                 case [b"message", _, bytes(resource)]:
                     self._on_wake(ResourceKey(resource.decode()))
                 case [b"subscribe", *_]:
-                    self._subscribed.set()
                     self._on_wake(None)
 
     async def _read(self, connection: AbstractConnection) -> object:

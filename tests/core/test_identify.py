@@ -41,7 +41,7 @@ def control(
 
 def write(rule: Rule, *, secret: str | None = SECRET, **fields: object) -> Write:
     digest = None if secret is None else digest_secret(secret)
-    return Write(rule, RESOURCE, Epoch(42), **({"holder": None, "secret_digest": digest} | fields))  # type: ignore[arg-type]
+    return Write(rule, RESOURCE, Epoch(42), **({"holder": None, "secret_digest": digest} | fields))
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_a_problem_names_the_facts_that_apply(refused: Refused, facts: dict[str,
 @pytest.mark.parametrize("decision", [each for each in DECISIONS.values() if each.action], ids=lambda each: each.name)
 def test_every_problem_can_be_rendered(decision: object) -> None:
     """Whatever a resource or a holder is called, the JSON is valid UTF-8 and says the same."""
-    refused = Refused(decision, 'quote " and é', Facts(resource="report/é\u2028"))  # type: ignore[arg-type]
+    refused = Refused(decision, 'quote " and é', Facts(resource="report/é\u2028"))
 
     assert json.loads(render(refused).decode("utf-8")) == members(refused)
 

@@ -71,7 +71,7 @@ async def test_a_wake_up_that_overtakes_the_answer_is_not_lost() -> None:
                 if line == "admit t1":
                     self.wakes.on_wake(RESOURCE)
 
-            self.said.say = woken  # type: ignore[method-assign]
+            self.said.say = woken
 
     door = Overtaken()
 

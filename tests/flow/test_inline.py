@@ -86,7 +86,7 @@ def play(
 
 
 def answer(status: int = 200, **fields: object) -> ScriptedAnswer:
-    return ScriptedAnswer(Transcript(), status, **fields)  # type: ignore[arg-type]
+    return ScriptedAnswer(Transcript(), status, **fields)
 
 
 def large(*pieces: object) -> ScriptedAnswer:

@@ -173,7 +173,7 @@ async def test_a_place_is_given_back_only_when_its_write_is_proved_not_applied(
 ) -> None:
     """After a 4xx of the upstream the same place may be tried again; after a 5xx nobody knows."""
     async with stack(store_url, tmp_path, CONTIGUOUS) as gate:
-        gate.upstream.answer = answer  # type: ignore[assignment]
+        gate.upstream.answer = answer
         await _write(gate, 5, "Fencing-Sequence: 1")
         again = await _write(gate, 5, "Fencing-Sequence: 1")
 

@@ -143,18 +143,26 @@ async def refuses_connections(port: int) -> bool:
     return False
 
 
+async def never(_: Seen, _writer: asyncio.StreamWriter) -> None:
+    """An upstream's answer that does not come."""
+    await asyncio.Event().wait()
+
+
+async def write_at(upstream: RecordingUpstream, gateway: GatewayProcess) -> asyncio.Task[int]:
+    """A write that has reached the upstream and is not answered yet."""
+    token = await gateway.lease("report/7")
+    under_way = asyncio.get_running_loop().create_task(write(gateway, token))
+    await upstream.until(lambda: len(upstream.seen) == 1)
+    return under_way
+
+
 async def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
     """An operator who does not want to wait for a slow upstream says so twice."""
-
-    async def never(_: Seen, _writer: asyncio.StreamWriter) -> None:
-        await asyncio.Event().wait()
 
     async with RecordingUpstream(never) as upstream:
         write_policy(tmp_path, upstream.port)
         async with running(tmp_path, "--grace", "600") as gateway:
-            token = await gateway.lease("report/7")
-            under_way = asyncio.get_running_loop().create_task(write(gateway, token))
-            await upstream.until(lambda: len(upstream.seen) == 1)
+            under_way = await write_at(upstream, gateway)
 
             gateway.tell(signal.SIGTERM)
             await until(lambda: bool(gateway.logged("stopping")))
@@ -167,15 +175,10 @@ async def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
 async def test_when_the_grace_ends_a_caller_is_told_that_nobody_knows(tmp_path: Path) -> None:
     """And the write is settled as unknown, with nothing left in flight."""
 
-    async def never(_: Seen, _writer: asyncio.StreamWriter) -> None:
-        await asyncio.Event().wait()
-
     async with RecordingUpstream(never) as upstream:
         write_policy(tmp_path, upstream.port)
         async with running(tmp_path, "--grace", "1") as gateway:
-            token = await gateway.lease("report/7")
-            under_way = asyncio.get_running_loop().create_task(write(gateway, token))
-            await upstream.until(lambda: len(upstream.seen) == 1)
+            under_way = await write_at(upstream, gateway)
 
             gateway.tell(signal.SIGTERM)
 

@@ -116,7 +116,7 @@ async def test_an_epoch_makes_one_write_under_strict(store_url: str) -> None:
 )
 async def test_sequence(store_url: str, kind: str, places: list[int], words: list[str | None]) -> None:
     """`increasing` wants each larger than the last, `contiguous` wants 1, 2, 3 … from 1."""
-    of = rule(Fence(sequence=kind))  # type: ignore[arg-type]
+    of = rule(Fence(sequence=kind))
     async with opened(store_url) as store:
         told: list[str | None] = []
         for place in places:
@@ -145,7 +145,7 @@ async def test_revisions_count_what_may_have_been_applied(store_url: str) -> Non
     of = rule(counts=True)
     async with opened(store_url) as store:
         for outcome in ("applied", "not_applied", "unknown"):
-            await store.settle(await admitted(store, bare(42, of=of)), outcome, "")  # type: ignore[arg-type]
+            await store.settle(await admitted(store, bare(42, of=of)), outcome, "")
         mismatch = await ask(store, bare(42, of=of, if_revision=1))
         fits = await ask(store, bare(42, of=of, if_revision=2))
 

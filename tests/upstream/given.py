@@ -41,7 +41,7 @@ class SetClock(BootClock):
 
 
 def upstream_at(port: int, host: str = "localhost", **fields: object) -> Upstream:
-    return Upstream("u", Origin("http", host, port), **fields)  # type: ignore[arg-type]
+    return Upstream("u", Origin("http", host, port), **fields)
 
 
 def request(method: str = "PUT", target: str = "/reports/7", *headers: tuple[bytes, bytes]) -> Request:

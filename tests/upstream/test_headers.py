@@ -11,7 +11,7 @@ LEASE = b"42.abcdefghijklmnopqrst-_"
 
 
 def upstream(**fields: object) -> Upstream:
-    return Upstream("u", Origin("http", "api.internal", 8080), **fields)  # type: ignore[arg-type]
+    return Upstream("u", Origin("http", "api.internal", 8080), **fields)
 
 
 def request(*pairs: tuple[bytes, bytes], target: str = "/reports/7") -> Request:

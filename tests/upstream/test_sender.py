@@ -36,7 +36,7 @@ async def test_a_request_whose_upstream_closes_without_an_answer_is_sent_once(
         before = len(recorder.seen)
         recorder.answer = answering(b"", close=True)
 
-        evidence = await send(sender, upstream, request(method), body())  # type: ignore[operator]
+        evidence = await send(sender, upstream, request(method), body())
 
         assert isinstance(evidence, NoReply) and evidence.cause == "closed"
         assert len(recorder.seen) == before + 1
