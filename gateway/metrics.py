@@ -8,15 +8,22 @@ is set before this module is loaded), from which the parent answers for all of t
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from gateway.core import decision
+from gateway.core.decision import Decision
+from gateway.core.intent import State
 from gateway.core.rule import Upstream
+from gateway.core.write import Incident
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -41,6 +48,40 @@ _FENCE_REJECTIONS = frozenset(
         decision.RESOURCE_BUSY,
     )
 )
+# What is answered from the record of an intent instead of being forwarded. `outcome-unknown` is one word for two: the
+# first time it was sent, and asked again it was not. An intent with another fingerprint is no repeat.
+_REPEATS = frozenset(
+    (repeat.name, repeat.status)
+    for repeat in (
+        decision.REPLAYED,
+        decision.ANSWER_NOT_KEPT,
+        decision.INTENT_IN_PROGRESS,
+        decision.STILL_UNKNOWN,
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """What goes up when a request of a rule was answered in one way."""
+
+    requests: Counter
+    rejections: Counter | None
+    dedupe_hits: Counter | None
+
+
+def _incidents(registry: CollectorRegistry) -> Counter:
+    """Workers find incidents and so does the parent; all of them are one series."""
+    incidents = Counter(
+        "fencegate_incidents",
+        "Effects that came twice, and writes that happened after somebody had said otherwise.",
+        ["kind"],
+        registry=registry,
+    )
+    # An alert needs the series before the first one.
+    for kind in get_args(Incident):
+        incidents.labels(kind)
+    return incidents
 
 
 class Metrics:
@@ -59,6 +100,13 @@ class Metrics:
             ["upstream", "rule", "reason"],
             registry=registry,
         )
+        self._dedupe_hits = Counter(
+            "fencegate_dedupe_hits",
+            "Repeated intents that were answered from their record instead of being forwarded.",
+            ["upstream", "rule"],
+            registry=registry,
+        )
+        self._incidents = _incidents(registry)
         self._in_flight = Gauge(
             "fencegate_in_flight",
             "Writes that an upstream has not answered yet.",
@@ -99,7 +147,7 @@ class Metrics:
             "Writes that ended after a newer epoch had come.",
             registry=registry,
         )
-        self._decided: dict[tuple[str, str, str], tuple[Counter, Counter | None]] = {}
+        self._decided: dict[tuple[str, str, str, int | None], _Decided] = {}
         self._flying: dict[str, Gauge] = {}
         self._scripts: dict[str, Histogram] = {}
 
@@ -117,15 +165,17 @@ class Metrics:
             with path.open("r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
 
-    def decided(self, upstream: str, rule: str, decision_name: str, seconds: float) -> None:
+    def decided(self, upstream: str, rule: str, decision: Decision, seconds: float) -> None:
         """A request was answered. `upstream` and `rule` are empty where none was found."""
-        counters = self._decided.get((upstream, rule, decision_name))
+        key = (upstream, rule, decision.name, decision.status)
+        counters = self._decided.get(key)
         if counters is None:
-            counters = self._counters(upstream, rule, decision_name)
-        requests, rejections = counters
-        requests.inc()
-        if rejections is not None:
-            rejections.inc()
+            counters = self._decided[key] = self._counters(upstream, rule, decision)
+        counters.requests.inc()
+        if counters.rejections is not None:
+            counters.rejections.inc()
+        if counters.dedupe_hits is not None:
+            counters.dedupe_hits.inc()
         self._request_seconds.observe(seconds)
 
     def sent(self, upstream: Upstream) -> None:
@@ -144,6 +194,10 @@ class Metrics:
         """A write ended after a newer epoch had come."""
         self._superseded.inc()
 
+    def incident(self, kind: Incident) -> None:
+        """Somebody has to look: an effect came twice, or evidence came that a resolution denies."""
+        self._incidents.labels(kind).inc()
+
     def store_called(self, script: str, seconds: float) -> None:
         histogram = self._scripts.get(script)
         if histogram is None:
@@ -158,13 +212,13 @@ class Metrics:
         """A lease was renewed with this part of its term left, from 0 to 1."""
         self._lease_remaining.observe(ratio)
 
-    def _counters(self, upstream: str, rule: str, decision_name: str) -> tuple[Counter, Counter | None]:
-        counters = (
-            self._requests.labels(upstream, rule, decision_name),
-            self._rejections.labels(upstream, rule, decision_name) if decision_name in _FENCE_REJECTIONS else None,
+    def _counters(self, upstream: str, rule: str, decision: Decision) -> _Decided:
+        name, repeats = decision.name, (decision.name, decision.status) in _REPEATS
+        return _Decided(
+            self._requests.labels(upstream, rule, name),
+            self._rejections.labels(upstream, rule, name) if name in _FENCE_REJECTIONS else None,
+            self._dedupe_hits.labels(upstream, rule) if repeats else None,
         )
-        self._decided[upstream, rule, decision_name] = counters
-        return counters
 
 
 class ParentMetrics:
@@ -185,6 +239,13 @@ class ParentMetrics:
         )
         for result in ("loaded", "failed"):
             self._reloads.labels(result)
+        self._incidents = _incidents(self._registry)
+        self._intents = Gauge(
+            "fencegate_intents",
+            "Intents in the store by their state, writes in flight without a key included.",
+            ["state"],
+            registry=self._registry,
+        )
 
     def policies_reloaded(self, result: Literal["loaded", "failed"]) -> None:
         self._reloads.labels(result).inc()
@@ -196,10 +257,45 @@ class ParentMetrics:
     def worker_died(self) -> None:
         self._worker_exits.inc()
 
-    def exposition(self, *, store_up: bool, workers_ready: int) -> bytes:
-        """All metrics in Prometheus' text format."""
+    def incident(self, kind: Incident) -> None:
+        """As a worker's: what the parent found out by asking an upstream."""
+        self._incidents.labels(kind).inc()
+
+    def exposition(self, *, store_up: bool, workers_ready: int, intents: Mapping[State, int] | None) -> bytes:
+        """All metrics in Prometheus' text format. `intents`: how many are in each state; None if nobody knows."""
         self._store_up.set(store_up)
         self._workers_ready.set(workers_ready)
+        self._intents.clear()
+        for state, count in (intents or {}).items():
+            self._intents.labels(state).set(count)
         workers = CollectorRegistry()
         MultiProcessCollector(workers, str(self._directory))  # type: ignore[no-untyped-call]  # nor here
-        return generate_latest(workers) + generate_latest(self._registry)
+        together = CollectorRegistry()
+        together.register(_Sum(workers, self._registry))
+        return generate_latest(together)
+
+
+class _Sum(Collector):
+    """Registries as one: a metric that several have is there once, its samples added up."""
+
+    def __init__(self, *registries: CollectorRegistry) -> None:
+        self._registries = registries
+
+    def collect(self) -> Iterable[Metric]:
+        metrics: dict[str, Metric] = {}
+        for registry in self._registries:
+            for metric in registry.collect():
+                known = metrics.setdefault(metric.name, metric)
+                if known is not metric:
+                    known.samples = _added(known.samples, metric.samples)
+        return metrics.values()
+
+
+def _added(some: Iterable[Sample], more: Iterable[Sample]) -> list[Sample]:
+    """One sample for each name and set of labels."""
+    samples: dict[tuple[str, frozenset[tuple[str, str]]], Sample] = {}
+    for sample in (*some, *more):
+        key = sample.name, frozenset(sample.labels.items())
+        known = samples.get(key)
+        samples[key] = sample if known is None else sample._replace(value=known.value + sample.value)
+    return list(samples.values())

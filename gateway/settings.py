@@ -4,6 +4,7 @@ default. Nothing but this module reads the environment.
 
 import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 LogFormat = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
+
+_DURATION = re.compile("([0-9]{1,9})([smhd])")
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,12 @@ def parse_address(text: object) -> Address:
     return Address(name, int(port))
 
 
+def parse_duration(value: object) -> object:
+    """Seconds of `90s`, `30m`, `12h` or `7d`; whatever is none of these is left as it is."""
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    return int(found[1]) * _SECONDS[found[2]] if found else value
+
+
 class ServeSettings(BaseSettings):
     """The settings of `fencegate serve`, each under the name of its option. Durations in seconds.
 
@@ -75,6 +85,10 @@ class ServeSettings(BaseSettings):
     store_timeout: float = Field(default=2.0, gt=0, le=60)
     # How long accepted writes may take to end at shutdown. None: the largest `timeouts.total` and five seconds.
     grace: float | None = Field(default=None, ge=0, le=86_400)
+    # What an operator looks up on Monday is seldom older than a week; a year of events is for a system of its own.
+    audit_retain: Annotated[float, BeforeValidator(parse_duration)] = Field(default=604_800.0, ge=60, le=315_360_000)
+    # Of all shards together. A thousandth of them is the least that a shard is left, and a write has two.
+    audit_events: int = Field(default=500_000, ge=10_000, le=1_000_000_000)
     # None: text on a terminal, else JSON.
     log_format: LogFormat | None = None
     log_level: LogLevel = "info"
@@ -92,6 +106,8 @@ _WANTED = {
     "allow_unsafe_store": "true or false",
     "store_timeout": "a number of seconds, more than 0 and at most 60",
     "grace": "a number of seconds from 0 to 86400",
+    "audit_retain": "a duration from 60s to 3650d, as 90s, 30m, 12h or 7d",
+    "audit_events": "a whole number from 10000 to 1000000000",
     "log_format": "json or text",
     "log_level": "debug, info, warning or error",
 }

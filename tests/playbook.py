@@ -6,18 +6,30 @@ that is `STUCK` never comes back, so that whoever waits for it can be cancelled 
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from gateway.core.clock import Deadline
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
+from gateway.core.intent import Intent, IntentId, KeptAnswer
 from gateway.core.lease import Lease
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
+from gateway.core.record import IntentRecord
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Origin, Rule, Timeouts, Upstream
 from gateway.core.target import Target, read_target
-from gateway.core.write import AdmitReply, Admitted, ResourceKey, Settled, TicketId, Waiting, Write
+from gateway.core.write import (
+    AdmitReply,
+    Admitted,
+    Incident,
+    Replayed,
+    ResourceKey,
+    Settled,
+    TicketId,
+    Waiting,
+    Write,
+)
 from gateway.flow.ports import BodySource, Marks
 
 STUCK = "stuck"
@@ -28,18 +40,34 @@ class Admit:
     """The store admits; the ticket is the one that it was asked with."""
 
     revision: int | None = None
+    attempt: int = 1
+    in_doubt: bool = False
+
+
+@dataclass(frozen=True)
+class Settle:
+    """The store settles; the outcome is the one that it was told, unless it knows more."""
+
+    overtaken: bool = False
+    revision: int | None = None
+    outcome: Outcome | None = None
+    incident: Incident | None = None
 
 
 ADMIT = Admit()
-SETTLED = Settled(overtaken=False, revision=None)
+SETTLED = Settle()
 
 UPSTREAM = Upstream("u", Origin("http", "localhost", 80), timeouts=Timeouts(total_s=30.0))
 RULE = Rule("r", UPSTREAM)
 RESOURCE = ResourceKey("report/7")
 
 
-def write(rule: Rule = RULE, epoch: int = 42) -> Write:
-    return Write(rule, RESOURCE, Epoch(epoch), None, b"digest")
+INTENT = Intent("k-1", "default", "PUT /reports/7", "digest-of-the-intent", b"fingerprint")
+INTENT_ID = IntentId("000digest-of-the-intent")
+
+
+def write(rule: Rule = RULE, epoch: int = 42, intent: Intent | None = None) -> Write:
+    return Write(rule, RESOURCE, Epoch(epoch), None, b"digest", intent=intent)
 
 
 def request(method: str = "PUT") -> Request:
@@ -104,13 +132,25 @@ class ScriptedStore:
     async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         reply = await self._ask("admit", f"admit {ticket}{' queued' * queued}{f' behind {behind}' * bool(behind)}")
         if isinstance(reply, Admit):
-            return Admitted(write, ticket, reply.revision)
-        assert isinstance(reply, Waiting | Refused)
+            intent = IntentId(ticket) if write.intent is None else INTENT_ID
+            return Admitted(write, ticket, reply.revision, intent, reply.attempt, reply.in_doubt)
+        assert isinstance(reply, Waiting | Replayed | Refused)
         return reply
 
-    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str) -> Settled:
-        reply = await self._ask("settle", f"settle {admitted.ticket} {outcome}: {reason}")
-        assert isinstance(reply, Settled)
+    async def peek(self, write: Write) -> Refused | None:
+        reply = await self._ask("peek", "peek")
+        assert reply is None or isinstance(reply, Refused)
+        return reply
+
+    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: KeptAnswer | None) -> Settled:
+        keeping = "" if kept is None else f", keeping {kept.status} {kept.body.decode()}"
+        reply = await self._ask("settle", f"settle {admitted.ticket} {outcome}: {reason}{keeping}")
+        assert isinstance(reply, Settle)
+        return Settled(reply.overtaken, reply.revision, reply.outcome or outcome, reply.incident)
+
+    async def recall(self, id: str) -> IntentRecord | None:
+        reply = await self._ask("recall", f"recall {id}")
+        assert reply is None or isinstance(reply, IntentRecord)
         return reply
 
     async def abandon(self, write: Write, ticket: TicketId) -> None:
@@ -224,6 +264,8 @@ class ScriptedCaller:
     gone: Iterable[bool] = ()
     marks: list[Marks] = field(default_factory=list)
     refusals: list[Refused] = field(default_factory=list)
+    replays: list[KeptAnswer] = field(default_factory=list)
+    expects: bool = False
 
     def __post_init__(self) -> None:
         self._takes = iter(self.takes)
@@ -235,6 +277,9 @@ class ScriptedCaller:
     def has_begun(self) -> bool:
         return bool(self.marks or self.refusals)
 
+    def awaits_proceed(self) -> bool:
+        return self.expects
+
     def proceed(self) -> None:
         self.said.say("proceed")
 
@@ -245,6 +290,11 @@ class ScriptedCaller:
     def reply(self, marks: Marks, answer: object, body: bytes) -> None:
         self.marks.append(marks)
         self.said.say(f"reply {marks.outcome or marks.decision.name} {body.decode()}")
+
+    def replay(self, marks: Marks, answer: KeptAnswer) -> None:
+        self.marks.append(marks)
+        self.replays.append(answer)
+        self.said.say(f"replay {answer.status} {answer.body.decode()}")
 
     def begin(self, marks: Marks, answer: object) -> None:
         self.marks.append(marks)
@@ -278,6 +328,13 @@ class NoBody:
     async def hold(self, limit: int) -> bytes:
         return b""
 
+    async def spool(self, feed: Callable[[bytes], None], in_memory: int) -> bytes | None:
+        feed(b"")
+        return b""
+
+    def rewind(self) -> bool:
+        return True
+
 
 @dataclass
 class Counted:
@@ -293,3 +350,6 @@ class Counted:
 
     def overtaken(self) -> None:
         self.said.append("overtaken")
+
+    def incident(self, kind: Incident) -> None:
+        self.said.append(kind)

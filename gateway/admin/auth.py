@@ -25,7 +25,7 @@ def check_browser(request: web.BaseRequest, *, on_loopback: bool) -> Refused | N
     """Refuse what a page of another site can make an operator's browser send.
 
     A name that was rebound to 127.0.0.1 shows in `Host`. A form cannot send JSON, and a script that does is first asked
-    about by the browser, which gets no permission here.
+    about by the browser, which gets no permission here; so is whatever else is neither GET, HEAD nor POST.
     """
     if on_loopback and not _is_loopback_name(request.host):
         return Refused(

@@ -1,10 +1,14 @@
 """Whether the gateway lives, whether it can serve, and its metrics."""
 
+from collections.abc import Mapping
+
 from aiohttp import web
 
 from gateway.admin.running import RUNNING, Running
 from gateway.core.faults import StoreUnavailable
+from gateway.core.intent import State
 from gateway.metrics import CONTENT_TYPE
+from gateway.store import intent_views
 
 
 async def healthz(_request: web.Request) -> web.Response:
@@ -24,7 +28,11 @@ async def metrics(request: web.Request) -> web.Response:
     """Prometheus' text format, for all processes of this gateway."""
     running = request.app[RUNNING]
     away = await _store_is_away(running)
-    exposition = running.metrics.exposition(store_up=away is None, workers_ready=running.workers_ready())
+    exposition = running.metrics.exposition(
+        store_up=away is None,
+        workers_ready=running.workers_ready(),
+        intents=await _intents(running) if away is None else None,
+    )
     return web.Response(body=exposition, headers={"Content-Type": CONTENT_TYPE})
 
 
@@ -39,6 +47,14 @@ async def _reasons(running: Running) -> list[str]:
     if away is not None:
         reasons.append(f"the store is away: {away}")
     return reasons
+
+
+async def _intents(running: Running) -> Mapping[State, int] | None:
+    """None where the store does not say: a number from before would hide that nobody knows."""
+    try:
+        return await intent_views.counts(running.store)
+    except StoreUnavailable:
+        return None
 
 
 async def _store_is_away(running: Running) -> str | None:

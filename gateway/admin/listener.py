@@ -4,13 +4,22 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from gateway.admin import health, intents, policies, resources
+from gateway.admin import audit, document, health, intents, pauses, policies, resources
 from gateway.admin.answer import refusal
 from gateway.admin.auth import authenticate, check_browser
 from gateway.admin.index import index
 from gateway.admin.running import RUNNING, Running
-from gateway.core.decision import INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, STORE_UNAVAILABLE, Facts, Refused
+from gateway.core.decision import (
+    BAD_REQUEST,
+    INTERNAL,
+    METHOD_NOT_ALLOWED,
+    NOT_FOUND,
+    STORE_UNAVAILABLE,
+    Facts,
+    Refused,
+)
 from gateway.core.faults import StoreUnavailable
+from gateway.store.page import BadCursor
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -25,7 +34,7 @@ def build_admin(running: Running, *, token: str | None, on_loopback: bool) -> we
         refused = check_browser(request, on_loopback=on_loopback) or authenticate(request, token)
         return refusal(refused) if refused is not None else await _answer(request, handler)
 
-    app = web.Application(middlewares=[guard])
+    app = web.Application(middlewares=[guard], client_max_size=document.LIMIT)
     app[RUNNING] = running
     app.add_routes(
         [
@@ -37,6 +46,12 @@ def build_admin(running: Running, *, token: str | None, on_loopback: bool) -> we
             web.get(r"/api/v1/resources/{resource:.+}", resources.show_resource),
             web.post(r"/api/v1/resources/{resource:.+}/advance", resources.advance_resource),
             web.get("/api/v1/intents", intents.list_intents),
+            web.get("/api/v1/intents/{id}", intents.show_intent),
+            web.post("/api/v1/intents/{id}/resolve", intents.resolve_intent),
+            web.get("/api/v1/audit", audit.list_events),
+            web.get("/api/v1/pauses", pauses.list_pauses),
+            web.post("/api/v1/pauses", pauses.begin_pause),
+            web.delete("/api/v1/pauses/{id}", pauses.end_pause),
             web.get("/api/v1/policies", policies.list_policies),
             web.post("/api/v1/policies/reload", policies.reload_policies),
         ]
@@ -54,6 +69,8 @@ async def _answer(request: web.Request, handler: _Handler) -> web.StreamResponse
         response = refusal(Refused(METHOD_NOT_ALLOWED, f"Nothing was done: this path takes {allowed}."))
         response.headers["Allow"] = allowed
         return response
+    except BadCursor:
+        return refusal(Refused(BAD_REQUEST, "The cursor is not one that was handed out: begin again without one."))
     except StoreUnavailable as away:
         detail = f"The store did not answer ({away}). Call again: a call that is repeated does no harm."
         return refusal(Refused(STORE_UNAVAILABLE, detail, Facts(retry_after_s=1)))

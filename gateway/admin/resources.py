@@ -1,67 +1,77 @@
 """Resources: which there are, who owns each, and the operator's way to end whoever writes one now."""
 
+import asyncio
 import secrets
 from urllib.parse import unquote
 
 from aiohttp import web
 
 from gateway.admin.answer import page, refusal
+from gateway.admin.audit import event_members
+from gateway.admin.document import Document, read_document
+from gateway.admin.name import check_name
+from gateway.admin.pauses import pause_members
+from gateway.admin.query import read_query
 from gateway.admin.running import RUNNING
 from gateway.core.decision import BAD_REQUEST, NO_SUCH_RESOURCE, Facts, Refused
 from gateway.core.epoch import Epoch, parse_u64
 from gateway.core.problem import instant
 from gateway.core.write import ResourceKey
-from gateway.policy.jsonbody import Number, read_json
-from gateway.store import views
+from gateway.policy.jsonbody import Number
+from gateway.store import audit_views, pause_views, views
+from gateway.store.audit_views import Sought
 from gateway.store.reply import FenceRecord
 
 PREFIX = "/api/v1/resources/"
 _ADVANCE = "/advance"
+# What happened to it last; the audit trail has the rest.
+_NEWEST = 20
 
 
 async def list_resources(request: web.Request) -> web.Response:
     """A page of the resources whose names begin with `prefix`."""
-    try:
-        found = await views.resources(
-            request.app[RUNNING].store, request.query.get("prefix", ""), request.query.get("cursor")
-        )
-    except ValueError:
-        return refusal(bad_cursor())
+    query = read_query(request, "prefix", "cursor")
+    if isinstance(query, Refused):
+        return refusal(query)
+    found = await views.resources(request.app[RUNNING].store, query.get("prefix", ""), query.get("cursor"))
     return page([_members(record) for record in found.items], found.next)
 
 
 async def show_resource(request: web.Request) -> web.Response:
-    """One resource, with the writes that are in flight."""
-    store = request.app[RUNNING].store
-    resource = _named(request, "")
-    record = await store.look(resource)
+    """One resource, with the writes that are in flight, its pause, and its newest events."""
+    store, resource = request.app[RUNNING].store, _named(request, "")
+    record, pause = await asyncio.gather(store.look(resource), pause_views.pause_of(store, resource))
     if record is None:
         detail = "Nothing is known of this resource: it was never written, leased or advanced."
-        return refusal(Refused(NO_SUCH_RESOURCE, detail, Facts(resource=resource)))
+        beside = "" if pause is None else " It is paused: the first write will be refused."
+        return refusal(Refused(NO_SUCH_RESOURCE, detail + beside, Facts(resource=resource)))
+    tickets, events = await asyncio.gather(
+        views.tickets(store, resource), audit_views.events(store, Sought(resource=resource), None)
+    )
     return web.json_response(
-        _members(record) | {"tickets": [_ticket(one) for one in await views.tickets(store, resource)]}
+        _members(record)
+        | {
+            "pause": None if pause is None else pause_members(pause),
+            "tickets": [_ticket(ticket) for ticket in tickets],
+            "events": [event_members(event) for event in events.items[:_NEWEST]],
+        }
     )
 
 
 async def advance_resource(request: web.Request) -> web.Response:
     """Raise the epoch, to the one that the body names or to the next: every older one is refused from here on."""
-    running = request.app[RUNNING]
-    resource = _named(request, _ADVANCE)
-    wanted = _wanted_epoch(await request.read())
+    running, resource = request.app[RUNNING], _named(request, _ADVANCE)
+    wanted = _read_epoch(await read_document(request, frozenset({"epoch"})))
     if isinstance(wanted, Refused):
         return refusal(wanted)
-    if running.rules().rule_for_resource(resource) is None and await running.store.look(resource) is None:
-        detail = "Nothing was done: no rule makes this resource, and it was never written. Look for a slip in its name."
-        return refusal(Refused(NO_SUCH_RESOURCE, detail, Facts(resource=resource)))
+    unknown = await check_name(running, resource)
+    if unknown is not None:
+        return refusal(unknown)
     epoch = await running.store.advance(resource, wanted, secrets.token_hex(8))
     if isinstance(epoch, Refused):
         return refusal(epoch)
     running.log.warning("an operator advanced a resource", resource=resource, epoch=str(epoch))
     return web.json_response({"resource": resource, "epoch": str(epoch)})
-
-
-def bad_cursor() -> Refused:
-    return Refused(BAD_REQUEST, "The cursor is not one that was handed out: begin again without one.")
 
 
 def _named(request: web.Request, suffix: str) -> ResourceKey:
@@ -70,13 +80,12 @@ def _named(request: web.Request, suffix: str) -> ResourceKey:
     return ResourceKey(unquote(path.removeprefix(PREFIX).removesuffix(suffix)))
 
 
-def _wanted_epoch(body: bytes) -> Epoch | Refused | None:
-    members = read_json(body or b"{}")
-    if not isinstance(members, dict) or not members.keys() <= {"epoch"}:
-        return Refused(BAD_REQUEST, 'Nothing was done: send {} or {"epoch": "42"}.')
-    if members.get("epoch") is None:
+def _read_epoch(document: Document | Refused) -> Epoch | Refused | None:
+    if isinstance(document, Refused):
+        return document
+    named = document.get("epoch")
+    if named is None:
         return None
-    named = members["epoch"]
     epoch = parse_u64(named.spelled if isinstance(named, Number) else str(named))
     if epoch is None:
         return Refused(BAD_REQUEST, 'Nothing was done: `epoch` must be digits only, at most 2^64-1, as in "42".')
@@ -104,5 +113,7 @@ def _ticket(ticket: views.Ticket) -> dict[str, object]:
         "gateway": ticket.gateway,
         "upstream": ticket.upstream,
         "rule": ticket.rule,
+        "intent": ticket.intent,
+        "attempt": ticket.attempt,
         "deadline": instant(ticket.deadline_ms),
     }

@@ -29,4 +29,7 @@ class Running:
     log: Log
 
 
+# Who calls, as far as is known: all operators share the admin token.
+OPERATOR = "operator"
+
 RUNNING: web.AppKey[Running] = web.AppKey("running")

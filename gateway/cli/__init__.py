@@ -18,7 +18,9 @@ _COMMANDS = {
     "test": "Run the *.test.yaml beside policy files.",
     "explain": "Show which rule takes a request, and why others do not.",
     "doctor": "Check whether a store is fit to keep a fence.",
-    "resources": "List, show and advance the resources of a running gateway.",
+    "resources": "List, show, advance, pause and resume the resources of a running gateway.",
+    "intents": "List, show and resolve the intents of a running gateway.",
+    "audit": "Show what a running gateway did, step by step.",
 }
 
 

@@ -1,12 +1,15 @@
 """A caller of a running gateway's admin API, as far as the commands need one."""
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from urllib.parse import urlsplit
+from itertools import islice
+from urllib.parse import quote, urlencode, urlsplit
 
 import click
 
+from gateway.cli.output import plain
 from gateway.settings import environment
 
 _WITHIN_S = 30.0
@@ -18,6 +21,11 @@ admin_option = click.option(
     default="127.0.0.1:8081",
     help="The gateway's admin listener, or a URL in front of it.  [127.0.0.1:8081]",
 )
+limit_option = click.option(
+    "--limit", metavar="N", type=click.IntRange(min=1), default=100, help="Show at most the N newest.  [100]"
+)
+
+Item = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,29 @@ class AdminApi:
     def post(self, path: str, document: dict[str, object]) -> dict[str, object]:
         """As `get`, for calls that change something."""
         return self._call("POST", path, document)
+
+    def delete(self, path: str) -> dict[str, object]:
+        """As `post`, for calls that end something."""
+        return self._call("DELETE", path, None)
+
+    def items(self, path: str, query: Mapping[str, str | None]) -> Iterator[Item]:
+        """All items of a list, page after page, as they are asked for."""
+        asked = {name: value for name, value in query.items() if value}
+        while True:
+            page = self.get(f"{path}?{urlencode(asked, errors='replace')}" if asked else path)
+            items, following = page["items"], page["next"]
+            assert isinstance(items, list)
+            yield from items
+            if following is None:
+                return
+            asked["cursor"] = str(following)
+
+    def newest(self, path: str, query: Mapping[str, str | None], limit: int) -> list[Item]:
+        """The first `limit` items of a list; that there are more is said on standard error."""
+        items = list(islice(self.items(path, query), limit + 1))
+        if len(items) > limit:
+            click.echo(f"There are more than {limit}: --limit N shows more.", err=True)
+        return items[:limit]
 
     def _call(self, method: str, path: str, document: dict[str, object] | None) -> dict[str, object]:
         headers = {"Accept": "application/json"}
@@ -68,8 +99,13 @@ def _read(status: int, body: bytes) -> dict[str, object]:
     if status == 401:
         raise click.ClickException("The gateway wants its admin token: set FENCEGATE_ADMIN_TOKEN.")
     if status >= 400:
-        raise click.ClickException(str(answer.get("detail", f"status {status}")))
+        raise click.ClickException(plain(answer.get("detail", f"status {status}")))
     return answer
+
+
+def segment(name: str) -> str:
+    """A name as one segment of a path. What is not UTF-8 on a command line is the name of nothing."""
+    return quote(name, safe="", errors="replace")
 
 
 def read_admin(address: str) -> AdminApi:

@@ -19,6 +19,7 @@ def command(once: bool) -> None:
             scenes.paused_agent()
             scenes.first_write_of_the_old()
             scenes.write_in_flight()
+            scenes.broken_off()
             if not once:
                 click.echo(_TO_TRY.format(gateway=stage.gateway, admin=stage.admin, directory=stage.directory))
                 _until_told_to_end()
@@ -45,6 +46,10 @@ To try, in another terminal:
   curl -i -X PUT http://{gateway}/reports/1 -H "Fencing-Token: $TOKEN" \\
     -H 'Content-Type: application/json' -d '{{"text": "mine"}}'
 
+  # the same action twice: it is executed once, and answered twice
+  for attempt in 1 2; do curl -i http://{gateway}/reports/1/comments -H "Fencing-Token: $TOKEN" \\
+    -H 'Idempotency-Key: my-comment' -H 'Content-Type: application/json' -d '{{"text": "done"}}'; done
+
   # without a token; a read; somebody else takes over; then your write again
   curl -i -X PUT http://{gateway}/reports/1 -d '{{}}'
   curl -i http://{gateway}/reports/1
@@ -54,5 +59,6 @@ To try, in another terminal:
 
   # what the operator sees
   curl -s http://{admin}/api/v1/resources/report/1
+  curl -s 'http://{admin}/api/v1/audit?resource=report/1'
   curl -s http://{admin}/metrics | grep ^fencegate_requests_total
 """

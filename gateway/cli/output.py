@@ -1,6 +1,11 @@
-"""What the commands print: text for people, or one JSON document."""
+"""What the commands print: text for people, or one JSON document.
+
+Names come from agents. On a terminal a control character in one could hide what is printed or write something else, so
+that people are shown its escape; JSON has escapes of its own.
+"""
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
@@ -9,3 +14,26 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 def print_json(document: object) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def plain(value: object) -> str:
+    """A value as a terminal may be given it, in one line; a dash where there is none."""
+    if value is None or value == "":
+        return "-"
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in str(value))
+
+
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Columns as wide as their widest cell; the last one may be of any length."""
+    cells = [list(heads), *([plain(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def print_members(members: Mapping[str, object]) -> None:
+    """One line each; what is nested is in one line too."""
+    width = max(map(len, members), default=0) + 2
+    for name, value in members.items():
+        shown = json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+        click.echo(f"{name:<{width}}{plain(shown)}")

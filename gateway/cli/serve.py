@@ -22,6 +22,8 @@ from gateway.settings import SettingsError, read_serve_settings
 )
 @click.option("--store-timeout", metavar="SECONDS", help="How long a write waits for the store.  [2]")
 @click.option("--grace", metavar="SECONDS", help="How long writes may take to end at shutdown.  [largest total + 5]")
+@click.option("--audit-retain", metavar="DURATION", help="How long events of the audit trail are kept.  [7d]")
+@click.option("--audit-events", metavar="N", help="How many of them are kept in all; the oldest go.  [500000]")
 @click.option("--log-format", metavar="json|text", help="[text on a terminal, else json]")
 @click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.  [info]")
 def command(**options: object) -> None:

@@ -3,7 +3,7 @@
 A detail's first sentence says whether the write happened, its second what to do: models act on it.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Action = Literal["stop", "retry", "reacquire", "fix-request", "wait"]
@@ -30,6 +30,7 @@ class Facts:
     holder: str | None = None
     expires_at_ms: int | None = None
     intent: str | None = None
+    intent_state: str | None = None
     retry_after_s: int | None = None
 
 
@@ -55,11 +56,12 @@ def _decision(name: str, status: int | None, action: Action | None, title: str) 
 
 PASSED = _decision("passed", None, None, "A read was passed on")
 FORWARDED = _decision("forwarded", None, None, "An admitted write was forwarded")
+REPLAYED = _decision("replayed", None, None, "The intent was applied before")
 GRANTED = _decision("granted", 201, None, "The lease was granted")
 REGISTERED = _decision("registered", 200, None, "The epoch was registered")
 RENEWED = _decision("renewed", 200, None, "The lease was renewed")
 RELEASED = _decision("released", 204, None, "The lease was released")
-SHOWN = _decision("shown", 200, None, "The lease was shown")
+SHOWN = _decision("shown", 200, None, "The record was shown")
 
 NO_UPSTREAM = _decision("no-upstream", 404, "stop", "No upstream is mounted at this path")
 NO_POLICY = _decision("no-policy", 403, "stop", "No rule allows this write")
@@ -79,17 +81,27 @@ OUT_OF_SEQUENCE = _decision("out-of-sequence", 412, "stop", "The sequence number
 REVISION_MISMATCH = _decision("revision-mismatch", 412, "fix-request", "The resource has another revision")
 TAKEOVER_PENDING = _decision("takeover-pending", 503, "retry", "Older writes are still in flight")
 RESOURCE_BUSY = _decision("resource-busy", 503, "retry", "Another write is in flight")
+IDEMPOTENCY_KEY_REQUIRED = _decision("idempotency-key-required", 400, "fix-request", "An idempotency key is required")
+INTENT_IN_PROGRESS = _decision("intent-in-progress", 409, "retry", "The same intent is in flight")
+INTENT_MISMATCH = _decision("intent-mismatch", 422, "stop", "The key belongs to another request")
+ANSWER_NOT_KEPT = _decision("answer-not-kept", 410, "stop", "The intent was applied; its answer was not kept")
 OUTCOME_UNKNOWN = _decision("outcome-unknown", 504, "wait", "Nobody knows whether the write happened")
+# The same word for whoever asks again: 504 says that a gateway waited in vain, and this one did not.
+STILL_UNKNOWN = replace(OUTCOME_UNKNOWN, status=409)
+PAUSED = _decision("paused", 503, "wait", "An operator or an incident has stopped this")
 BODY_TOO_LARGE = _decision("body-too-large", 413, "fix-request", "The body is too large")
 UNSUPPORTED_CODING = _decision("unsupported-coding", 415, "fix-request", "The body's coding cannot be read")
 UPSTREAM_UNREACHABLE = _decision("upstream-unreachable", 502, "retry", "The upstream was not reached")
 UPSTREAM_TIMEOUT = _decision("upstream-timeout", 504, "retry", "The upstream did not answer in time")
 UPSTREAM_BROKEN = _decision("upstream-broken", 502, "retry", "The upstream broke off its answer")
+NO_ROOM = _decision("no-room", 503, "retry", "The gateway has no room for the body")
 STORE_UNAVAILABLE = _decision("store-unavailable", 503, "retry", "The store is away")
 NO_SUCH_RESOURCE = _decision("no-such-resource", 404, "fix-request", "No lease can be had for this resource")
 LEASE_HELD = _decision("lease-held", 409, "wait", "Another holder has the lease")
 LEASE_LOST = _decision("lease-lost", 412, "reacquire", "The lease is lost")
 NO_LEASE = _decision("no-lease", 404, "reacquire", "The resource has no live lease")
+NO_SUCH_INTENT = _decision("no-such-intent", 404, "stop", "Nothing is known of this intent")
+WRONG_STATE = _decision("wrong-state", 409, "stop", "The intent's state does not allow this")
 EPOCHS_EXHAUSTED = _decision("epochs-exhausted", 409, "stop", "No larger epoch exists")
 UNAUTHENTICATED = _decision("unauthenticated", 401, "stop", "The caller is not known")
 POLICIES_INVALID = _decision("policies-invalid", 422, "fix-request", "The policy files are not valid")

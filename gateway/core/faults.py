@@ -13,5 +13,9 @@ class BodyTooLarge(Exception):
     """The caller's body is larger than may be held or passed on."""
 
 
+class NoRoom(Exception):
+    """The disk does not take the caller's body: it is full, or cannot be written. Nothing of the request was sent."""
+
+
 class BrokenAnswer(Exception):
     """The upstream's answer broke off: reset, malformed, or not in time."""

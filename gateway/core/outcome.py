@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
+from gateway.core.request import HeaderPairs
 from gateway.core.rule import Outcomes
 
 Outcome = Literal["applied", "not_applied", "unknown"]
@@ -44,15 +45,24 @@ Evidence = NotSent | NoReply | Replied
 
 
 @dataclass(frozen=True, slots=True)
+class LateAnswer:
+    """A whole answer that came after its caller was told that nobody knows. `body` is None where it was too large."""
+
+    status: int
+    headers: HeaderPairs
+    body: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class Overdue:
     """A request that was sent whole and not answered in time. For now it is `evidence`; its connection is still open.
 
-    `listen` reads on for as long as the upstream's `timeouts.late` allows, and returns the answer if a whole one came.
-    Whoever holds this has to await it: it ends the connection.
+    `listen` reads on for as long as the upstream's `timeouts.late` allows, and returns the answer if a whole one came,
+    with its body if that is at most so many bytes. Whoever holds this has to await it: it ends the connection.
     """
 
     evidence: NoReply
-    listen: Callable[[], Coroutine[None, None, Replied | None]]
+    listen: Callable[[int], Coroutine[None, None, LateAnswer | None]]
 
 
 def judge(outcomes: Outcomes, evidence: Evidence) -> Outcome:

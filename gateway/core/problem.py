@@ -3,7 +3,7 @@
 import json
 from datetime import UTC, datetime
 
-from gateway.core.decision import OUTCOME_UNKNOWN, Decision, Facts, Refused
+from gateway.core.decision import Facts, Refused
 
 CONTENT_TYPE = b"application/problem+json"
 
@@ -23,11 +23,11 @@ def members(refused: Refused) -> dict[str, object]:
         "detail": refused.detail,
         "action": decision.action,
     }
-    body.update(_fact_members(decision, facts))
+    body.update(_fact_members(facts))
     return body
 
 
-def _fact_members(decision: Decision, facts: Facts) -> dict[str, object]:
+def _fact_members(facts: Facts) -> dict[str, object]:
     found: dict[str, object] = {}
     if facts.resource is not None:
         found["resource"] = facts.resource
@@ -42,8 +42,7 @@ def _fact_members(decision: Decision, facts: Facts) -> dict[str, object]:
     if facts.expires_at_ms is not None:
         found["expires_at"] = instant(facts.expires_at_ms)
     if facts.intent is not None:
-        state = "unknown" if decision is OUTCOME_UNKNOWN else None
-        found["intent"] = {"id": facts.intent} | ({"state": state} if state else {})
+        found["intent"] = {"id": facts.intent} | ({"state": facts.intent_state} if facts.intent_state else {})
     if facts.retry_after_s is not None:
         found["retry_after_s"] = facts.retry_after_s
     return found

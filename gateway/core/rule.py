@@ -13,6 +13,8 @@ Order = Literal["monotonic", "strict"]
 Concurrency = Literal["serial", "parallel"]
 Sequence = Literal["off", "increasing", "contiguous"]
 Revision = Literal["off", "gateway"]
+IntentMode = Literal["off", "optional", "required"]
+OnUnknown = Literal["hold", "query", "retry"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +86,19 @@ DEFAULT_OUTCOMES = Outcomes(frozenset(range(400, 500)) - {408}, frozenset(range(
 
 
 @dataclass(frozen=True, slots=True)
+class NativeKey:
+    """The header in which an upstream takes idempotency keys itself, and for how long it remembers one (seconds)."""
+
+    header: bytes
+    retain_s: float = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
 class Upstream:
     """One policy file's upstream. `base_path` comes before every forwarded path; it has no slash at its end.
 
     `any_token_from`: where it or any of its rules takes a token from. What stands there is never forwarded.
+    `replay_headers`: what a replay carries beyond the usual headers, in lower case.
     """
 
     name: str
@@ -103,7 +114,9 @@ class Upstream:
     token_from: tuple[TokenSource, ...] = ("fencing-token",)
     any_token_from: tuple[TokenSource, ...] = ("fencing-token",)
     epoch_header: bytes | None = None
+    native_key: NativeKey | None = None
     outcomes: Outcomes = DEFAULT_OUTCOMES
+    replay_headers: frozenset[bytes] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +131,20 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True)
+class IntentTerms:
+    """Whether a rule's writes are intents, and how one is kept: seconds from its end, bytes of its answer's body.
+
+    `ask_after_s`: how long after an attempt ended unknown its upstream is first asked, under `on_unknown: query`.
+    """
+
+    mode: IntentMode = "off"
+    retain_s: float = 86_400.0
+    store_response: int = 64 << 10
+    on_unknown: OnUnknown = "hold"
+    ask_after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """One entry of `writes`, as far as admission and forwarding need it."""
 
@@ -127,3 +154,4 @@ class Rule:
     token_from: tuple[TokenSource, ...] = ("fencing-token",)
     revision: Revision = "off"
     fence: Fence = Fence()
+    intent: IntentTerms = IntentTerms()

@@ -1,14 +1,17 @@
 """A write, fully resolved, and what admission says of it. Values grow from stage to stage; none is filled in later."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NewType
 
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
+from gateway.core.intent import Intent, IntentId, KeptAnswer, ResolvedBy
+from gateway.core.outcome import Outcome
 from gateway.core.rule import Rule
 
 ResourceKey = NewType("ResourceKey", str)
 TicketId = NewType("TicketId", str)
+Incident = Literal["duplicate-effect", "late-write"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +25,39 @@ class Write:
     secret_digest: bytes | None
     sequence: int | None = None
     if_revision: int | None = None
+    intent: Intent | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
     """The right to forward one write once. Only the store makes one, and each is settled once.
 
-    `revision` counts the writes applied before this one; None where the rule does not count.
+    `revision` counts the writes applied before this one; None where the rule does not count. `intent` is the record's
+    id; of a write without a key, the one that it gets if it ends unknown. `attempt` counts how often the intent was
+    admitted, from 1; `in_doubt`: an attempt before this one may have been executed.
     """
 
     write: Write
     ticket: TicketId
     revision: int | None
+    intent: IntentId
+    attempt: int = 1
+    in_doubt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The intent was applied before; nothing is forwarded.
+
+    `answer` is the first one's, None where none was kept: it was too large, or never came and `resolved_by` says who
+    found out; `evidence` is then the JSON that a query answered.
+    """
+
+    write: Write
+    intent: IntentId
+    answer: KeptAnswer | None
+    resolved_by: ResolvedBy | None = None
+    evidence: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +73,16 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The ticket has ended. `overtaken`: a newer epoch had come meanwhile. `revision` is the count afterwards."""
+    """The ticket has ended. `overtaken`: a newer epoch had come meanwhile. `revision` is the count afterwards.
+
+    `outcome` is the intent's: a refusal proves nothing about an earlier attempt. `incident`: this evidence came after
+    a resolution that says otherwise (`late-write`), or was the second proof of an effect (`duplicate-effect`).
+    """
 
     overtaken: bool
     revision: int | None
+    outcome: Outcome
+    incident: Incident | None = None
 
 
-AdmitReply = Admitted | Waiting | Refused
+AdmitReply = Admitted | Replayed | Waiting | Refused

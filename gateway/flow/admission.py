@@ -6,7 +6,7 @@ from collections.abc import Callable
 from gateway.core.clock import Clock, Deadline
 from gateway.core.decision import RESOURCE_BUSY, STORE_UNAVAILABLE, TAKEOVER_PENDING, Facts, Refused
 from gateway.core.faults import CallerGone, StoreUnavailable
-from gateway.core.write import AdmitReply, Admitted, TicketId, Waiting, Write
+from gateway.core.write import AdmitReply, Admitted, Replayed, TicketId, Waiting, Write
 from gateway.flow.ports import Store
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Interest, Lines, Wakes
@@ -25,8 +25,10 @@ class Admission:
         self._tasks = tasks
         self._lines = Lines()
 
-    async def admit(self, write: Write, is_gone: Callable[[], bool]) -> tuple[Admitted, Deadline] | Refused:
-        """Admit or refuse. The deadline is the ticket's, anchored before the call that made it.
+    async def admit(self, write: Write, is_gone: Callable[[], bool]) -> tuple[Admitted, Deadline] | Replayed | Refused:
+        """Admit or refuse, or find the write's intent applied.
+
+        The deadline is the ticket's, anchored before the call that made it.
 
         Raises CallerGone when the caller has left by the time the store would be asked: nothing is left behind.
         """
@@ -37,7 +39,7 @@ class Admission:
                 reply, deadline = await self._wait(write, is_gone, reply, interest)
         if isinstance(reply, Admitted):
             return reply, deadline
-        return reply if isinstance(reply, Refused) else _gave_up(write, reply)
+        return _gave_up(write, reply) if isinstance(reply, Waiting) else reply
 
     async def _wait(
         self, write: Write, is_gone: Callable[[], bool], told: Waiting, interest: Interest

@@ -5,14 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gateway.core.caller import Caller as Principal
-from gateway.core.caller import overrides_method, read_control
+from gateway.core.caller import Control, overrides_method, read_control
 from gateway.core.coding import body_too_large, decoded, over_stream_limit
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.faults import BodyTooLarge
 from gateway.core.identify import identify, malformed_token
 from gateway.core.request import Request
-from gateway.core.rule import Upstream
+from gateway.core.rule import Rule, Upstream
+from gateway.core.write import ResourceKey, Write
 from gateway.flow.inline import Inline
+from gateway.flow.naming import Naming
 from gateway.flow.ports import BodySource, Caller, Marks
 from gateway.flow.read import Reading
 from gateway.policy.match import Matched, NeedsBody, Read
@@ -32,6 +34,7 @@ class Ended:
     resource: str | None = None
     epoch: int | None = None
     holder: str | None = None
+    intent: str | None = None
     lease_left: float | None = None
     """At a renewal: the part of the lease's term that was left, from 0 to 1."""
 
@@ -39,27 +42,24 @@ class Ended:
 class Gate:
     """Judges each request by the policies in force when it came."""
 
-    def __init__(self, policies: Callable[[], RuleSet], inline: Inline, reading: Reading) -> None:
+    def __init__(self, policies: Callable[[], RuleSet], naming: Naming, inline: Inline, reading: Reading) -> None:
         self._policies = policies
+        self._naming = naming
         self._inline = inline
         self._reading = reading
 
     async def handle(self, request: Request, body: BodySource, principal: Principal, caller: Caller) -> Ended:
         """Answer the caller, whatever it sent. Raises CallerGone if there is nobody left to answer."""
-        rules = self._policies()
-        control = read_control(request.headers)
+        control = _read_control(request)
         if isinstance(control, Refused):
             return _refuse(caller, control)
-        override = overrides_method(request.headers)
-        if override is not None:
-            detail = f"Not forwarded: {override} would make another request of this one. Send the method itself."
-            return _refuse(caller, Refused(AMBIGUOUS_TARGET, detail))
+        asked = _Asked(request, body, principal, control, caller)
+        rules = self._policies()
+        matched = rules.match(request, principal)
         judged = request
-        matched = rules.match(judged, principal)
         if isinstance(matched, NeedsBody):
             upstream = matched.upstream
-            malformed = malformed_token(control)
-            with_body = malformed or await _with_body(upstream, request, body, caller)
+            with_body = malformed_token(control) or await _with_body(upstream, request, body, caller)
             if isinstance(with_body, Refused):
                 return _refuse(caller, with_body, upstream)
             judged = with_body
@@ -70,20 +70,55 @@ class Gate:
         if isinstance(matched, Read):
             told = await self._reading.run(matched.upstream, matched.counted, request, body, caller)
             return Ended(told, matched.upstream.name)
-        rule = matched.entry.rule
-        resource = rules.resolve(matched, judged, principal)
+        return await self._write(rules, matched, judged, asked)
+
+    async def _write(self, rules: RuleSet, matched: Matched, judged: Request, asked: "_Asked") -> Ended:
+        """`judged` is the request as the rules read it: with its body where one of them had to."""
+        rule, caller = matched.entry.rule, asked.caller
+        resource = rules.resolve(matched, judged, asked.principal)
         if isinstance(resource, Refused):
             return _refuse(caller, resource, rule.upstream, rule.name)
-        write = (
-            identify(rule, resource, control)
-            if not _over(rule.upstream.limits.stream, body)
-            else over_stream_limit(rule)
-        )
+        write = _identified(rule, resource, asked)
+        if isinstance(write, Write) and rule.intent.mode != "off":
+            intent = rules.intent_of(matched, judged, asked.principal, resource)
+            if isinstance(intent, Refused):
+                write = intent
+            elif intent is not None:
+                reading = matched.entry.fingerprint.begin(judged.headers, rule.upstream.limits.body, matched.body)
+                write = await self._naming.named(write, intent, reading, asked.body, caller)
         if isinstance(write, Refused):
             return replace(_refuse(caller, write, rule.upstream, rule.name), resource=resource)
-        body.restrict(rule.upstream.limits.stream)
-        told = await self._inline.run(write, request, body, caller)
-        return Ended(told, rule.upstream.name, rule.name, resource, write.epoch, write.holder)
+        told = await self._inline.run(write, asked.request, asked.body, caller)
+        intent_id = told.facts.intent if isinstance(told, Refused) else told.intent
+        return Ended(told, rule.upstream.name, rule.name, resource, write.epoch, write.holder, intent_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One request as it came, and whom to answer."""
+
+    request: Request
+    body: BodySource
+    principal: Principal
+    control: Control
+    caller: Caller
+
+
+def _read_control(request: Request) -> Control | Refused:
+    control = read_control(request.headers)
+    override = overrides_method(request.headers)
+    if isinstance(control, Refused) or override is None:
+        return control
+    detail = f"Not forwarded: {override} would make another request of this one. Send the method itself."
+    return Refused(AMBIGUOUS_TARGET, detail)
+
+
+def _identified(rule: Rule, resource: ResourceKey, asked: _Asked) -> Write | Refused:
+    """The write, if its proof has the right form and its body may be as long as it is announced."""
+    if _over(rule.upstream.limits.stream, asked.body):
+        return over_stream_limit(rule)
+    asked.body.restrict(rule.upstream.limits.stream)
+    return identify(rule, resource, asked.control)
 
 
 async def _match_body(rules: RuleSet, judged: Request, principal: Principal) -> Matched | Read | NeedsBody | Refused:

@@ -11,13 +11,16 @@ import asyncio
 from gateway.core.clock import Clock, Deadline
 from gateway.core.coding import over_stream_limit
 from gateway.core.decision import FORWARDED, OUTCOME_UNKNOWN, UPSTREAM_UNREACHABLE, Facts, Refused
-from gateway.core.faults import BrokenAnswer, StoreUnavailable
-from gateway.core.outcome import Evidence, NoReply, NotSent, Outcome, Overdue, Replied, judge
+from gateway.core.faults import BrokenAnswer
+from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue, judge
 from gateway.core.request import Request
-from gateway.core.write import Admitted, Settled, Write
+from gateway.core.write import Admitted, Replayed, Write
 from gateway.flow.admission import RETRY_AFTER_S, Admission
+from gateway.flow.keeping import Keeping
 from gateway.flow.ports import Answer, BodySource, Caller, Marks, Observer, Sender, Store
+from gateway.flow.replay import replay
 from gateway.flow.tasks import Tasks
+from gateway.flow.ticket import Ticket
 
 # An answer up to this size is held until the write is settled, so that its caller is told the outcome as recorded.
 _SMALL = 64 << 10
@@ -26,8 +29,6 @@ _AS_IT_COMES = -1
 _CALLER_PATIENCE_S = 5.0
 # How often a write whose gateway slept past its ticket's deadline is admitted anew, before its caller is sent away.
 _ADMISSIONS = 3
-# Between two tries to settle while the store is away: its clients are many, and the ticket's deadline is seconds away.
-_SETTLE_PAUSE_S = 0.5
 
 
 class Inline:
@@ -44,9 +45,11 @@ class Inline:
         self._observer = observer
 
     async def run(self, write: Write, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
-        """Admit and forward; returns what the caller was told."""
+        """Admit and forward, or answer from the intent's record; returns what the caller was told."""
         for _ in range(_ADMISSIONS):
             got = await self._admission.admit(write, caller.is_gone)
+            if isinstance(got, Replayed):
+                return replay(got, request, body.take_buffered(), caller)
             if isinstance(got, Refused):
                 caller.refuse(got)
                 return got
@@ -54,6 +57,7 @@ class Inline:
             told = await self._forward(admitted, deadline, request, body, caller)
             if told is not None:
                 return told
+            body.rewind()
         refused = _unreachable(write, "this gateway was paused past the write's deadline each time")
         caller.refuse(refused)
         return refused
@@ -64,7 +68,7 @@ class Inline:
         """Send under the ticket and settle it. None: the deadline passed before the first byte; ask again."""
         upstream = admitted.write.rule.upstream
         before = self._clock.after(0)
-        ticket = _Ticket(self._store, self._tasks, self._observer, admitted)
+        ticket = Ticket(self._store, self._tasks, self._observer, admitted)
         try:
             self._observer.sent(upstream)
             caller.proceed()
@@ -87,43 +91,49 @@ class Inline:
             ticket.close()
             self._observer.ended(upstream, -self._clock.left(before))
 
-    async def _unanswered(self, ticket: "_Ticket", evidence: NotSent | NoReply, caller: Caller) -> Refused | None:
-        write = ticket.admitted.write
-        await ticket.settle(_judge(ticket.admitted, evidence), evidence.detail)
-        if isinstance(evidence, NotSent):
-            if evidence.cause == "late":
-                return None
-            too_large = evidence.cause == "too-large"
-            refused = over_stream_limit(write.rule) if too_large else _unreachable(write, evidence.detail)
+    async def _unanswered(self, ticket: Ticket, evidence: NotSent | NoReply, caller: Caller) -> Refused | None:
+        admitted = ticket.admitted
+        write = admitted.write
+        await ticket.settle(judge(write.rule.upstream.outcomes, evidence), evidence.detail)
+        if isinstance(evidence, NoReply) or (admitted.in_doubt and evidence.cause != "late"):
+            refused = _unknown(admitted, evidence.detail)
+        elif evidence.cause == "late":
+            return None
+        elif evidence.cause == "too-large":
+            refused = over_stream_limit(write.rule)
         else:
-            refused = _unknown(ticket.admitted, evidence.detail)
+            refused = _unreachable(write, evidence.detail)
         caller.refuse(refused)
         return refused
 
-    async def _answered(self, ticket: "_Ticket", answer: Answer, caller: Caller) -> Marks | Refused:
+    async def _answered(self, ticket: Ticket, answer: Answer, caller: Caller) -> Marks | Refused:
+        admitted, keeping = ticket.admitted, Keeping(ticket.admitted.write)
         try:
             body, whole = await answer.read_small(_AS_IT_COMES if answer.is_stream else _SMALL)
         except BrokenAnswer as broken:
             await ticket.settle("unknown", str(broken))
-            refused = _unknown(ticket.admitted, str(broken))
+            refused = _unknown(admitted, str(broken))
             caller.refuse(refused)
             return refused
-        outcome = _judge(ticket.admitted, Replied(answer.status, complete=True))
+        keeping.add(body)
+        outcome = keeping.judge(answer.status, answer.headers)
         if whole:
-            settled = await ticket.settle(outcome, f"answered {answer.status}")
-            marks = _marks(ticket.admitted, outcome, settled.revision if settled else None)
+            kept = keeping.kept(answer.status, answer.headers, outcome)
+            settled = await ticket.settle(outcome, f"answered {answer.status}", kept)
+            marks = _marks(admitted, settled.outcome if settled else outcome, settled.revision if settled else None)
             caller.reply(marks, answer, body)
             return marks
-        marks = _marks(ticket.admitted, outcome, _revision_to_be(ticket.admitted, outcome))
+        foretold = _foretold(admitted, outcome)
+        marks = _marks(admitted, foretold, _revision_to_be(admitted, foretold))
         caller.begin(marks, answer)
-        await self._relay(ticket, outcome, body, answer, caller)
+        await self._relay(ticket, answer, body, keeping, caller)
         return marks
 
-    async def _relay(self, ticket: "_Ticket", outcome: Outcome, piece: bytes, answer: Answer, caller: Caller) -> None:
+    async def _relay(self, ticket: Ticket, answer: Answer, piece: bytes, keeping: Keeping, caller: Caller) -> None:
         """Pass a large answer on in pieces; a caller that does not keep up is cut off, the answer read to its end."""
         takes, patience_s = True, _CALLER_PATIENCE_S
         try:
-            while piece or (piece := await answer.read(None)):
+            while piece or (piece := await _next_piece(answer, keeping)):
                 if takes:
                     patience = self._clock.after(patience_s)
                     takes = await caller.write(piece, patience_s)
@@ -136,80 +146,37 @@ class Inline:
                 caller.abort()
             await ticket.settle("unknown", str(broken))
             return
-        await ticket.settle(outcome, f"answered {answer.status}")
+        outcome = keeping.judge(answer.status, answer.headers)
+        kept = keeping.kept(answer.status, answer.headers, outcome)
+        await ticket.settle(outcome, f"answered {answer.status}", kept)
         if takes:
             caller.end()
 
 
-class _Ticket:
-    """An admitted write's ticket, settled once; as unknown when whoever held it was stopped before it could."""
-
-    def __init__(self, store: Store, tasks: Tasks, observer: Observer, admitted: Admitted) -> None:
-        self.admitted = admitted
-        self._store = store
-        self._tasks = tasks
-        self._observer = observer
-        self._concluded = False
-
-    async def settle(self, outcome: Outcome, reason: str) -> Settled | None:
-        """Settle; None if the store is away now, and the settling goes on by itself."""
-        self._concluded = True
-        try:
-            return await self._settle(outcome, reason)
-        except StoreUnavailable:
-            self._tasks.spawn(self._settle_later(outcome, reason))
-            return None
-        except BaseException:
-            # Cancelled in the middle of the call: repeated, it recognises itself.
-            self._tasks.spawn(self._settle_later(outcome, reason))
-            raise
-
-    def close(self) -> None:
-        """The holder is done; if it was interrupted, nobody knows what became of the write."""
-        if not self._concluded:
-            self._concluded = True
-            self._tasks.spawn(self._settle_later("unknown", "the gateway was stopped while the write was in flight"))
-
-    async def listen(self, overdue: Overdue) -> None:
-        """An answer that comes after all turns the unknown write into what it was."""
-        replied = await overdue.listen()
-        if replied is None:
-            return
-        # The store may have been away until now: first unknown, then known, or the second would pass for the first.
-        await self._settle_later("unknown", overdue.evidence.detail)
-        await self._settle_later(_judge(self.admitted, replied), f"answered {replied.status}, late")
-
-    async def _settle(self, outcome: Outcome, reason: str) -> Settled:
-        settled = await self._store.settle(self.admitted, outcome, reason)
-        if settled.overtaken:
-            self._observer.overtaken()
-        return settled
-
-    async def _settle_later(self, outcome: Outcome, reason: str) -> None:
-        """Until the store is back."""
-        while True:
-            try:
-                await self._settle(outcome, reason)
-            except StoreUnavailable:
-                await asyncio.sleep(_SETTLE_PAUSE_S)
-            else:
-                return
-
-
-def _judge(admitted: Admitted, evidence: Evidence) -> Outcome:
-    return judge(admitted.write.rule.upstream.outcomes, evidence)
+async def _next_piece(answer: Answer, keeping: Keeping) -> bytes:
+    piece = await answer.read(None)
+    keeping.add(piece)
+    return piece
 
 
 def _marks(admitted: Admitted, outcome: Outcome, revision: int | None) -> Marks:
     counts = admitted.write.rule.revision == "gateway"
-    return Marks(FORWARDED, admitted.write.epoch, outcome, revision if counts else None)
+    return Marks(FORWARDED, admitted.write.epoch, outcome, revision if counts else None, admitted.intent)
+
+
+def _foretold(admitted: Admitted, outcome: Outcome) -> Outcome:
+    """The outcome as settling will conclude it: a refusal proves nothing about an attempt before."""
+    return "unknown" if admitted.in_doubt and outcome == "not_applied" else outcome
 
 
 def _revision_to_be(admitted: Admitted, outcome: Outcome) -> int | None:
-    """The count after settling, foretold: under `revision: gateway` no other write of the resource is in flight."""
+    """The count after settling, foretold: under `revision: gateway` no other write of the resource is in flight.
+
+    An attempt before this one, of which nobody knew, has been counted.
+    """
     if admitted.revision is None:
         return None
-    return admitted.revision + (outcome != "not_applied")
+    return admitted.revision + (outcome != "not_applied" and not admitted.in_doubt)
 
 
 def _unreachable(write: Write, why: str) -> Refused:
@@ -219,7 +186,12 @@ def _unreachable(write: Write, why: str) -> Refused:
 
 
 def _unknown(admitted: Admitted, why: str) -> Refused:
-    detail = "The write was sent and may or may not have happened. Do not send it again; look at the resource."
     write = admitted.write
-    facts = Facts(resource=write.resource, epoch=write.epoch, intent=admitted.ticket)
+    what_to_do = "Do not send it again; look at the resource."
+    if write.intent is not None:
+        what_to_do = "Do not send it under another key; with the same one it is not sent twice."
+    if write.intent is not None and write.rule.intent.on_unknown == "retry":
+        what_to_do = "Repeat it with the same key: the upstream itself refuses a second execution."
+    detail = f"The write was sent and may or may not have happened. {what_to_do}"
+    facts = Facts(resource=write.resource, epoch=write.epoch, intent=admitted.intent, intent_state="unknown")
     return Refused(OUTCOME_UNKNOWN, detail, facts, why)

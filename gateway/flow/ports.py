@@ -1,16 +1,19 @@
 """What the flow needs from outside, each as small as it can be. The drivers are in `store`, `upstream` and `proxy`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from gateway.core.clock import Deadline
 from gateway.core.decision import Decision, Refused
 from gateway.core.epoch import Epoch
+from gateway.core.intent import IntentId, KeptAnswer
 from gateway.core.lease import Lease
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
+from gateway.core.record import IntentRecord
 from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Upstream
-from gateway.core.write import AdmitReply, Admitted, ResourceKey, Settled, TicketId, Write
+from gateway.core.write import AdmitReply, Admitted, Incident, ResourceKey, Settled, TicketId, Write
 
 
 class Store(Protocol):
@@ -24,15 +27,22 @@ class Store(Protocol):
         ...
 
     async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
-        """Compare, record and admit, in one step (G1, G3).
+        """Compare, record and admit, in one step (G1, G3, G4).
 
         `ttl_s` is the ticket's life; `queued` says that this gateway has been told to wait for this resource before;
         `behind` counts the other writes of this gateway that wait for it.
         """
         ...
 
-    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str) -> Settled:
-        """End the ticket (G5). Never fails for a ticket that is already gone. `reason` is for the record."""
+    async def peek(self, write: Write) -> Refused | None:
+        """What admission would refuse whatever the body says; moves nothing. For a body that is long in coming."""
+        ...
+
+    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: KeptAnswer | None) -> Settled:
+        """End the ticket (G5). Never fails for a ticket that is already gone. `reason` is for the record.
+
+        `kept` is what repeats of the intent are answered with; None where there is none, or where it is too large.
+        """
         ...
 
     async def abandon(self, write: Write, ticket: TicketId) -> None:
@@ -71,6 +81,10 @@ class Store(Protocol):
         """The live lease, without its secret."""
         ...
 
+    async def recall(self, id: str) -> IntentRecord | None:
+        """What is known of an intent, or of a write without a key that ended unknown."""
+        ...
+
     async def lease_secret(self, tenant: str, key: str, resource: ResourceKey, holder: str) -> str:
         """The secret that belongs to a grant with an `Idempotency-Key`: the same for the same call, told to nobody."""
         ...
@@ -98,6 +112,18 @@ class BodySource(Protocol):
 
     async def hold(self, limit: int) -> bytes:
         """Read the whole body and keep it: what is taken or read later starts from its beginning again."""
+        ...
+
+    async def spool(self, feed: Callable[[bytes], None], in_memory: int) -> bytes | None:
+        """Read the whole body and keep it, on disk where it is larger than `in_memory` bytes; returns it if it is not.
+
+        `feed` is given all of it in order, in pieces, one at a time; large ones in a thread. Raises NoRoom too. From
+        then on `length` is known, and the body is taken or read from its beginning.
+        """
+        ...
+
+    def rewind(self) -> bool:
+        """Read from the beginning again, for another attempt; False if the body is not kept and cannot be."""
         ...
 
 
@@ -143,12 +169,13 @@ class Sender(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What the gateway adds to an answer that it passes on."""
+    """What the gateway adds to an answer that it passes on. `intent` is for the log."""
 
     decision: Decision
     epoch: int | None = None
     outcome: Outcome | None = None
     revision: int | None = None
+    intent: IntentId | None = None
 
 
 class Caller(Protocol):
@@ -162,6 +189,10 @@ class Caller(Protocol):
         """Whether an answer, or its head, has been written."""
         ...
 
+    def awaits_proceed(self) -> bool:
+        """Whether the caller sends its body only once it is told to (`Expect: 100-continue`)."""
+        ...
+
     def proceed(self) -> None:
         """Answer `Expect: 100-continue`, if the caller sent it and waits for it."""
         ...
@@ -172,6 +203,10 @@ class Caller(Protocol):
 
     def reply(self, marks: Marks, answer: Answer, body: bytes) -> None:
         """The upstream's answer, whole."""
+        ...
+
+    def replay(self, marks: Marks, answer: KeptAnswer) -> None:
+        """An answer that was given before, marked as such."""
         ...
 
     def begin(self, marks: Marks, answer: Answer) -> None:
@@ -204,4 +239,8 @@ class Observer(Protocol):
 
     def overtaken(self) -> None:
         """A write ended after a newer epoch had come."""
+        ...
+
+    def incident(self, kind: Incident) -> None:
+        """Something happened that the gateway exists to prevent, and was found out."""
         ...

@@ -1,6 +1,6 @@
 """One request asked of a rule set, in the words that agents get. What `explain` and the cases of `*.test.yaml` show."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.core.caller import Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, FORWARDED, PASSED, Refused
@@ -17,7 +17,7 @@ class Answer:
     """`decision` is `forwarded` where a rule takes the write: whether its token holds is not asked here.
 
     `passed` is a read, `body-needed` a write whose rule cannot be told without its body; else a problem's name.
-    `resource` is what a write belongs to, or whose count of writes a read shows.
+    `resource` is what a write belongs to, or whose count of writes a read shows; `intent_key` names its intent.
     """
 
     decision: str
@@ -25,6 +25,7 @@ class Answer:
     rule: str | None = None
     authority: str | None = None
     resource: str | None = None
+    intent_key: str | None = None
     detail: str | None = None
 
 
@@ -46,12 +47,37 @@ def answer(ruleset: RuleSet, request: Request, caller: Caller) -> Answer:
             return Answer(decision.name, upstream.name, detail=detail)
         case Read(_, counted):
             return Answer(PASSED.name, upstream.name, resource=counted)
-        case NeedsBody():
-            detail = "A rule for this path reads the body, and none was given."
-            return Answer(BODY_NEEDED, upstream.name, detail=detail)
+        case NeedsBody(_, matched):
+            detail = "The body is read to answer this, and none was given."
+            told = Answer(BODY_NEEDED, upstream.name, detail=detail)
+            return told if matched is None else replace(told, rule=matched.entry.rule.name)
         case Matched() as matched:
-            rule = matched.entry.rule
-            resource = ruleset.resolve(matched, request, caller)
-            if isinstance(resource, Refused):
-                return Answer(resource.decision.name, upstream.name, rule.name, rule.authority, detail=resource.detail)
-            return Answer(FORWARDED.name, upstream.name, rule.name, rule.authority, resource)
+            return _answer_of(ruleset, matched, request, caller)
+
+
+def _answer_of(ruleset: RuleSet, matched: Matched, request: Request, caller: Caller) -> Answer:
+    rule = matched.entry.rule
+    known = Answer(FORWARDED.name, rule.upstream.name, rule.name, rule.authority)
+    resource = ruleset.resolve(matched, request, caller)
+    if isinstance(resource, Refused):
+        return _refused(known, resource)
+    known = replace(known, resource=resource)
+    intent = ruleset.intent_of(matched, request, caller, resource)
+    if isinstance(intent, Refused):
+        return _refused(known, intent)
+    if intent is None:
+        return known
+    known = replace(known, intent_key=intent.key)
+    fingerprint = _fingerprint(matched, request)
+    return _refused(known, fingerprint) if isinstance(fingerprint, Refused) else known
+
+
+def _fingerprint(matched: Matched, request: Request) -> bytes | Refused:
+    """Only one that points into the body can be refused; others are not asked for here."""
+    form = matched.entry.fingerprint
+    limit = matched.entry.rule.upstream.limits.body
+    return form.begin(request.headers, limit, matched.body).digest(request.body) if form.needs_json else b""
+
+
+def _refused(known: Answer, refused: Refused) -> Answer:
+    return replace(known, decision=refused.decision.name, detail=refused.detail)

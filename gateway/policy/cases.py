@@ -45,12 +45,21 @@ class _Caller(Shape):
 
 class _Expected(Shape):
     decision: Literal[
-        "forwarded", "passed", "no-policy", "no-upstream", "reads-denied", "resource-unresolved", "ambiguous-target"
+        "forwarded",
+        "passed",
+        "no-policy",
+        "no-upstream",
+        "reads-denied",
+        "resource-unresolved",
+        "ambiguous-target",
+        "header-malformed",
+        "idempotency-key-required",
     ]
     upstream: StrictStr | None = None
     rule: StrictStr | None = None
     authority: StrictStr | None = None
     resource: StrictStr | None = None
+    intent_key: StrictStr | None = None
 
 
 class _Case(Shape):

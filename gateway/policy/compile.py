@@ -3,12 +3,13 @@
 import re
 from itertools import chain
 
-from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, Origin, Timeouts, Tls, Upstream
+from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, NativeKey, Origin, Timeouts, Tls, Upstream
 from gateway.policy import schema
 from gateway.policy.compile_entry import compile_read_only, compile_write
+from gateway.policy.compile_query import compile_query
 from gateway.policy.entry import Policy
 from gateway.policy.finding import Finding, Wrong
-from gateway.policy.header_name import header_to_send
+from gateway.policy.header_name import header_to_replay, header_to_send
 from gateway.policy.outcomes import compile_outcomes
 from gateway.policy.report import Report
 from gateway.policy.secret import Secrets, readable_file
@@ -32,6 +33,7 @@ def compile_policy(source: Source, shape: schema.Policy, secrets: Secrets) -> Po
     upstream = _upstream(report, shape, secrets)
     writes = [compile_write(report, at, rule, shape, upstream) for at, rule in enumerate(shape.writes)]
     reads = [compile_read_only(report, at, entry, upstream) for at, entry in enumerate(shape.read_only)]
+    query = compile_query(report, shape.capabilities.query, upstream.mount)
     _check_names(report, shape)
     if report.findings:
         return tuple(sorted(report.findings, key=lambda finding: (finding.line, finding.column)))
@@ -41,6 +43,7 @@ def compile_policy(source: Source, shape: schema.Policy, secrets: Secrets) -> Po
         tuple(entry for entry in reads if entry is not None),
         report.place(("upstream",)),
         report.place(("mount",)),
+        query,
     )
 
 
@@ -63,9 +66,6 @@ def _check_name(report: Report, path: Path, name: str) -> None:
 
 def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstream:
     url = report.take(("url",), parse_url(shape.url)) or _NOWHERE
-    if shape.capabilities.idempotency_key is not None:
-        path = ("capabilities", "idempotency_key")
-        report.take(path, header_to_send(shape.capabilities.idempotency_key.header))
     _check_distinct(report, ("token_from",), list(shape.token_from))
     outcomes = compile_outcomes(shape.outcomes.not_applied, shape.outcomes.unknown)
     return Upstream(
@@ -82,12 +82,32 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
         token_from=tuple(shape.token_from),
         any_token_from=tuple(dict.fromkeys(chain(shape.token_from, *(rule.token_from or () for rule in shape.writes)))),
         epoch_header=_epoch_header(report, shape.capabilities.fencing_token),
+        native_key=_native_key(report, shape.capabilities.idempotency_key),
         outcomes=report.take(("outcomes",), outcomes) or DEFAULT_OUTCOMES,
+        replay_headers=_replay_headers(report, shape.replay_headers),
     )
 
 
 def _epoch_header(report: Report, name: str | None) -> bytes | None:
     return None if name is None else report.take(("capabilities", "fencing_token"), header_to_send(name))
+
+
+def _native_key(report: Report, shape: schema.NativeKey | None) -> NativeKey | None:
+    if shape is None:
+        return None
+    header = report.take(("capabilities", "idempotency_key"), header_to_send(shape.header))
+    return None if header is None else NativeKey(header, shape.retain)
+
+
+def _replay_headers(report: Report, names: list[str]) -> frozenset[bytes]:
+    taken: set[bytes] = set()
+    for at, name in enumerate(names):
+        header = report.take(("replay_headers", at), header_to_replay(name))
+        if header in taken:
+            report.add(("replay_headers", at), f"header `{name}` stands here twice; remove one")
+        if header is not None:
+            taken.add(header)
+    return frozenset(taken)
 
 
 def _mount(report: Report, mount: schema.Mount) -> Mount:

@@ -1,11 +1,12 @@
 """The entries of `writes` and `read_only`: patterns, conditions, the resource's template, and how writes are fenced."""
 
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from typing import TypeVar
 
 from gateway.core.rule import Fence, Rule, Upstream
 from gateway.policy import schema
+from gateway.policy.compile_intent import compile_fingerprint, compile_key, intent_terms
+from gateway.policy.compile_template import compile_template
 from gateway.policy.condition import (
     Condition,
     HeaderCondition,
@@ -13,16 +14,15 @@ from gateway.policy.condition import (
     QueryCondition,
     Scalar,
     contradiction,
-    scalar,
+    parse_scalar,
 )
 from gateway.policy.entry import Entry, Matcher, ReadOnly
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_to_read
 from gateway.policy.jsonbody import parse_pointer
-from gateway.policy.pattern import Pattern, parse_pattern, placeholder_names
+from gateway.policy.pattern import Pattern, parse_pattern
 from gateway.policy.report import Report
 from gateway.policy.source import Path
-from gateway.policy.template import Template, parse_template
 from gateway.policy.unsupported import unsupported_in_rule
 
 T = TypeVar("T")
@@ -37,7 +37,9 @@ def compile_write(
         report.add((*path, *fault.path), fault.message)
     _check_promises(report, path, shape, policy.capabilities)
     matcher = _matcher(report, path, shape.match, shape.when, upstream)
-    template = _template(report, path, shape.resource, matcher.patterns)
+    template = compile_template(report, (*path, "resource"), shape.resource, matcher.patterns)
+    key = compile_key(report, (*path, "intent"), shape.intent, matcher.patterns)
+    fingerprint = compile_fingerprint(report, (*path, "intent"), shape.intent)
     token_from = upstream.token_from if shape.token_from is None else tuple(shape.token_from)
     if len(set(token_from)) < len(token_from):
         report.add((*path, "token_from"), "a source of the token stands here twice; remove one")
@@ -51,8 +53,9 @@ def compile_write(
         token_from=token_from,
         revision=shape.revision,
         fence=Fence(fence.order, fence.concurrency, fence.queue_timeout, fence.drain_timeout, fence.sequence),
+        intent=intent_terms(shape.intent, policy.capabilities.query),
     )
-    return Entry(matcher, rule, template)
+    return Entry(matcher, rule, template, key, fingerprint)
 
 
 def compile_read_only(report: Report, at: int, shape: schema.ReadOnly, upstream: Upstream) -> ReadOnly:
@@ -66,19 +69,30 @@ def _check_promises(report: Report, path: Path, rule: schema.Rule, capabilities:
             (*path, "fence", "concurrency"),
             "`revision: gateway` counts writes one by one; write `concurrency: serial`, or `revision: 'off'`",
         )
-    if rule.intent.on_unknown == "retry" and capabilities.idempotency_key is None:
+    _check_unknown(report, (*path, "intent", "on_unknown"), rule.intent, capabilities)
+    guarded = capabilities.idempotency_key is not None or rule.intent.mode == "required"
+    if rule.effect.risk == "high" and not guarded:
         report.add(
-            (*path, "intent", "on_unknown"),
+            (*path, "effect", "risk"),
+            "`risk: high` wants a guard against a second execution; write `intent: {mode: required}`, or "
+            "`capabilities: {idempotency_key: HEADER}` if the upstream honours a key, or `risk: low`",
+        )
+
+
+def _check_unknown(report: Report, path: Path, intent: schema.Intent, capabilities: schema.Capabilities) -> None:
+    if intent.on_unknown == "retry" and capabilities.idempotency_key is None:
+        report.add(
+            path,
             "`retry` could execute twice; write `capabilities: {idempotency_key: HEADER}` if the upstream honours a "
             "key, or `on_unknown: hold`",
         )
-    if rule.intent.on_unknown == "query" and capabilities.query is None:
-        report.add((*path, "intent", "on_unknown"), "there is no `capabilities.query` to ask; write `hold`")
-    if rule.effect.risk == "high" and capabilities.idempotency_key is None:
+    if intent.on_unknown == "query" and capabilities.query is None:
+        report.add(path, "there is no `capabilities.query` to ask; write `hold`")
+    if intent.on_unknown != "hold" and intent.mode == "off":
         report.add(
-            (*path, "effect", "risk"),
-            "`risk: high` wants a guard against a second execution; write `capabilities: {idempotency_key: HEADER}` "
-            "if the upstream honours a key, or `risk: low`",
+            path,
+            f"without intents there is nothing to {intent.on_unknown}; write `mode: required` (or `optional`) beside "
+            "it, or `on_unknown: hold`",
         )
 
 
@@ -124,7 +138,7 @@ def _conditions(report: Report, path: Path, when: schema.When) -> Iterator[Condi
             yield QueryCondition(name, texts)
     for text, values in when.json_.items():
         pointer = report.take_key((*path, "json", text), parse_pointer(text))
-        scalars: frozenset[Scalar] = _compiled(report, (*path, "json", text), values, _scalar)
+        scalars: frozenset[Scalar] = _compiled(report, (*path, "json", text), values, parse_scalar)
         if pointer is not None and scalars:
             yield JsonCondition(pointer, scalars)
 
@@ -140,34 +154,3 @@ def _text(value: object) -> str | Wrong:
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return str(value)
     return Wrong("a header or query parameter is text; put the value in quotes")
-
-
-def _scalar(value: object) -> Scalar | Wrong:
-    if value is None or isinstance(value, bool | int | str | Decimal):
-        compiled = scalar(value)
-        if compiled is not None:
-            return compiled
-    return Wrong("only text, numbers, true, false and null can be compared; point at one with a longer pointer")
-
-
-def _template(report: Report, path: Path, text: str, patterns: tuple[Pattern, ...]) -> Template | None:
-    where = (*path, "resource")
-    rests = frozenset(pattern.rest for pattern in patterns if pattern.rest is not None)
-    template = report.take(where, parse_template(text, rests))
-    if template is None:
-        return None
-    for part in template.parts:
-        if part.origin == "header":
-            report.take(where, header_to_read(part.name))
-        if part.origin not in ("path", "rest"):
-            continue
-        for pattern in patterns:
-            if part.name not in placeholder_names(pattern):
-                report.add(
-                    where, f"`{pattern.text}` has no `{{{part.name}}}`; add it to the match, or use another part"
-                )
-            elif (pattern.rest == part.name) != (part.origin == "rest"):
-                report.add(
-                    where, f"`{{{part.name}}}` is one segment in `{pattern.text}` and more in another; rename one"
-                )
-    return template

@@ -7,6 +7,7 @@ from decimal import Decimal
 from gateway.core.decision import Refused
 from gateway.core.request import Request
 from gateway.policy.fields import read_header, read_query
+from gateway.policy.finding import Wrong
 from gateway.policy.jsonbody import JsonReader, JsonValue, Missing, Number, Pointer
 
 
@@ -110,6 +111,14 @@ def scalar(value: JsonValue | int | Decimal) -> Scalar | None:
         case Number(spelled):
             return Amount(Decimal(spelled))
     return None
+
+
+def parse_scalar(value: object) -> Scalar | Wrong:
+    """The comparable form of a value in a policy."""
+    compiled = scalar(value) if value is None or isinstance(value, bool | int | str | Decimal) else None
+    return compiled or Wrong(
+        "only text, numbers, true, false and null can be compared; point at one with a longer pointer"
+    )
 
 
 def are_disjoint(one: tuple[Condition, ...], other: tuple[Condition, ...]) -> bool:

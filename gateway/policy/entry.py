@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from gateway.core.rule import Rule, Upstream
 from gateway.policy.condition import Condition
 from gateway.policy.finding import Finding
+from gateway.policy.fingerprint import NO_FINGERPRINT, Fingerprint
+from gateway.policy.key import Key
 from gateway.policy.pattern import Pattern
+from gateway.policy.query import Query
 from gateway.policy.template import Template
 
 
@@ -37,11 +40,17 @@ class Matcher:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One of `writes`, compiled: which requests it takes, and the template of the resource that they write."""
+    """One of `writes`, compiled: which requests it takes, and the template of the resource that they write.
+
+    `key` is where their intents are named, None where they have none; `fingerprint` what two of one name are compared
+    by.
+    """
 
     matcher: Matcher
     rule: Rule
     template: Template
+    key: Key | None = None
+    fingerprint: Fingerprint = NO_FINGERPRINT
 
     @property
     def label(self) -> str:
@@ -61,13 +70,14 @@ class ReadOnly:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One file. `place` is the upstream's name, `mount_place` its mount."""
+    """One file. `place` is the upstream's name, `mount_place` its mount, `query` how it tells what was applied."""
 
     upstream: Upstream
     entries: tuple[Entry, ...]
     read_only: tuple[ReadOnly, ...]
     place: Place
     mount_place: Place
+    query: Query | None = None
 
     @property
     def every_entry(self) -> tuple[Entry | ReadOnly, ...]:

@@ -9,7 +9,7 @@ from gateway.policy.answer import Answer, answer
 from gateway.policy.condition import BodyWanted, first_unmet
 from gateway.policy.entry import Entry, ReadOnly
 from gateway.policy.jsonbody import JsonReader
-from gateway.policy.match import Matched, Read
+from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.pattern import READ_METHODS
 from gateway.policy.ruleset import RuleSet
 
@@ -44,10 +44,11 @@ class Explanation:
             ("rule", told.rule),
             ("authority", told.authority),
             ("resource", told.resource),
+            ("intent key", told.intent_key),
             ("detail", told.detail),
         ):
             if value:
-                lines.append(f"  {label:<10}{value}")
+                lines.append(f"  {label:<11}{value}")
         for one in self.considered:
             mark = ">" if one.taken else " "
             lines.append(f"{mark} {one.entry} ({one.place}) {' | '.join(one.match)}: {one.why}")
@@ -70,8 +71,10 @@ def explain(ruleset: RuleSet, request: Request, caller: Caller) -> Explanation:
 
 
 def _taker(ruleset: RuleSet, request: Request, caller: Caller) -> Entry | ReadOnly | None:
-    found = ruleset.match(request, caller)
-    return found.entry if isinstance(found, Matched | Read) else None
+    match ruleset.match(request, caller):
+        case Matched(entry) | Read(_, _, entry) | NeedsBody(_, Matched(entry)):
+            return entry
+    return None
 
 
 def _considered(entry: Entry | ReadOnly, request: Request, taker: Entry | ReadOnly | None) -> Considered:

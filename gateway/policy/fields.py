@@ -1,6 +1,7 @@
 """One reading of a request's header or query parameter, or a refusal: never the first of two values."""
 
-from gateway.core.decision import AMBIGUOUS_TARGET, RESOURCE_UNRESOLVED, Refused
+from gateway.core.caller import parse_idempotency_key
+from gateway.core.decision import AMBIGUOUS_TARGET, HEADER_MALFORMED, RESOURCE_UNRESOLVED, Refused
 from gateway.core.request import Headers
 from gateway.core.target import Target
 
@@ -25,6 +26,26 @@ def read_header(headers: Headers, name: str) -> str | Refused | None:
         return values[0].decode("utf-8")
     except UnicodeDecodeError:
         return _unreadable(f"header {name}")
+
+
+def read_idempotency_key(headers: Headers) -> str | Refused | None:
+    """The key in `Idempotency-Key`, None without that header. Its quoted and its bare form are one key.
+
+    Refused: two of them, what is no key, and a name with an underscore, which the upstream may read as this header.
+    It is the gateway's to read whatever `Connection` says: it need not reach the upstream.
+    """
+    values = headers.all(b"idempotency-key")
+    if headers.all(b"idempotency_key"):
+        return Refused(HEADER_MALFORMED, "Nothing was forwarded: spell Idempotency-Key with a dash, and send it once.")
+    if not values:
+        return None
+    if len(values) > 1:
+        return Refused(HEADER_MALFORMED, f"Idempotency-Key was sent {len(values)} times; send it once.")
+    key = parse_idempotency_key(values[0])
+    if key is None:
+        detail = "Nothing was forwarded: Idempotency-Key must be 1 to 255 visible ASCII characters, bare or in quotes."
+        return Refused(HEADER_MALFORMED, f"{detail} Send such a key, the same one with each retry.")
+    return key
 
 
 def read_query(target: Target, name: str) -> str | Refused | None:

@@ -24,6 +24,8 @@ _CONNECTION = frozenset(
     }
 )
 _SECRET = frozenset({"authorization", "cookie"})
+# A session that is handed to whoever repeats the key, and an instant that is over.
+_NEVER_REPLAYED = frozenset({"date", "set-cookie", "set-cookie2"})
 
 
 def header_to_read(name: str) -> str | Wrong:
@@ -50,3 +52,17 @@ def header_to_send(name: str) -> bytes | Wrong:
     if is_control_header(lower.encode()):
         return Wrong(f"header `{name}` never reaches an upstream; write another name, such as `X-{name}`")
     return name.encode()
+
+
+def header_to_replay(name: str) -> bytes | Wrong:
+    """A header of an upstream's answer that is kept and sent again with a replay, in lower case."""
+    lower = name.lower()
+    if not _TOKEN.fullmatch(name):
+        return Wrong(f"`{name}` is not a header name; write such as `X-Total-Count`")
+    if lower in _CONNECTION:
+        return Wrong(f"header `{name}` belongs to the connection and cannot be replayed; remove it")
+    if lower in _NEVER_REPLAYED:
+        return Wrong(f"header `{name}` belongs to the first answer alone and is never replayed; remove it")
+    if is_control_header(lower.encode()) or lower == "idempotent-replayed":
+        return Wrong(f"header `{name}` is the gateway's own; remove it")
+    return lower.encode()

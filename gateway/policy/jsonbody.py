@@ -34,6 +34,7 @@ JsonValue = None | bool | str | Number | list["JsonValue"] | dict[str, "JsonValu
 # A double's ends at three; beyond nine, decimal arithmetic gives up.
 _EXPONENT_DIGITS = 4
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
+_BLANKS = re.compile("[ \t\n\r]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -55,18 +56,30 @@ class JsonReader:
         """Whether the body has been read at all; if not, the pointers cannot be followed yet."""
         return self._body is not None
 
-    def find(self, pointer: "Pointer") -> JsonValue | Missing | Refused:
-        """What `pointer` leads to. Refused if the body is not JSON that all readers read alike."""
-        if self._value is None and self._body:
-            self._value = read_json(self._body)
-        if isinstance(self._value, Refused):
-            return self._value
+    @property
+    def body(self) -> bytes:
+        """The bytes that are read; empty as long as there is no body."""
+        return self._body or b""
+
+    def value(self) -> JsonValue | Refused:
+        """The whole body. Refused if it is not JSON that all readers read alike.
+
+        All who ask are given one and the same value: whoever would change it makes a copy.
+        """
         if self._value is None:
-            # An empty body has no members; a body that is the word `null` has none either.
+            self._value = read_json(self.body)
+        return self._value
+
+    def find(self, pointer: "Pointer") -> JsonValue | Missing | Refused:
+        """What `pointer` leads to; an empty body has no members. Refused as `value`."""
+        value = self.value() if self._body else None
+        if isinstance(value, Refused):
+            return value
+        if value is None:
             return MISSING
-        if pointer.has_another_spelling(self._value):
-            return _ambiguous(f"{pointer.text} is there in two spellings of case")
-        return pointer.find(self._value)
+        if pointer.has_another_spelling(value):
+            return ambiguous_body(f"{pointer.text} is there in two spellings of case")
+        return pointer.find(value)
 
 
 def read_json(body: bytes) -> JsonValue | Refused:
@@ -81,17 +94,53 @@ def read_json(body: bytes) -> JsonValue | Refused:
         if b"\\u" in body and _has_surrogate(value):
             raise _Unreadable("it has a lone surrogate")
     except UnicodeDecodeError:
-        return _ambiguous("it is not UTF-8")
+        return ambiguous_body("it is not UTF-8")
     except json.JSONDecodeError as error:
-        return _ambiguous(f"it is not JSON at character {error.pos + 1}")
+        return ambiguous_body(f"it is not JSON at character {error.pos + 1}")
     except _Unreadable as error:
-        return _ambiguous(str(error))
+        return ambiguous_body(str(error))
     except RecursionError:
-        return _ambiguous("it nests too deeply")
+        return ambiguous_body("it nests too deeply")
     return value
 
 
-def _ambiguous(why: str) -> Refused:
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of an object: its value, and where that stands in the text."""
+
+    value: JsonValue
+    start: int
+    end: int
+
+
+def read_members(text: str) -> dict[str, Member]:
+    """The members of a JSON object, with their places; none if the text is no object, or one read in two ways."""
+    members: dict[str, Member] = {}
+    at, last = _behind_blanks(text, 0), "{"
+    try:
+        while text[at] == last:
+            name_at = _behind_blanks(text, at + 1)
+            name, at = _DECODER.raw_decode(text, name_at)
+            at = _behind_blanks(text, at)
+            if not isinstance(name, str) or name in members or text[at] != ":":
+                return {}
+            start = _behind_blanks(text, at + 1)
+            value, end = _DECODER.raw_decode(text, start)
+            members[name] = Member(value, start, end)
+            at, last = _behind_blanks(text, end), ","
+        return members if text[at] == "}" and _behind_blanks(text, at + 1) == len(text) else {}
+    except (json.JSONDecodeError, _Unreadable, RecursionError, IndexError):
+        return {}
+
+
+def _behind_blanks(text: str, at: int) -> int:
+    """Where the next token begins."""
+    found = _BLANKS.match(text, at)
+    assert found is not None
+    return found.end()
+
+
+def ambiguous_body(why: str) -> Refused:
     detail = f"Nothing was forwarded: the body is read as JSON, and {why}. Send one plain JSON value in UTF-8."
     return Refused(AMBIGUOUS_TARGET, detail)
 

@@ -42,9 +42,13 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class NeedsBody:
-    """A condition or a resource reads the body: read it, up to `upstream.limits.body`, and match again."""
+    """A condition, a resource or an intent reads the body: read it, up to `upstream.limits.body`, and match again.
+
+    `matched`: the rule that will take it, where this is told already: only the intent's key or fingerprint wants it.
+    """
 
     upstream: Upstream
+    matched: Matched | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,10 @@ class Index:
             return Read(self.upstream, self._counted_resource(request, caller), entry)
         if entry.template.needs_json and not body.is_there:
             return NeedsBody(self.upstream)
-        return Matched(entry, placed.pattern.captured(split_slash(request.target)[0]), body)
+        matched = Matched(entry, placed.pattern.captured(split_slash(request.target)[0]), body)
+        if not body.is_there and _intent_wants_body(matched, request, caller):
+            return NeedsBody(self.upstream, matched)
+        return matched
 
     def _read(self, request: Request, caller: Caller) -> Read | Refused:
         if self.upstream.reads == "deny":
@@ -175,6 +182,15 @@ class Index:
                 return None
             names.add(name)
         return ResourceKey(names.pop()) if len(names) == 1 else None
+
+
+def _intent_wants_body(matched: Matched, request: Request, caller: Caller) -> bool:
+    """Whether the key cannot be told without the body, or is there and pointers into the body compare the intent."""
+    key, fingerprint = matched.entry.key, matched.entry.fingerprint
+    if key is None or not (key.needs_json or fingerprint.needs_json):
+        return False
+    named = key.read(request, matched.path, caller, matched.body)
+    return isinstance(named, BodyWanted) or (fingerprint.needs_json and isinstance(named, str))
 
 
 def _counts(entry: Entry | ReadOnly) -> TypeGuard[Entry]:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from gateway.core.caller import Caller
 from gateway.policy.entry import Entry
-from gateway.policy.template import Part, Template
+from gateway.policy.part import Part
+from gateway.policy.template import Template
 
 # A template with placeholders in the places of another one makes the same resources, whatever it calls them.
 Skeleton = tuple[str, ...]

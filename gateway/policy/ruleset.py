@@ -1,6 +1,6 @@
 """All policies in force at one instant, and the questions that are asked of them. Frozen, shared by all requests."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gateway.core.caller import Caller
@@ -11,13 +11,16 @@ from gateway.core.decision import (
     NO_UPSTREAM,
     Refused,
 )
+from gateway.core.intent import Intent, intent_digest
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Rule, Upstream
 from gateway.core.target import Ambiguous, read_target
 from gateway.core.write import ResourceKey
+from gateway.policy.condition import BodyWanted
 from gateway.policy.entry import Entry, Policy, ReadOnly
 from gateway.policy.match import Index, Matched, Mounts, NeedsBody, Read
 from gateway.policy.producers import Producers
+from gateway.policy.query import Query
 
 _ANYONE = Caller()
 
@@ -31,6 +34,7 @@ class RuleSet:
     read_only: tuple[ReadOnly, ...]
     _mounts: Mounts = field(repr=False, compare=False)
     _producers: Producers = field(repr=False, compare=False)
+    _queries: Mapping[str, Query] = field(repr=False)
 
     def upstream_of(self, request: Request) -> Upstream | Refused:
         """The upstream that a request belongs to by its path and host. Refused: `no-upstream`."""
@@ -50,6 +54,27 @@ class RuleSet:
         """The resource that a matched write belongs to. Refused: `resource-unresolved`, `ambiguous-target`."""
         resource = matched.entry.template.fill(request, matched.path, caller, matched.body)
         return resource if isinstance(resource, Refused) else ResourceKey(resource)
+
+    def intent_of(
+        self, matched: Matched, request: Request, caller: Caller, resource: ResourceKey
+    ) -> Intent | Refused | None:
+        """The intent that a matched write names, not yet with its fingerprint; None if it names none.
+
+        Refused: `idempotency-key-required`, `header-malformed`, and as `resolve`.
+        """
+        if matched.entry.key is None:
+            return None
+        key = matched.entry.key.read(request, matched.path, caller, matched.body)
+        assert not isinstance(key, BodyWanted), "the match asks for the body first"
+        if key is None or isinstance(key, Refused):
+            return key
+        host = matched.entry.matcher.upstream.mount.host
+        digest = intent_digest(caller.tenant, resource, request.method, host, request.target, key)
+        return Intent(key, caller.tenant, f"{request.method} {request.target.raw}", digest)
+
+    def query_of(self, upstream: str) -> Query | None:
+        """How the upstream of this name tells what became of an intent; None if it cannot, or is no longer there."""
+        return self._queries.get(upstream)
 
     def rule_for_resource(self, resource: str, caller: Caller = _ANYONE) -> Rule | None:
         """A rule that can make this resource for `caller`; all that can have the same authority. None: no rule can."""
@@ -71,7 +96,7 @@ class RuleSet:
         headers = Headers(((b"host", host.encode("latin-1", "replace")),) if host else ())
         request = Request(method, read, headers)
         match self.match(request, caller):
-            case Matched() as matched:
+            case (Matched() as matched) | NeedsBody(_, Matched() as matched):
                 resource = self.resolve(matched, request, caller)
                 return resource if isinstance(resource, Refused) else (resource, matched.entry.rule)
             case Read():
@@ -94,6 +119,7 @@ def build_ruleset(policies: Iterable[Policy]) -> RuleSet:
         tuple(entry for policy in every for entry in policy.read_only),
         Mounts(Index(policy.upstream, policy.every_entry) for policy in every),
         Producers(entries),
+        {policy.upstream.name: policy.query for policy in every if policy.query is not None},
     )
 
 

@@ -68,6 +68,8 @@ WaitTime = Annotated[float, _duration(at_most="1h")]
 TotalTime = Annotated[float, _duration(at_most="1d")]
 Retention = Annotated[float, _duration(at_most="366d")]
 Held = Annotated[int, _size("0B", "1GiB")]
+# What the store keeps in memory, for every intent.
+Kept = Annotated[int, _size("0B", "16MiB")]
 Streamed = Annotated[int | None, _size("0B", "1024TiB", or_none=True)]
 Head = Annotated[int, _size("1KiB", "16MiB")]
 Source = Literal["fencing-token", "bearer", "basic"]
@@ -184,10 +186,10 @@ class Fence(Shape):
 
 class Intent(Shape):
     mode: Literal["off", "optional", "required"] = "off"
-    key: StrictStr = "{header.idempotency-key}"
+    key: Texts = ["{header.idempotency-key}"]
     fingerprint: Texts = ["request"]
     retain: Retention = 86_400.0
-    store_response: Held = 64 << 10
+    store_response: Kept = 64 << 10
     on_unknown: Literal["hold", "query", "retry"] = "hold"
 
 

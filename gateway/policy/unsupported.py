@@ -16,8 +16,6 @@ class Unsupported:
 
 
 def unsupported_in_policy(policy: schema.Policy) -> Iterator[Unsupported]:
-    if policy.capabilities.query is not None:
-        yield _field(("capabilities", "query"))
     if policy.notify is not None:
         yield _field(("notify",))
 
@@ -37,7 +35,6 @@ def unsupported_in_rule(rule: schema.Rule) -> Iterator[Unsupported]:
 def _choices(rule: schema.Rule) -> Iterator[Unsupported]:
     chosen: tuple[tuple[Path, str, str], ...] = (
         (("mode",), rule.mode, "enforce"),
-        (("intent", "mode"), rule.intent.mode, "off"),
         (("delivery",), rule.delivery, "inline"),
         (("approval",), rule.approval, "none"),
         (("on_stale",), rule.on_stale, "reject"),

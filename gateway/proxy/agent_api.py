@@ -1,4 +1,4 @@
-"""The agents' own calls under `/-/fence/`: leases, and epochs that were granted elsewhere."""
+"""The agents' own calls under `/-/fence/`: leases, epochs that were granted elsewhere, and what became of intents."""
 
 import json
 from collections.abc import Callable
@@ -35,6 +35,7 @@ from gateway.flow.lease import Ask, Leases
 from gateway.flow.ports import BodySource, Marks
 from gateway.policy.jsonbody import JsonValue, Number, read_json
 from gateway.policy.ruleset import RuleSet
+from gateway.proxy.intent_api import Records, show_intent
 from gateway.proxy.reply import Reply
 
 _BODY_LIMIT = 64 << 10
@@ -58,9 +59,10 @@ class _Asked:
 class AgentApi:
     """Answers the calls. What they mean is the flow's and the store's to say."""
 
-    def __init__(self, policies: Callable[[], RuleSet], leases: Leases) -> None:
+    def __init__(self, policies: Callable[[], RuleSet], leases: Leases, records: Records) -> None:
         self._policies = policies
         self._leases = leases
+        self._records = records
 
     async def handle(self, request: Request, body: BodySource, caller: Caller, reply: Reply) -> Ended:
         refused: Ended | Refused
@@ -80,6 +82,8 @@ class AgentApi:
         name = "/".join(request.target.segments[2:])
         if (request.method, name) == ("GET", "leases"):
             return await self._lookup(request, reply)
+        if request.method == "GET" and name.startswith("intents/"):
+            return await show_intent(self._records, name.removeprefix("intents/"), caller, reply)
         calls = {
             "leases": self._grant,
             "leases/renew": self._renew,
@@ -88,9 +92,8 @@ class AgentApi:
         }
         call = calls.get(name)
         if call is None:
-            return Refused(
-                NOT_FOUND, f"There is no call /-/fence/{name}. Look at leases, leases/renew, leases/release."
-            )
+            calls_there_are = "leases, leases/renew, leases/release, epochs, intents/ID"
+            return Refused(NOT_FOUND, f"There is no call /-/fence/{name}. There are: {calls_there_are}.")
         if request.method != "POST":
             return Refused(METHOD_NOT_ALLOWED, f"/-/fence/{name} takes POST.")
         reply.proceed()

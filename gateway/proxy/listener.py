@@ -71,6 +71,8 @@ class Listener:
             else:
                 reply.refuse(Refused(INTERNAL, "The gateway failed; whether the request had an effect is not known."))
             return reply.sent()
+        finally:
+            body.close()
         seconds = asyncio.get_running_loop().time() - started
         self._observer.answered(ended, raw.method, raw.raw_path.partition("?")[0], reply.status, seconds)
         if fault is None:

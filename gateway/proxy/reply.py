@@ -9,12 +9,14 @@ from aiohttp.abc import AbstractStreamWriter
 
 from gateway.core import problem
 from gateway.core.decision import Decision, Refused
+from gateway.core.intent import KeptAnswer
 from gateway.core.request import HeaderPairs
 from gateway.flow.ports import Answer, Marks
 from gateway.proxy.body import IncomingBody
 from gateway.upstream.headers import answer_headers
 
 _BODILESS = frozenset((204, 304))
+_STATUSES = frozenset(HTTPStatus)
 # A caller that is refused in the middle of its upload sees the refusal only if the rest is taken from it: closing a
 # connection with unread bytes resets it. Beyond this it is cut off.
 _DROP_BYTES = 64 << 20
@@ -55,8 +57,11 @@ class Reply:
     def has_begun(self) -> bool:
         return self.status != 0
 
+    def awaits_proceed(self) -> bool:
+        return self._expects and not self._body.is_read
+
     def proceed(self) -> None:
-        if self._expects and not self._body.is_read:
+        if self.awaits_proceed():
             self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self._expects = False
 
@@ -84,14 +89,21 @@ class Reply:
             # RFC 9110, section 15.5.2 wants a challenge; this is the scheme that `token_from: bearer` would take.
             fields.append((b"WWW-Authenticate", b'Bearer realm="fencegate"'))
         fields.append((b"Fencing-Decision", decision.name.encode("ascii")))
-        reason = HTTPStatus(decision.status).phrase.encode("ascii")
-        self._write(self._head(decision.status, reason, tuple(fields)) + (b"" if self._head_only else body))
+        head = self._head(decision.status, _phrase(decision.status), tuple(fields))
+        self._write(head + (b"" if self._head_only else body))
 
     def reply(self, marks: Marks, answer: Answer, body: bytes) -> None:
         fields = _passed(answer)
         if not self._has_no_body(answer.status) and not _has_length(fields):
             fields += ((b"Content-Length", b"%d" % len(body)),)
         self._write(self._head(answer.status, answer.reason, fields + _marked(marks)) + body)
+
+    def replay(self, marks: Marks, answer: KeptAnswer) -> None:
+        fields = [(b"Date", formatdate(usegmt=True).encode()), *answer.headers]
+        if not self._has_no_body(answer.status):
+            fields.append((b"Content-Length", b"%d" % len(answer.body)))
+        fields += (*_marked(marks), (b"Idempotent-Replayed", b"true"))
+        self._write(self._head(answer.status, _phrase(answer.status), tuple(fields)) + answer.body)
 
     def begin(self, marks: Marks, answer: Answer) -> None:
         fields = _passed(answer)
@@ -146,6 +158,11 @@ class Reply:
     def _write(self, data: bytes) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
+
+
+def _phrase(status: int) -> bytes:
+    """The reason phrase; none for a status that is nobody's."""
+    return HTTPStatus(status).phrase.encode("ascii") if status in _STATUSES else b""
 
 
 def _passed(answer: Answer) -> HeaderPairs:

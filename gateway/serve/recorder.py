@@ -19,7 +19,7 @@ class Recorder:
 
     def answered(self, ended: Ended, method: str, path: str, status: int, seconds: float) -> None:
         decision = ended.told.decision
-        self._metrics.decided(ended.upstream, ended.rule, decision.name, seconds)
+        self._metrics.decided(ended.upstream, ended.rule, decision, seconds)
         if path == _RENEW:
             self._metrics.renewed(decision.name)
         if ended.lease_left is not None:

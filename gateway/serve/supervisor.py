@@ -3,7 +3,8 @@
     policies ─ store ─ port ─ admin listener ─ workers ─ ready          it ends the same way back
 
 The parent carries no agent's request. What it does while the gateway runs: it keeps the store and the workers alive,
-answers operators, reads the policies again when they change, and sweeps tickets whose gateway died.
+answers operators, reads the policies again when they change, sweeps tickets whose gateway died, and asks upstreams
+about writes that nobody knows the outcome of.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from gateway.admin.running import Running
 from gateway.core.caller import ANONYMOUS
 from gateway.core.faults import StoreUnavailable
 from gateway.flow.clock import BootClock
+from gateway.flow.inquiry import Inquiry
 from gateway.log import Log
 from gateway.metrics import ParentMetrics
 from gateway.policy.reload import PolicyHolder
@@ -29,18 +31,21 @@ from gateway.serve.assignment import Assignment
 from gateway.serve.policies import Policies
 from gateway.serve.port import bound_address, hold_port
 from gateway.serve.snapshot import Snapshot
+from gateway.serve.sweeping import Sweeping
 from gateway.serve.workers import Workers
 from gateway.settings import Address, ServeSettings, environment
 from gateway.store.connect import open_store
 from gateway.store.doctor import examine
 from gateway.store.embedded import EmbeddedStore, EmbeddedStoreError
 from gateway.store.fence import FenceStore
-from gateway.store.sweep import sweep_once
+from gateway.store.prune import Retention
+from gateway.store.questions import Questions
+from gateway.upstream.sender import HttpSender
 
-# A dead gateway's tickets end at most this much after their grace.
-_SWEEP_EVERY_S = 1.0
 # Beyond the longest write: its settling, and a store that is slow to answer.
 _GRACE_BEYOND_TOTAL_S = 5.0
+# A query that is answered still gets its answer recorded; one that is not is repeated by another gateway.
+_ASKED_WITHIN_S = 1.0
 # A worker uses its own grace to the end, then closes its connections and makes its last settle calls.
 _KILL_AFTER_GRACE_S = 7.0
 
@@ -64,6 +69,8 @@ async def serve(settings: ServeSettings, log: Log) -> None:
         assignment = _assignment(settings, holder, snapshot.current, listen, url, log)
         workers = Workers(settings.workers, assignment, variables, log, metrics)
         policies = Policies(holder, snapshot, log, metrics, workers.reload)
+        retention = Retention(settings.audit_retain, settings.audit_events)
+        sweeping = Sweeping(store, _inquiry(store, holder, metrics, log, ending), retention, log)
         signals.on_reload, signals.on_hurry = policies.reload, workers.kill
         running = Running(
             store, lambda: holder.current, policies.reload, lambda: workers.ready, signals.stop.is_set, metrics, log
@@ -74,7 +81,7 @@ async def serve(settings: ServeSettings, log: Log) -> None:
         async with asyncio.TaskGroup() as beside:
             tasks = [
                 beside.create_task(policies.watch()),
-                beside.create_task(_sweep(store, log)),
+                beside.create_task(sweeping.run()),
                 beside.create_task(_announce(workers, listen, admin, log)),
             ]
             await signals.stop.wait()
@@ -211,25 +218,17 @@ async def _listen_for_operators(running: Running, settings: ServeSettings, endin
     return Address(host, port)
 
 
+def _inquiry(
+    store: FenceStore, holder: PolicyHolder, metrics: ParentMetrics, log: Log, ending: AsyncExitStack
+) -> Inquiry:
+    sender = HttpSender(BootClock())
+    ending.callback(sender.close)
+    inquiry = Inquiry(Questions(store), sender, lambda: holder.current, metrics, log)
+    ending.push_async_callback(inquiry.close, _ASKED_WITHIN_S)
+    return inquiry
+
+
 async def _announce(workers: Workers, listen: Address, admin: Address, log: Log) -> None:
     log.info(f"every caller is {ANONYMOUS}: no principals are configured")
     await workers.wait_ready()
     log.info("ready", proxy=f"http://{listen}", admin=f"http://{admin}", workers=workers.ready)
-
-
-async def _sweep(store: FenceStore, log: Log) -> None:
-    """End the tickets of gateways that died. Does not end itself; a store that is away is asked again."""
-    is_away = False
-    while True:
-        try:
-            await sweep_once(store)
-            if is_away:
-                is_away = False
-                log.info("the store is back: writes pass again")
-        except StoreUnavailable as away:
-            if not is_away:
-                is_away = True
-                log.warning("the store is away: writes are refused until it is back", why=str(away))
-        except Exception as error:  # noqa: BLE001  # a gateway must not end because a record cannot be swept
-            log.error("sweeping failed", kind=type(error).__name__)
-        await asyncio.sleep(_SWEEP_EVERY_S)

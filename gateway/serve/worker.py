@@ -20,6 +20,7 @@ from gateway.flow.clock import BootClock
 from gateway.flow.gate import Gate
 from gateway.flow.inline import Inline
 from gateway.flow.lease import Leases
+from gateway.flow.naming import Naming
 from gateway.flow.read import Reading
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
@@ -87,8 +88,9 @@ async def proxy(assignment: Assignment, rules: Callable[[], RuleSet], log: Log) 
     store.on_call = metrics.store_called
     sender = HttpSender(clock)
     admission = Admission(store, clock, wakes, tasks)
-    gate = Gate(rules, Inline(admission, store, sender, clock, tasks, metrics), Reading(store, sender))
-    agents = AgentApi(rules, Leases(store, clock, wakes, tasks, lambda: secrets.token_urlsafe(_SECRET_BYTES)))
+    inline = Inline(admission, store, sender, clock, tasks, metrics)
+    gate = Gate(rules, Naming(store), inline, Reading(store, sender))
+    agents = AgentApi(rules, Leases(store, clock, wakes, tasks, lambda: secrets.token_urlsafe(_SECRET_BYTES)), store)
     try:
         yield Listener(gate, agents, Recorder(metrics, log)).server()
     finally:

@@ -6,26 +6,32 @@ import hmac
 import itertools
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
 from gateway.core.faults import StoreUnavailable
+from gateway.core.intent import IntentId, KeptAnswer
 from gateway.core.lease import Lease
 from gateway.core.outcome import Outcome
+from gateway.core.record import IntentRecord
 from gateway.core.write import AdmitReply, Admitted, ResourceKey, Settled, TicketId, Write
 from gateway.store import reply
 from gateway.store.abandoned import Abandoned
+from gateway.store.answer import Answer, number, read_answer
 from gateway.store.clock import StoreClock
-from gateway.store.keys import PEPPER, PROBE, resource_keys, shard_of
+from gateway.store.keys import PEPPER, PROBE, ResourceKeys, intent_id, resource_keys, shard_keys, shard_of, shard_of_id
 from gateway.store.link import Link
-from gateway.store.reply import Answer, Asked, FenceRecord
+from gateway.store.refusal import Asked
+from gateway.store.reply import FenceRecord
 from gateway.store.script import Script
 from gateway.store.seen import SeenEpochs
 from gateway.store.wake import Wake
 
 ADMIT = Script("admit")
 SETTLE = Script("settle")
+PEEK = Script("peek")
+RECALL = Script("recall")
 LEAVE = Script("leave")
 GRANT = Script("grant")
 RENEW = Script("renew")
@@ -91,13 +97,19 @@ class FenceStore:
             write.resource,
             *(write.resource, ticket, self.gateway, str(write.epoch), write.holder or "", write.secret_digest or b""),
             *(self._expected(), write.rule.upstream.name, write.rule.name, _asks(write, ttl_s, queued, behind)),
+            *_intent_arguments(write, None),
         )
         self._seen.note(write.resource, write.epoch if answer.word == "admitted" else 0)
         return reply.admit_reply(answer, write, ticket)
 
-    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str) -> Settled:
-        answer = await self._end(admitted.write, admitted.ticket, outcome, reason)
+    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: KeptAnswer | None) -> Settled:
+        answer = await self._end(admitted, outcome, reason, kept)
         return reply.settle_reply(answer, admitted.write)
+
+    async def peek(self, write: Write) -> Refused | None:
+        """What admission would refuse now, whatever the body says; it moves nothing and is not counted."""
+        arguments = (str(write.epoch), write.holder or "", write.secret_digest or b"")
+        return reply.peek_reply(await self._ask(PEEK, write.resource, *arguments), write)
 
     async def abandon(self, write: Write, ticket: TicketId) -> None:
         """Ends the ticket now, and once more when its life is over: its admission may still be on the way."""
@@ -114,6 +126,14 @@ class FenceStore:
     async def look(self, resource: ResourceKey) -> FenceRecord | None:
         """The resource's fence, or None if no epoch of it was ever seen."""
         return reply.look_reply(await self._ask(LOOK, resource), resource)
+
+    async def recall(self, id: str) -> IntentRecord | None:
+        """What is known of an intent, or of a write without a key that ended unknown; None for an id of nothing."""
+        shard = shard_of_id(id)
+        if shard is None:
+            return None
+        answer = await self.run(RECALL, shard_keys(shard), id)
+        return reply.record_of(answer) if answer.word == "recalled" else None
 
     async def revision(self, resource: ResourceKey) -> int:
         record = await self.look(resource)
@@ -165,7 +185,7 @@ class FenceStore:
     async def sweep(self, resource: ResourceKey, ticket: TicketId) -> int:
         """End the overdue tickets of a resource, `ticket` being one; returns how many ended, each as unknown."""
         answer = await self._ask(SWEEP, resource, resource, ticket, self._expected())
-        return reply.number(answer.rest[0])
+        return number(answer.rest[0])
 
     async def lease_secret(self, tenant: str, key: str, resource: ResourceKey, holder: str) -> str:
         """256 bits, from a key that only the store has: all gateways find the same secret, and nobody else does."""
@@ -178,26 +198,42 @@ class FenceStore:
         digest = hmac.digest(self._pepper, about, hashlib.sha256)
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
-    async def _ask(self, script: Script, resource: ResourceKey, *arguments: str | bytes) -> Answer:
+    async def run(self, script: Script, keys: ResourceKeys, *arguments: str | bytes) -> Answer:
+        """One script's answer; its time is told to `on_call`."""
         asked = self._clock.read()
-        answer = reply.read_answer(await script.run(self.link, resource_keys(resource), arguments))
+        answer = read_answer(await script.run(self.link, keys, arguments))
         answered = self._clock.read()
         self._clock.learn(answer.now_ms, asked, answered)
         self.on_call(script.name, answered - asked)
         return answer
 
-    async def _end(self, write: Write, ticket: TicketId, outcome: str, reason: str) -> Answer:
-        sequence = "" if write.sequence is None or write.rule.fence.sequence == "off" else str(write.sequence)
-        counts = "counts" if write.rule.revision == "gateway" else ""
+    def _ask(self, script: Script, resource: ResourceKey, *arguments: str | bytes) -> Coroutine[None, None, Answer]:
+        return self.run(script, resource_keys(resource), *arguments)
+
+    async def _end(self, admitted: Admitted, outcome: str, reason: str, kept: KeptAnswer | None) -> Answer:
+        write, rule = admitted.write, admitted.write.rule
         return await self._ask(
             SETTLE,
             write.resource,
-            *(write.resource, ticket, str(write.epoch), write.holder or "", write.rule.upstream.name, write.rule.name),
-            *(outcome, reason, sequence, counts),
+            *(write.resource, admitted.ticket, str(write.epoch), write.holder or "", rule.upstream.name, rule.name),
+            *(outcome, reason, self._tells(admitted)),
+            *_intent_arguments(write, admitted.intent),
+            b"" if kept is None else kept.pack(),
         )
 
     async def _abandon(self, write: Write, ticket: TicketId) -> None:
-        await self._end(write, ticket, "abandoned", "nothing was sent")
+        admitted = Admitted(write, ticket, None, reply.intent_of(write, ticket))
+        await self._end(admitted, "abandoned", "nothing was sent", None)
+
+    def _tells(self, admitted: Admitted) -> str:
+        """What settling has to know of an attempt, in the script's words."""
+        write = admitted.write
+        words = [f"by:{self.gateway}", f"attempt:{admitted.attempt}", *_intent_words(write)]
+        if write.sequence is not None and write.rule.fence.sequence != "off":
+            words.append(f"sequence:{write.sequence}")
+        if write.rule.revision == "gateway":
+            words.append("counts")
+        return " ".join(words)
 
     def _expected(self) -> str:
         return str(self.expected_ms())
@@ -206,7 +242,10 @@ class FenceStore:
 def _asks(write: Write, ttl_s: float, queued: bool, behind: int) -> str:
     """What rule and request ask of admission, in the script's words."""
     fence = write.rule.fence
-    words = [f"ttl:{round(ttl_s * 1000)}"]
+    words = [f"ttl:{round(ttl_s * 1000)}", *_intent_words(write)]
+    native = write.rule.upstream.native_key
+    if write.intent is not None and write.rule.intent.on_unknown == "retry" and native is not None:
+        words.append(f"retry:{round(native.retain_s * 1000)}")
     if fence.order == "strict":
         words.append("strict")
     if fence.concurrency == "serial":
@@ -223,6 +262,25 @@ def _asks(write: Write, ttl_s: float, queued: bool, behind: int) -> str:
     if behind:
         words.append("behind")
     return " ".join(words)
+
+
+def _intent_words(write: Write) -> list[str]:
+    if write.intent is None:
+        return []
+    terms = write.rule.intent
+    words = [f"retain:{round(terms.retain_s * 1000)}"]
+    if terms.ask_after_s is not None:
+        words.append(f"query:{round(terms.ask_after_s * 1000)}")
+    return words
+
+
+def _intent_arguments(write: Write, record: IntentId | None) -> tuple[str | bytes, ...]:
+    """The record's id, the fingerprint, and what people are shown. `record`: the id where the write is no intent."""
+    intent = write.intent
+    if intent is None:
+        return record or "", b"", ""
+    about = json.dumps((intent.key, intent.tenant, intent.target), separators=(",", ":"), ensure_ascii=False)
+    return intent_id(write.resource, intent.digest), intent.fingerprint, about
 
 
 def _unobserved(name: str, seconds: float) -> None:

@@ -1,12 +1,14 @@
 """The only speller of keys, shard tags and channels.
 
-All keys of one resource carry the tag of its shard, so that one script reaches them in a cluster. A ticket's id begins
-with its shard, so that the record of a write that ended unknown is found by its id alone.
+All keys of one resource carry the tag of its shard, so that one script reaches them in a cluster. The ids of tickets
+and intents begin with their shard, so that a record is found by its id alone.
 """
 
+import re
 import zlib
 from functools import lru_cache
 
+from gateway.core.intent import IntentId
 from gateway.core.write import ResourceKey
 
 SHARDS = 1024
@@ -16,6 +18,7 @@ PROBE = "fg:probe"
 
 # Enough for the resources that are written at one time; spelling the seven anew costs two microseconds.
 _REMEMBERED = 4096
+_ID = re.compile("[0-9a-f]{3}[A-Za-z0-9_-]{1,64}")
 
 ResourceKeys = tuple[str, str, str, str, str, str, str]
 
@@ -27,16 +30,25 @@ def shard_of(resource: ResourceKey) -> str:
 
 @lru_cache(_REMEMBERED)
 def resource_keys(resource: ResourceKey) -> ResourceKeys:
-    """Every script's KEYS: fence, tickets, older tickets, waiters, deadlines, unknown writes, the prefix of records."""
-    tag = f"fg:{{{shard_of(resource)}}}:"
+    """Every script's KEYS: fence, tickets, older tickets, waiters, deadlines, audit, the beginning of all others."""
+    return _keys(shard_of(resource), resource)
+
+
+def shard_keys(shard: str) -> ResourceKeys:
+    """The same where a script needs no resource but only its shard."""
+    return _keys(shard, "")
+
+
+def _keys(shard: str, resource: str) -> ResourceKeys:
+    tag = f"fg:{{{shard}}}:"
     return (
         f"{tag}f:{resource}",
         f"{tag}t:{resource}",
         f"{tag}o:{resource}",
         f"{tag}w:{resource}",
         f"{tag}d",
-        f"{tag}s:unknown",
-        f"{tag}i:",
+        f"{tag}a",
+        tag,
     )
 
 
@@ -48,12 +60,31 @@ def deadlines(shard: str) -> str:
     return f"fg:{{{shard}}}:d"
 
 
-def unknown_writes(shard: str) -> str:
-    return f"fg:{{{shard}}}:s:unknown"
+def in_state(shard: str, state: str) -> str:
+    """The ids of the shard's intents that are in a state, by the millisecond in which they came to it."""
+    return f"fg:{{{shard}}}:s:{state}"
 
 
-def unknown_record(ticket: str) -> str:
-    return f"fg:{{{ticket[:3]}}}:i:{ticket}"
+def paused_resources(shard: str) -> str:
+    return f"fg:{{{shard}}}:s:paused"
+
+
+def questions(shard: str) -> str:
+    """The unknown intents that are asked about, by the millisecond of the next question."""
+    return f"fg:{{{shard}}}:p"
+
+
+def audit_trail(shard: str) -> str:
+    return f"fg:{{{shard}}}:a"
+
+
+def intent_id(resource: ResourceKey, digest: str) -> IntentId:
+    return IntentId(f"{shard_of(resource)}{digest}")
+
+
+def shard_of_id(id: str) -> str | None:
+    """The shard in which a ticket's or an intent's record is; None for what is no id."""
+    return id[:3] if _ID.fullmatch(id) and int(id[:3], 16) < SHARDS else None
 
 
 def fence_pattern(prefix: str) -> str:

@@ -7,7 +7,7 @@ from importlib.resources import files
 from gateway.store.link import Link, Reply, ScriptMissing, pack
 
 # In this order: each may use what comes before it.
-_PARTS = ("epoch", "waiters", "ticket")
+_PARTS = ("epoch", "audit", "intent", "waiters", "ticket", "pause")
 
 
 class Script:

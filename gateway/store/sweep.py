@@ -1,11 +1,15 @@
-"""Tickets whose gateway died end as unknown, so that nobody waits for them for ever (G5)."""
+"""What is due at the store, looked at once a second by one of all gateways: tickets whose gateway died end as unknown,
+so that nobody waits for them for ever (G5), and unknown intents are found whose upstream is to be asked.
+"""
 
 import asyncio
+from dataclasses import dataclass
 
 from gateway.core.faults import StoreUnavailable
+from gateway.core.intent import IntentId
 from gateway.core.write import ResourceKey, TicketId
 from gateway.store.fence import FenceStore
-from gateway.store.keys import SWEEPER, deadlines, shards
+from gateway.store.keys import SWEEPER, deadlines, questions, shard_of_id, shards
 from gateway.store.link import Reply
 
 # Of all gateways that sweep every second one does; a little less, so that the same one may do it again.
@@ -15,40 +19,93 @@ _GRACE_MS = 1000
 # Of one shard in one turn; the rest a second later.
 _AT_ONCE = 100
 
+Overdue = tuple[TicketId, ResourceKey]
 
-async def sweep_once(store: FenceStore) -> int:
-    """End the overdue tickets of all shards; returns how many. Raises StoreUnavailable.
 
-    Call it every second: it returns 0 at once where another gateway has swept less than a second ago.
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What a turn found: tickets past their deadline and grace, and intents to be asked about. Scripts judge each of
+    them again.
+    """
+
+    tickets: tuple[Overdue, ...]
+    intents: tuple[IntentId, ...]
+
+
+async def take_turn(store: FenceStore) -> Due | None:
+    """What is due in all shards. Raises StoreUnavailable.
+
+    Call it every second: it returns None at once where another gateway has taken the turn less than a second ago.
     """
     if await store.link.call("SET", SWEEPER, store.gateway, "NX", "PX", _TURN_MS) is None:
-        return 0
-    until_ms = store.expected_ms() - _GRACE_MS
-    found = await asyncio.gather(*(_overdue(store, shard, until_ms) for shard in shards()))
+        return None
+    now_ms = store.expected_ms()
+    found = await asyncio.gather(*(_due(store, shard, now_ms) for shard in await _busy(store)))
+    return Due(
+        tuple(ticket for due in found for ticket in due.tickets),
+        tuple(intent for due in found for intent in due.intents),
+    )
+
+
+async def sweep(store: FenceStore, overdue: tuple[Overdue, ...]) -> int:
+    """End these tickets and whatever else is overdue at their resources; returns how many ended.
+
+    Raises StoreUnavailable, once all have had their turn.
+    """
     ended, failed = 0, None
-    for members in found:
-        for ticket, resource in members:
-            try:
-                ended += await store.sweep(resource, ticket)
-            except StoreUnavailable as error:
-                # One record that cannot be read must not keep the others waiting.
-                failed = error
+    for ticket, resource in overdue:
+        try:
+            ended += await store.sweep(resource, ticket)
+        except StoreUnavailable as error:
+            # One record that cannot be read must not keep the others waiting.
+            failed = error
     if failed is not None:
         raise failed
     return ended
 
 
-async def _overdue(store: FenceStore, shard: str, until_ms: int) -> list[tuple[TicketId, ResourceKey]]:
-    reply = await store.link.call("ZRANGE", deadlines(shard), "-inf", until_ms, "BYSCORE", "LIMIT", 0, _AT_ONCE)
+async def _busy(store: FenceStore) -> list[str]:
+    """The shards in which anything has a deadline, or is asked about.
+
+    One look at both lists of a shard costs half of what two do, and a tenth of what a script does: for all shards 0.4
+    to 0.7 ms of the store's time, and 6 ms of this process's.
+    """
+    every = shards()
+    counts = await asyncio.gather(*(store.link.call("EXISTS", deadlines(shard), questions(shard)) for shard in every))
+    return [shard for shard, count in zip(every, counts, strict=True) if count]
+
+
+async def _due(store: FenceStore, shard: str, now_ms: int) -> Due:
+    tickets, intents = await asyncio.gather(
+        _until(store, deadlines(shard), now_ms - _GRACE_MS), _until(store, questions(shard), now_ms)
+    )
+    return Due(
+        tuple(ticket for member in tickets if (ticket := _ticket_and_resource(member)) is not None),
+        tuple(intent for member in intents if (intent := _intent(member, shard)) is not None),
+    )
+
+
+async def _until(store: FenceStore, key: str, ms: int) -> list[bytes]:
+    reply = await store.link.call("ZRANGE", key, "-inf", ms, "BYSCORE", "LIMIT", 0, _AT_ONCE)
     assert isinstance(reply, list)
-    return [found for member in reply if (found := _ticket_and_resource(member)) is not None]
+    return [_bytes(member) for member in reply]
 
 
-def _ticket_and_resource(member: Reply) -> tuple[TicketId, ResourceKey] | None:
-    """None for a member that no gateway wrote."""
+def _bytes(member: Reply) -> bytes:
     assert isinstance(member, bytes)
+    return member
+
+
+def _ticket_and_resource(member: bytes) -> Overdue | None:
+    """None for a member that no gateway wrote."""
     try:
         ticket, _, resource = member.decode().partition(" ")
     except UnicodeDecodeError:
         return None
     return TicketId(ticket), ResourceKey(resource)
+
+
+def _intent(member: bytes, shard: str) -> IntentId | None:
+    """None for a member that no gateway wrote."""
+    id = member.decode("ascii", "replace")
+    return IntentId(id) if shard_of_id(id) == shard else None

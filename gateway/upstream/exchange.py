@@ -162,14 +162,21 @@ class Exchange:
             await self.waiter()
         return self._head_done
 
-    async def rest(self) -> bool:
-        """Read an answer that is overdue, for nobody but the record; whether a whole one came."""
-        while not self.complete and self.broken is None:
+    async def rest(self, keep: int) -> tuple[bool, bytes | None]:
+        """Read an answer that is overdue, for nobody but the record: whether a whole one came, and its body.
+
+        None for a body of more than `keep` bytes.
+        """
+        body: bytes | None = b""
+        while True:
+            taken = b"".join(self._pieces)
             self._pieces.clear()
             self._held = 0
+            body = body + taken if body is not None and len(body) + len(taken) <= keep else None
+            if self.complete or self.broken is not None:
+                return self.complete, body
             self._wire.resume()
             await self.waiter()
-        return self.complete
 
     async def read(self, within_s: float | None) -> bytes:
         while not self._pieces:

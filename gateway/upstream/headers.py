@@ -4,6 +4,7 @@ from gateway.core.caller import is_control_header
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Upstream
 from gateway.core.token import authorization_is_a_token
+from gateway.core.write import Write
 
 # RFC 9110, section 7.6.1, and what older software sends.
 _HOP_BY_HOP = frozenset(
@@ -36,10 +37,11 @@ def _plain(name: bytes) -> bytes:
     return name.lower().replace(b"_", b"-")
 
 
-def request_head(upstream: Upstream, request: Request, *, epoch: int | None, framing: bytes) -> bytes:
+def request_head(upstream: Upstream, request: Request, *, write: Write | None, framing: bytes) -> bytes:
     """The head as it is sent. What the gateway adds comes last, once, and no `Connection` line can take it away."""
     headers = request.headers
-    own = {_plain(name) for name, _ in upstream.credentials}
+    added = (*upstream.credentials, *_added(upstream, write))
+    own = {_plain(name) for name, _ in added}
     if upstream.epoch_header is not None:
         own.add(_plain(upstream.epoch_header))
     dropped = _NOT_FORWARDED | _nominated(headers.all(b"connection")) | own
@@ -56,12 +58,26 @@ def request_head(upstream: Upstream, request: Request, *, epoch: int | None, fra
         if lower == b"authorization" and authorization_is_a_token(value.decode("latin-1"), upstream.any_token_from):
             continue
         lines += (name, b": ", value, b"\r\n")
-    for name, value in upstream.credentials:
+    for name, value in added:
         lines += (name, b": ", value, b"\r\n")
-    if upstream.epoch_header is not None and epoch is not None:
-        lines += (upstream.epoch_header, b": ", b"%d" % epoch, b"\r\n")
     lines += (framing, b"\r\n")
     return b"".join(lines)
+
+
+def _added(upstream: Upstream, write: Write | None) -> HeaderPairs:
+    """What an upstream that checks by itself is told of a write: its epoch, and its intent.
+
+    The key is a digest of tenant, resource, target and key: all tenants share one credential there, and would share
+    one name space of keys.
+    """
+    if write is None:
+        return ()
+    fields = []
+    if upstream.epoch_header is not None:
+        fields.append((upstream.epoch_header, b"%d" % write.epoch))
+    if upstream.native_key is not None and write.intent is not None:
+        fields.append((upstream.native_key.header, write.intent.digest.encode("ascii")))
+    return tuple(fields)
 
 
 def forwarded_target(upstream: Upstream, request: Request) -> str:

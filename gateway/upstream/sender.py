@@ -7,10 +7,10 @@ from typing import Literal, Protocol
 
 from gateway.core.clock import Clock, Deadline
 from gateway.core.faults import BodyTooLarge, CallerGone
-from gateway.core.outcome import NoReply, NotSent, Overdue, Replied
+from gateway.core.outcome import LateAnswer, NoReply, NotSent, Overdue
 from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Upstream
-from gateway.core.write import Admitted
+from gateway.core.write import Admitted, Write
 from gateway.upstream.exchange import Exchange
 from gateway.upstream.headers import request_head
 from gateway.upstream.pool import Pool, Unreachable
@@ -31,6 +31,8 @@ class Body(Protocol):
     async def read(self) -> bytes: ...
 
     def take_buffered(self) -> bytes | None: ...
+
+    def rewind(self) -> bool: ...
 
 
 class PastDeadline(Exception):
@@ -73,9 +75,9 @@ class HttpSender:
         attempt = await self._attempt(upstream, request, body, deadline, for_read=False)
         if isinstance(attempt, NotSent):
             return attempt
-        result = await attempt.run(upstream, request, admitted.write.epoch)
+        result = await attempt.run(upstream, request, admitted.write)
         if isinstance(result, NoReply) and attempt.is_overdue:
-            return Overdue(result, lambda: attempt.listen(upstream.timeouts.late_s))
+            return Overdue(result, lambda keep: attempt.listen(upstream.timeouts.late_s, keep))
         return attempt.concluded(result)
 
     async def read(self, upstream: Upstream, request: Request, body: Body) -> Reply | NotSent | NoReply:
@@ -212,16 +214,17 @@ class _Attempt:
         self._give_back(reusable=False)
         return result
 
-    async def listen(self, within_s: float) -> Replied | None:
-        """Read an overdue answer on; the whole one, or None."""
+    async def listen(self, within_s: float, keep: int) -> LateAnswer | None:
+        """Read an overdue answer on; the whole one, with its body if that is at most `keep` bytes, or None."""
+        whole, body = False, None
         try:
             async with asyncio.timeout(within_s):
-                whole = await self._exchange.rest()
+                whole, body = await self._exchange.rest(keep)
         except TimeoutError:
-            whole = False
+            pass
         finally:
             self._give_back(reusable=False)
-        return Replied(self._exchange.status, complete=True) if whole else None
+        return LateAnswer(self._exchange.status, self._exchange.headers, body) if whole else None
 
     def _give_back(self, reusable: bool) -> None:
         if not self._given_back:
@@ -230,17 +233,17 @@ class _Attempt:
             between = reusable and self._sent_whole and not self._last
             self._pool.release(self._wire, reusable=between, for_read=self._for_read)
 
-    async def run(self, upstream: Upstream, request: Request, epoch: int | None) -> NotSent | NoReply | None:
+    async def run(self, upstream: Upstream, request: Request, write: Write | None) -> NotSent | NoReply | None:
         """Send and wait for the answer's head; None: it is here. Whoever interrupts this ends the connection."""
         try:
-            return await self._run(upstream, request, epoch)
+            return await self._run(upstream, request, write)
         except BaseException:
             self._give_back(reusable=False)
             raise
 
-    async def _run(self, upstream: Upstream, request: Request, epoch: int | None) -> NotSent | NoReply | None:
+    async def _run(self, upstream: Upstream, request: Request, write: Write | None) -> NotSent | NoReply | None:
         try:
-            self._sent_whole = await self._send(upstream, request, epoch)
+            self._sent_whole = await self._send(upstream, request, write)
         except PastDeadline:
             if self._nothing_left:
                 return self._late()
@@ -258,7 +261,8 @@ class _Attempt:
 
     def _late(self) -> NotSent:
         """Late is what may be tried again; a body whose first piece was taken from its caller cannot be."""
-        cause: Literal["late", "unreachable"] = "late" if self._outgoing.rest is None else "unreachable"
+        rest = self._outgoing.rest
+        cause: Literal["late", "unreachable"] = "late" if rest is None or rest.rewind() else "unreachable"
         return NotSent(cause, "the write's deadline had passed before its first byte")
 
     async def _answer(self) -> NoReply | None:
@@ -269,7 +273,7 @@ class _Attempt:
             return NoReply("timeout", why)
         return NoReply("malformed" if self._exchange.bytes_in else "closed", why)
 
-    async def _send(self, upstream: Upstream, request: Request, epoch: int | None) -> bool:
+    async def _send(self, upstream: Upstream, request: Request, write: Write | None) -> bool:
         """Send the request; False if the upstream answered, or broke off, before all of it had left."""
         piece, rest = self._outgoing.beginning, self._outgoing.rest
         if rest is None:
@@ -278,7 +282,7 @@ class _Attempt:
                 # An upstream that expects none may take the body for the next request: it must be the last.
                 framing += b"Connection: close\r\n"
                 self._last = True
-            head = request_head(upstream, request, epoch=epoch, framing=framing)
+            head = request_head(upstream, request, write=write, framing=framing)
             await self._wire.send(head + piece, self._guard)
             return True
         length = rest.length
@@ -286,7 +290,7 @@ class _Attempt:
         if request.method not in _WITH_BODY:
             framing += b"Connection: close\r\n"
             self._last = True
-        unsent = request_head(upstream, request, epoch=epoch, framing=framing)
+        unsent = request_head(upstream, request, write=write, framing=framing)
         while True:
             last = not piece
             if length is None:

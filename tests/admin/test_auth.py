@@ -1,5 +1,6 @@
 """Who may call the admin listener: whoever has the token, and no page of another site."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,10 @@ import pytest
 from tests.admin.conftest import Admin, listening
 
 TOKEN = "0123456789abcdef"
-GUARDED = ["/", "/metrics", "/api/v1/resources", "/api/v1/resources/report/7", "/api/v1/intents", "/api/v1/policies"]
+GUARDED = [
+    "/", "/metrics", "/api/v1/resources", "/api/v1/resources/report/7", "/api/v1/intents", "/api/v1/intents/3ffabc",
+    "/api/v1/audit", "/api/v1/pauses", "/api/v1/policies",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", GUARDED)
@@ -65,3 +69,18 @@ async def test_what_a_form_can_send_changes_nothing(kind: str, admin: Admin) -> 
 
     assert (answer.status, answer.problem["type"]) == (400, "urn:fencegate:bad-request")
     assert admin.reloads == []
+
+
+@pytest.mark.parametrize("host", ["evil.example", "192.0.2.1"])
+async def test_no_page_of_another_site_ends_a_pause(host: str, admin: Admin) -> None:
+    """A browser asks before it sends DELETE to another site, and gets no permission; a rebound name is refused."""
+    begun = await admin.call("POST", "/api/v1/pauses", body=b'{"resource": "report/7", "reason": "x"}')
+    id = json.loads(begun.body)["id"]
+
+    asked = await admin.call("OPTIONS", f"/api/v1/pauses/{id}", "Origin: https://evil.example")
+    rebound = await admin.call("DELETE", f"/api/v1/pauses/{id}", host=host)
+
+    assert asked.status == 405
+    assert [name for name, _ in asked.fields if name.lower().startswith("access-control")] == []
+    assert (rebound.status, rebound.problem["type"]) == (403, "urn:fencegate:forbidden")
+    assert (await admin.call("DELETE", f"/api/v1/pauses/{id}", "Content-Type: text/plain")).status == 200

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from gateway.store.embedded import find_server
 from tests.admin.conftest import Admin, listening
+from tests.intending import begun, ended, intended
 from tests.store.server import Server
 
 
@@ -40,6 +41,7 @@ async def test_a_store_that_is_away_shows_everywhere(tmp_path: Path) -> None:
     assert ready.status == 503
     assert json.loads(ready.body)["reasons"][0].startswith("the store is away: ")
     assert b"fencegate_store_up 0.0" in metrics.body
+    assert b"fencegate_intents{" not in metrics.body
     assert (resources.status, resources.problem["action"]) == (503, "retry")
 
 
@@ -51,11 +53,28 @@ async def test_metrics_are_in_prometheus_format(admin: Admin) -> None:
     assert b"fencegate_workers_ready 1.0" in answer.body
 
 
+async def test_intents_are_counted_by_their_state(admin: Admin) -> None:
+    """At the moment of the question: an alert on unknown ones needs no other source."""
+    await ended(admin.store, intended("k-1"), "unknown")
+    await begun(admin.store, intended(None))
+
+    lines = (await admin.call("GET", "/metrics")).body.decode().splitlines()
+
+    found = {line for line in lines if line.startswith("fencegate_intents{")}
+    assert found == {
+        'fencegate_intents{state="in_flight"} 1.0',
+        'fencegate_intents{state="unknown"} 1.0',
+        'fencegate_intents{state="applied"} 0.0',
+        'fencegate_intents{state="not_applied"} 0.0',
+    }
+
+
 async def test_the_first_page_lists_the_calls(admin: Admin) -> None:
     """A person with a browser finds out what is here; the page runs nothing."""
     answer = await admin.call("GET", "/")
 
-    assert b"/api/v1/resources" in answer.body
+    for call in ("resources", "intents", "audit", "pauses", "policies"):
+        assert f"/api/v1/{call}".encode() in answer.body
     assert answer.value("Content-Security-Policy") == "default-src 'none'"
 
 

@@ -9,8 +9,8 @@ from gateway.core.lease import Lease
 from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey
 from tests.admin.conftest import Admin
+from tests.intending import SEVEN, begun, ended, intended
 
-SEVEN = ResourceKey("report/7")
 SECRET = digest_secret("a" * 32)
 
 
@@ -35,8 +35,43 @@ async def test_a_resource_shows_its_owner(admin: Admin) -> None:
         "revision": "0",
         "in_flight": 0,
         "older_in_flight": 0,
+        "pause": None,
         "tickets": [],
+        "events": [],
     }
+
+
+async def test_a_write_in_flight_is_shown_with_its_resource(admin: Admin) -> None:
+    """Who sent it, under which rule, for which intent, when it ends at the latest; and what happened last."""
+    admitted = await begun(admin.store, intended("k-1"))
+
+    answer = await admin.call("GET", "/api/v1/resources/report/7")
+
+    shown = json.loads(answer.body)
+    (flying,) = shown["tickets"]
+    assert shown["in_flight"] == 1
+    assert flying.pop("deadline").endswith("Z")
+    assert flying == {
+        "id": admitted.ticket,
+        "epoch": "41",
+        "holder": "agent-a",
+        "gateway": admin.store.gateway,
+        "upstream": "reports",
+        "rule": "write",
+        "intent": admitted.intent,
+        "attempt": 1,
+    }
+    assert [(event["to"], event["intent"]) for event in shown["events"]] == [("in_flight", admitted.intent)]
+
+
+async def test_a_resource_shows_its_newest_events(admin: Admin) -> None:
+    """Not all of them: the audit trail has the rest."""
+    for number in range(15):
+        await ended(admin.store, intended(f"k-{number}"), "applied")
+
+    events = json.loads((await admin.call("GET", "/api/v1/resources/report/7")).body)["events"]
+
+    assert [event["number"] for event in events] == list(range(30, 10, -1))
 
 
 @pytest.mark.parametrize("name", ["report/a b", "report/50%25", "report/é", "report/?x=1", "report/advance"])
@@ -112,8 +147,10 @@ async def test_advancing_never_goes_back(admin: Admin) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"[]", b"{", b'{"epoch": "-1"}', b'{"epoch": "x"}', b'{"to": "5"}', b'{"epoch": 1.5}']
-)
+    "body",
+    [b"[]", b"{", b'{"epoch": "-1"}', b'{"epoch": "x"}', b'{"to": "5"}', b'{"epoch": 1.5}', b'{"epoch": true}',
+     b'{"epoch": "5", "epoch": "6"}', b'{"epoch": ["5"]}', b'{"epoch": "18446744073709551616"}', b"\xff"],
+)  # fmt: skip
 async def test_a_malformed_advance_changes_nothing(body: bytes, admin: Admin) -> None:
     """It says what to send instead."""
     lease = await grant(admin, SEVEN)

@@ -1,5 +1,6 @@
 """The table of decisions is complete, and each row says one thing."""
 
+from dataclasses import replace
 from http import HTTPStatus
 
 import pytest
@@ -11,6 +12,7 @@ from gateway.core.decision import DECISIONS, Decision
 TABLE: dict[str, tuple[int | None, str | None]] = {
     "passed": (None, None),
     "forwarded": (None, None),
+    "replayed": (None, None),
     "granted": (201, None),
     "registered": (200, None),
     "renewed": (200, None),
@@ -34,17 +36,25 @@ TABLE: dict[str, tuple[int | None, str | None]] = {
     "revision-mismatch": (412, "fix-request"),
     "takeover-pending": (503, "retry"),
     "resource-busy": (503, "retry"),
+    "idempotency-key-required": (400, "fix-request"),
+    "intent-in-progress": (409, "retry"),
+    "intent-mismatch": (422, "stop"),
+    "answer-not-kept": (410, "stop"),
     "outcome-unknown": (504, "wait"),
+    "paused": (503, "wait"),
     "body-too-large": (413, "fix-request"),
     "unsupported-coding": (415, "fix-request"),
     "upstream-unreachable": (502, "retry"),
     "upstream-timeout": (504, "retry"),
     "upstream-broken": (502, "retry"),
+    "no-room": (503, "retry"),
     "store-unavailable": (503, "retry"),
     "no-such-resource": (404, "fix-request"),
     "lease-held": (409, "wait"),
     "lease-lost": (412, "reacquire"),
     "no-lease": (404, "reacquire"),
+    "no-such-intent": (404, "stop"),
+    "wrong-state": (409, "stop"),
     "epochs-exhausted": (409, "stop"),
     "unauthenticated": (401, "stop"),
     "forbidden": (403, "stop"),
@@ -55,7 +65,7 @@ TABLE: dict[str, tuple[int | None, str | None]] = {
 }
 
 # What the upstream or the lease calls answer; everything else is a problem.
-NO_PROBLEM = {"passed", "forwarded", "granted", "registered", "renewed", "released", "shown"}
+NO_PROBLEM = {"passed", "forwarded", "replayed", "granted", "registered", "renewed", "released", "shown"}
 
 
 def test_every_decision_has_its_status_and_action() -> None:
@@ -66,6 +76,7 @@ def test_every_decision_has_its_status_and_action() -> None:
 def test_no_two_decisions_share_a_name() -> None:
     """Each constant is in the table under its own name: none was taken for one that was there before."""
     constants = {name: value for name, value in vars(module).items() if isinstance(value, Decision)}
+    assert constants.pop("STILL_UNKNOWN") == replace(constants["OUTCOME_UNKNOWN"], status=409)
 
     assert len(constants) == len(DECISIONS)
     for decision in constants.values():
@@ -95,8 +106,8 @@ def test_a_name_fits_a_header_and_a_urn(decision: Decision) -> None:
 def test_what_a_client_repeats_by_itself_is_never_final(status: int) -> None:
     """Client libraries repeat these statuses: none of them tells a holder who lost its right to stop.
 
-    The largest epoch is the exception: to ask again for a lease is harmless.
+    The exceptions are harmless to ask again: a lease beyond the largest epoch, and an operator's call.
     """
     final = [name for name, (answered, action) in TABLE.items() if answered == status and action == "stop"]
 
-    assert final in ([], ["epochs-exhausted"])
+    assert final in ([], ["wrong-state", "epochs-exhausted"])

@@ -34,10 +34,23 @@ HUGE = (1 << 64) - 1
             Refused(LEASE_HELD, "d", Facts(holder="a", expires_at_ms=1_700_000_000_042, retry_after_s=7)),
             {"holder": "a", "expires_at": "2023-11-14T22:13:20.042Z", "retry_after_s": 7},
         ),
-        (Refused(OUTCOME_UNKNOWN, "d", Facts(intent="i1")), {"intent": {"id": "i1", "state": "unknown"}}),
+        (Refused(OUTCOME_UNKNOWN, "d", Facts(intent="i1")), {"intent": {"id": "i1"}}),
+        (
+            Refused(STALE_EPOCH, "d", Facts(intent="i1", intent_state="applied")),
+            {"intent": {"id": "i1", "state": "applied"}},
+        ),
         (Refused(STORE_UNAVAILABLE, "d", Facts(retry_after_s=0)), {"retry_after_s": 0}),
     ],
-    ids=["nothing", "stale", "epoch zero", "revision zero", "lease held", "unknown", "retry at once"],
+    ids=[
+        "nothing",
+        "stale",
+        "epoch zero",
+        "revision zero",
+        "lease held",
+        "intent",
+        "intent and its state",
+        "retry at once",
+    ],
 )
 def test_a_problem_names_the_facts_that_apply(refused: Refused, facts: dict[str, object]) -> None:
     """Epochs and revisions are strings of digits (they pass 2^53); what is not known is not there."""

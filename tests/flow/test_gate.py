@@ -10,6 +10,7 @@ from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from gateway.flow.gate import Ended, Gate
 from gateway.flow.inline import Inline
+from gateway.flow.naming import Naming
 from gateway.flow.read import Reading
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
@@ -76,7 +77,7 @@ async def handle(rules: RuleSet, line: str, body: Body, *pairs: tuple[bytes, byt
     store = ScriptedStore(said, admit=[ADMIT], settle=[SETTLED])
     sender = ScriptedSender(said, ScriptedAnswer(said))
     inline = Inline(Admission(store, clock, Wakes(), tasks), store, sender, clock, tasks, Counted())
-    gate = Gate(lambda: rules, inline, Reading(store, sender))
+    gate = Gate(lambda: rules, Naming(store), inline, Reading(store, sender))
     method, _, raw = line.partition(" ")
     target = read_target(raw)
     assert isinstance(target, Target)

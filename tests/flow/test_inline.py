@@ -7,9 +7,8 @@ import pytest
 
 from gateway.core.decision import STALE_EPOCH, Refused
 from gateway.core.faults import BrokenAnswer, CallerGone, StoreUnavailable
-from gateway.core.outcome import NoReply, NotSent, Overdue, Replied
+from gateway.core.outcome import LateAnswer, NoReply, NotSent, Overdue
 from gateway.core.rule import Limits, Rule, Upstream
-from gateway.core.write import Settled
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from gateway.flow.inline import Inline
@@ -29,6 +28,7 @@ from tests.playbook import (
     ScriptedCaller,
     ScriptedSender,
     ScriptedStore,
+    Settle,
     Transcript,
     request,
     write,
@@ -252,7 +252,7 @@ async def test_an_abandoned_ticket_that_cannot_be_ended_is_left_to_its_deadline(
 
 async def test_a_store_that_is_away_at_settling_is_settled_later() -> None:
     """The caller gets its answer; the ticket is settled with the same outcome as soon as the store is back."""
-    played = play(answer(), settle=[AWAY, AWAY, Settled(overtaken=True, revision=None)])
+    played = play(answer(), settle=[AWAY, AWAY, Settle(overtaken=True)])
 
     await played.run()
 
@@ -263,7 +263,7 @@ async def test_a_store_that_is_away_at_settling_is_settled_later() -> None:
 
 async def test_an_overtaken_write_is_counted() -> None:
     """A newer epoch came while it was in flight: it ends as what was proved, and is counted."""
-    played = play(answer(), settle=[Settled(overtaken=True, revision=None)])
+    played = play(answer(), settle=[Settle(overtaken=True)])
 
     await played.run()
 
@@ -274,15 +274,16 @@ async def test_an_overtaken_write_is_counted() -> None:
     ("replied", "late"),
     [
         (None, []),
-        (Replied(200, complete=True), ["settle t1 applied: answered 200, late"]),
-        (Replied(409, complete=True), ["settle t1 not_applied: answered 409, late"]),
+        (LateAnswer(200, (), b"done"), ["settle t1 applied: answered 200, late"]),
+        (LateAnswer(409, (), b"no"), ["settle t1 not_applied: answered 409, late"]),
     ],
     ids=["none comes", "applied", "not applied"],
 )
-async def test_a_late_answer_is_recorded(replied: Replied | None, late: list[str]) -> None:
+async def test_a_late_answer_is_recorded(replied: LateAnswer | None, late: list[str]) -> None:
     """The caller was told that the outcome is unknown; first that is recorded, then what the answer proves."""
 
-    async def listen() -> Replied | None:
+    async def listen(keep: int) -> LateAnswer | None:
+        assert keep == 0, "no answer is kept of a write without a key"
         return replied
 
     settle = "settle t1 unknown: too slow"
@@ -350,14 +351,14 @@ async def test_stopped_anywhere_the_ticket_is_still_ended(
 @pytest.mark.parametrize(
     ("evidence", "settled", "shown"),
     [
-        (answer(), Settled(False, 8), 8),
-        (answer(409), Settled(False, 7), 7),
-        (large(b""), Settled(False, 8), 8),
-        (answer(404, small=(b"one", False), pieces=(b"",)), Settled(False, 7), 7),
+        (answer(), Settle(revision=8), 8),
+        (answer(409), Settle(revision=7), 7),
+        (large(b""), Settle(revision=8), 8),
+        (answer(404, small=(b"one", False), pieces=(b"",)), Settle(revision=7), 7),
     ],
     ids=["applied", "not applied", "large: foretold", "large and not applied: foretold"],
 )
-async def test_a_counted_write_shows_the_revision_after_it(evidence: object, settled: Settled, shown: int) -> None:
+async def test_a_counted_write_shows_the_revision_after_it(evidence: object, settled: Settle, shown: int) -> None:
     """Where the gateway counts, the caller is told the count that includes its own write."""
     rule = Rule("r", UPSTREAM, revision="gateway")
     played = play(evidence, rule=rule, admit=[Admit(7)], settle=[settled])

@@ -37,6 +37,28 @@ def test_a_case_that_does_not_hold_says_what_came(tmp_path: Path) -> None:
     assert str(report.results[2]).startswith(f"{tmp_path}/policy.test.yaml:4: refused: got decision `ambiguous-target`")
 
 
+def test_a_case_may_expect_the_intents_key(tmp_path: Path) -> None:
+    """Or that there is none, or that it is malformed."""
+    (tmp_path / "policy.yaml").write_text(one_rule(more="    intent: {mode: required}\n"))
+    (tmp_path / "policy.test.yaml").write_text(
+        "cases:\n"
+        "  - name: named\n"
+        "    request: {method: PUT, target: /x/7, headers: {Idempotency-Key: '\"k\"'}}\n"
+        "    expect: {decision: forwarded, intent_key: k}\n"
+        "  - name: another\n"
+        "    request: {method: PUT, target: /x/7, headers: {Idempotency-Key: k}}\n"
+        "    expect: {decision: forwarded, intent_key: l}\n"
+        "  - {name: none, request: PUT /x/7, expect: {decision: idempotency-key-required}}\n"
+        "  - name: malformed\n"
+        "    request: {method: PUT, target: /x/7, headers: {Idempotency-Key: [k, k]}}\n"
+        "    expect: {decision: header-malformed}\n"
+    )
+
+    report = run_cases(tmp_path, {})
+
+    assert [result.failure for result in report.results] == [None, "got intent_key `k`, not `l`", None, None]
+
+
 @pytest.mark.parametrize(
     ("cases", "line", "column", "message"),
     [

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
+from gateway.core.intent import Intent
 from gateway.policy.explain import explain
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.ruleset import RuleSet
@@ -25,6 +26,7 @@ writes:
   - {name: one, match: "PUT /x/{id}", resource: "x/{path.id}"}
   - {name: body, match: "PUT /x/{id}", resource: "x/{path.id}", when: {json: {/kind: body}}}
   - {name: fixed, match: "PUT /x/a", resource: "x/{query.v}"}
+  - {name: keyed, match: "PATCH /x/{id}", resource: "x/{path.id}", intent: {mode: required, fingerprint: [/a]}}
   - {name: gone, match: "DELETE /x/{id}", resource: "x/{path.id}", when: {header: {force: '1'}}}
 """
 
@@ -47,6 +49,7 @@ def test_each_rule_says_why_it_did_not_match(ruleset: RuleSet) -> None:
         "rule one": "takes this request",
         "rule body": "wants another value of json /kind",
         "rule fixed": "has another path",
+        "rule keyed": "does not take PUT here",
         "rule gone": "does not take PUT here",
         "read_only": "has another path",
     }
@@ -68,6 +71,7 @@ def test_a_general_rule_names_the_one_that_beats_it(ruleset: RuleSet) -> None:
         ("PUT", "/x/a%2Fb", "", "ambiguous-target"),
         ("PUT", "/x/7", '{"a": 1, "a": 2}', "ambiguous-target"),
         ("DELETE", "/x/7", "", "no-policy"),
+        ("PATCH", "/x/7", "{}", "idempotency-key-required"),
         ("GET", "/x/7", None, "passed"),
         ("POST", "/x/search", None, "passed"),
         ("PUT", "/y", None, "no-upstream"),
@@ -83,18 +87,44 @@ def test_the_decision_stands_first_in_the_text(
     assert json.loads(json.dumps(asdict(explanation)))["answer"]["decision"] == decision
 
 
+@pytest.mark.parametrize(
+    ("key", "body", "decision", "shown"),
+    [
+        ("k-1", '{"a": 1}', "forwarded", "k-1"),
+        ('"k-1"', '{"a": 1}', "forwarded", "k-1"),
+        ("k-1", "a=1", "ambiguous-target", "k-1"),
+        ("k-1", None, "body-needed", None),
+        ("k 1", '{"a": 1}', "header-malformed", None),
+        (None, '{"a": 1}', "idempotency-key-required", None),
+    ],
+)
+def test_the_intent_key_is_shown(
+    ruleset: RuleSet, key: str | None, body: str | None, decision: str, shown: str | None
+) -> None:
+    """And why there is none; the rule is marked in any case."""
+    asked = request("PATCH", "/x/7", *([("Idempotency-Key", key)] if key else []), body=body)
+
+    explanation = explain(ruleset, asked, CALLER)
+
+    assert (explanation.answer.decision, explanation.answer.intent_key) == (decision, shown)
+    assert (f"  intent key {shown}" in str(explanation)) is (shown is not None)
+    assert [one.entry for one in explanation.considered if one.taken] == ["rule keyed"]
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.sampled_from(["PUT", "DELETE", "POST", "GET", "put"]),
+    st.sampled_from(["PUT", "PATCH", "DELETE", "POST", "GET", "put"]),
     st.sampled_from(["/x/7", "/x/a", "/x/a?v=1", "/x/search", "/x/", "/x", "/y", "/x/a%2Fb"]),
     st.sampled_from([None, "", "{}", '{"kind": "body"}', "{", '{"kind": 1, "kind": 2}']),
     st.booleans(),
+    st.sampled_from([None, "k", "k k"]),
 )
 def test_the_trail_and_the_data_path_agree(
-    ruleset: RuleSet, method: str, target: str, body: str | None, force: bool
+    ruleset: RuleSet, method: str, target: str, body: str | None, force: bool, key: str | None
 ) -> None:
     """Whatever is asked, the explained rule is the one that takes the write."""
-    asked = request(method, target, *((("Force", "1"),) if force else ()), body=body)
+    headers = [*([("Force", "1")] if force else []), *([("Idempotency-Key", key)] if key else [])]
+    asked = request(method, target, *headers, body=body)
 
     told = explain(ruleset, asked, CALLER)
 
@@ -103,6 +133,8 @@ def test_the_trail_and_the_data_path_agree(
             resource = ruleset.resolve(found, asked, CALLER)
             assert told.answer.rule == found.entry.rule.name
             assert told.answer.resource == (None if isinstance(resource, Refused) else resource)
+            intent = None if isinstance(resource, Refused) else ruleset.intent_of(found, asked, CALLER, resource)
+            assert told.answer.intent_key == (intent.key if isinstance(intent, Intent) else None)
             assert [one.entry for one in told.considered if one.taken] == [found.entry.label]
         case Read(_, counted):
             assert (told.answer.decision, told.answer.resource) == ("passed", counted)

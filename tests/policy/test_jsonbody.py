@@ -4,7 +4,17 @@ import pytest
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.policy.finding import Wrong
-from gateway.policy.jsonbody import MISSING, JsonReader, JsonValue, Missing, Number, Pointer, parse_pointer, read_json
+from gateway.policy.jsonbody import (
+    MISSING,
+    JsonReader,
+    JsonValue,
+    Missing,
+    Number,
+    Pointer,
+    parse_pointer,
+    read_json,
+    read_members,
+)
 
 
 @pytest.mark.parametrize(
@@ -97,3 +107,27 @@ def test_an_empty_body_has_no_members() -> None:
     assert JsonReader(b"").find(pointer) is MISSING
     assert JsonReader(b"").is_there
     assert not JsonReader(None).is_there
+    assert isinstance(JsonReader(b"").value(), Refused)
+
+
+def test_members_are_found_where_they_stand() -> None:
+    """So that one can be replaced without spelling the others anew."""
+    text = ' { "a" : 1.50 ,"\\u0062":[1, {"a": 2}],"ä":null }\n'
+
+    members = read_members(text)
+
+    assert {name: text[member.start : member.end] for name, member in members.items()} == {
+        "a": "1.50",
+        "b": '[1, {"a": 2}]',
+        "ä": "null",
+    }
+    assert members["a"].value == Number("1.50")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "{", "{}", "[]", '{"a"}', '{"a": 1', '{"a": 1,}', '{"a": 1}}', '{"a": 1, "a": 2}', "{1: 2}", '{,"a": 1}'],
+)
+def test_what_is_no_plain_object_has_no_members(text: str) -> None:
+    """Nothing is guessed about a text that two readers may read differently."""
+    assert read_members(text) == {}

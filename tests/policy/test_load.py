@@ -6,8 +6,19 @@ from pathlib import Path
 import pytest
 
 from gateway.core.caller import Caller
-from gateway.core.rule import DEFAULT_OUTCOMES, Fence, Limits, Mount, Origin, Timeouts, Upstream
+from gateway.core.rule import (
+    DEFAULT_OUTCOMES,
+    Fence,
+    IntentTerms,
+    Limits,
+    Mount,
+    NativeKey,
+    Origin,
+    Timeouts,
+    Upstream,
+)
 from gateway.policy.finding import Finding
+from gateway.policy.fingerprint import NO_FINGERPRINT, Fingerprint
 from gateway.policy.load import load_policies
 from gateway.policy.match import Matched
 from tests.policy.asking import HEAD, one_rule, request, rules
@@ -50,12 +61,13 @@ capabilities:
   idempotency_key: {header: Idempotency-Key, retain: 24h}
   fencing_token: X-Fencing-Token
   conditional: true
+  query: {request: 'GET /reports/by-key/{intent.key}', applied: {status: 200}, not_before: 5s}
 outcomes: {not_applied: [4xx, 503], unknown: [409, 5xx]}
-replay_headers: [X-Total]
+replay_headers: [X-Total, Retry-After]
 defaults:
   fence: {order: strict, queue_timeout: 1s}
   token_from: basic
-  intent: {mode: off, key: "{header.idempotency-key}", fingerprint: none, retain: 1d, store_response: 1KiB}
+  intent: {mode: optional, key: ["{header.idempotency-key}", "{json:/id}"], fingerprint: [/to], retain: 2d}
 writes:
   - name: replace
     mode: enforce
@@ -65,7 +77,7 @@ writes:
     authority: header
     revision: gateway
     fence: {concurrency: serial, drain_timeout: 3s, sequence: contiguous, after_unknown: continue}
-    intent: {on_unknown: retry}
+    intent: {mode: required, store_response: 16MiB, on_unknown: retry}
     delivery: inline
     approval: none
     effect: {risk: high, weight: 3}
@@ -99,6 +111,52 @@ def test_every_field_is_compiled(tmp_path: Path) -> None:
     assert rule.revision == "gateway"
     assert rule.token_from == ("basic",)
     assert rule.fence == Fence("strict", "serial", 1.0, 3.0, "contiguous")
+    assert rule.intent == IntentTerms("required", 172_800.0, 16 << 20, "retry")
+    assert ruleset.query_of("reports") is not None
+    assert upstream.native_key == NativeKey(b"Idempotency-Key", 86_400.0)
+    assert upstream.replay_headers == {b"x-total", b"retry-after"}
+
+
+def test_an_intent_is_compiled_where_it_is_on(tmp_path: Path) -> None:
+    """A rule knows where its keys stand and what is compared; one without intents has neither, whatever is written."""
+    text = (
+        HEAD
+        + "defaults: {intent: {key: ['{path.id}', '{header.idempotency-key}'], fingerprint: [/to, /subject]}}\n"
+        + "writes:\n"
+        + "  - {name: a, match: 'PUT /a/{id}', resource: r, intent: {mode: required}}\n"
+        + "  - {name: b, match: 'PUT /b/{id}', resource: r, intent: {mode: optional, fingerprint: request}}\n"
+        + "  - {name: c, match: 'PUT /c', resource: r}\n"
+    )
+
+    required, optional, off = rules(tmp_path, text).entries
+
+    assert required.key is not None
+    assert optional.key is not None
+    assert [template.text for template in required.key.templates] == ["{path.id}", "{header.idempotency-key}"]
+    assert (required.key.required, optional.key.required, off.key) == (True, False, None)
+    assert [pointer.text for pointer in required.fingerprint.pointers] == ["/to", "/subject"]
+    assert optional.fingerprint == Fingerprint(whole=True)
+    assert off.fingerprint == NO_FINGERPRINT
+    assert off.rule.intent == IntentTerms()
+
+
+@pytest.mark.parametrize(("on_unknown", "ask_after_s"), [("query", 5.0), ("hold", None)])
+def test_an_unknown_intent_is_asked_about_only_where_the_rule_says_so(
+    tmp_path: Path, on_unknown: str, ask_after_s: float | None
+) -> None:
+    """The first time when the query's `not_before` has passed."""
+    query = "capabilities: {query: {request: 'GET /x?k={intent.key}', applied: {status: 200}, not_before: 5s}}\n"
+    intent = f"    intent: {{mode: required, on_unknown: {on_unknown}}}\n"
+
+    rule = rules(tmp_path, one_rule(more=intent) + query).entries[0].rule
+
+    assert rule.intent.ask_after_s == ask_after_s
+
+
+@pytest.mark.parametrize("guard", ["intent: {mode: required}", "intent: {mode: required, fingerprint: none}"])
+def test_a_required_key_guards_a_high_risk(tmp_path: Path, guard: str) -> None:
+    """Who repeats a write with its key gets the first answer: no capability of the upstream is wanted besides."""
+    rules(tmp_path, one_rule(more=f"    effect: {{risk: high}}\n    {guard}\n"))
 
 
 def test_a_credential_is_shown_nowhere(tmp_path: Path) -> None:

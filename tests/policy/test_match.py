@@ -194,6 +194,34 @@ def test_the_body_is_asked_for_only_where_it_decides(tmp_path: Path) -> None:
     assert isinstance(ruleset.match(request("POST", "/y"), CALLER), NeedsBody)
 
 
+@pytest.mark.parametrize(
+    ("intent", "headers", "wanted"),
+    [
+        ("{mode: required}", [], False),
+        ("{mode: required, key: '{json:/k}'}", [], True),
+        ("{mode: 'off', key: '{json:/k}', fingerprint: [/to]}", [], False),
+        ("{mode: required, key: ['{header.idempotency-key}', '{json:/k}']}", [("Idempotency-Key", "a")], False),
+        ("{mode: required, key: ['{header.idempotency-key}', '{json:/k}']}", [], True),
+        ("{mode: required, key: ['{header.idempotency-key}', '{json:/k}']}", [("Idempotency-Key", "a b")], False),
+        ("{mode: required, fingerprint: [/to]}", [("Idempotency-Key", "a")], True),
+        ("{mode: required, fingerprint: [/to]}", [], False),
+        ("{mode: optional, fingerprint: [/to]}", [], False),
+    ],
+)
+def test_an_intent_wants_the_body_where_its_key_or_pointers_read_it(
+    tmp_path: Path, intent: str, headers: list[tuple[str, str]], wanted: bool
+) -> None:
+    """The rule is told already; a key in the header spares the reading, and a refused or missing one needs none."""
+    ruleset = rules(tmp_path, one_rule(more=f"    intent: {intent}\n"))
+
+    found = ruleset.match(request("PUT", "/x/1", *headers), CALLER)
+    with_body = ruleset.match(request("PUT", "/x/1", *headers, body="{}"), CALLER)
+
+    assert isinstance(found, NeedsBody if wanted else Matched)
+    assert not isinstance(found, NeedsBody) or found.matched is not None
+    assert isinstance(with_body, Matched)
+
+
 @pytest.mark.parametrize("headers", [[("Kind", "a"), ("Kind", "a")], [("kind", "a"), ("ki_nd", "a"), ("Kind", "b")]])
 def test_a_condition_on_a_doubled_header_is_ambiguous(tmp_path: Path, headers: list[tuple[str, str]]) -> None:
     """Which of two values counts is not the gateway's to guess."""

@@ -5,7 +5,17 @@ from pathlib import Path
 import pytest
 
 from gateway.core.caller import Caller
-from gateway.core.decision import AMBIGUOUS_TARGET, NO_SUCH_RESOURCE, RESOURCE_UNRESOLVED, Decision, Refused
+from gateway.core.decision import (
+    AMBIGUOUS_TARGET,
+    IDEMPOTENCY_KEY_REQUIRED,
+    NO_SUCH_RESOURCE,
+    RESOURCE_UNRESOLVED,
+    Decision,
+    Refused,
+)
+from gateway.core.intent import Intent
+from gateway.core.write import ResourceKey
+from gateway.policy.match import Matched
 from gateway.policy.ruleset import RuleSet
 from tests.policy.asking import HEAD, request, rules
 
@@ -22,6 +32,7 @@ writes:
   - {name: header, match: PUT /h, resource: "h/{header.part}"}
   - {name: mine, match: "PUT /t/{id}", resource: "t/{tenant}/{path.id}"}
   - {name: open, match: "PUT /e/{id}", resource: "{path.id}.end"}
+  - {name: keyed, match: "PUT /k/{id}", resource: "k/{path.id}", intent: {mode: required, key: "{json:/key}"}}
 """
 
 
@@ -53,11 +64,12 @@ def test_a_resource_leads_to_a_rule_that_can_make_it(ruleset: RuleSet, resource:
 
 
 @pytest.mark.parametrize(
-    ("method", "target", "resource"), [("PUT", "/x/7", "x/7"), ("PUT", "/x/%37", "x/7"), ("PUT", "/o/7", "o/7/x")]
+    ("method", "target", "resource"),
+    [("PUT", "/x/7", "x/7"), ("PUT", "/x/%37", "x/7"), ("PUT", "/o/7", "o/7/x"), ("PUT", "/k/7", "k/7")],
 )
 def test_a_target_stands_for_its_resource(ruleset: RuleSet, method: str, target: str, resource: str) -> None:
-    """The same rules resolve it as a write's."""
-    found = ruleset.resolve_target(method, target, CALLER)
+    """The same rules resolve it as a write's; the key of an intent is not asked for."""
+    found = ruleset.resolve_target("PUT", target, CALLER)
 
     assert not isinstance(found, Refused)
     assert found[0] == resource
@@ -94,6 +106,65 @@ def test_a_target_is_looked_up_at_its_host(tmp_path: Path) -> None:
 
     assert not isinstance(found, Refused)
     assert isinstance(ruleset.resolve_target("PUT", "/x", CALLER), Refused)
+
+
+INTENTS = """\
+mount: {path: /m, host: mail.example}
+writes:
+  - {name: send, match: "POST /m/{box}", resource: "m/{path.box}", intent: {mode: required}}
+  - {name: off, match: "PUT /m/{box}", resource: "m/{path.box}"}
+  - {name: optional, match: "PATCH /m/{box}", resource: "m/{path.box}", intent: {mode: optional}}
+"""
+
+
+def intent(
+    ruleset: RuleSet, write: str, key: str | None = "k-1", tenant: str = "default", resource: str = "m/out"
+) -> Intent | Refused | None:
+    method, _, target = write.partition(" ")
+    headers = [("Host", "mail.example"), *([("Idempotency-Key", key)] if key else [])]
+    asked, caller = request(method, target, *headers), Caller("ada", tenant)
+    matched = ruleset.match(asked, caller)
+    assert isinstance(matched, Matched)
+    return ruleset.intent_of(matched, asked, caller, ResourceKey(resource))
+
+
+def test_a_write_names_its_intent(tmp_path: Path) -> None:
+    """Key, tenant and target; what it says is not known before its body has been read."""
+    found = intent(rules(tmp_path, HEAD + INTENTS), "POST /m/out?x=1")
+
+    assert isinstance(found, Intent)
+    assert (found.key, found.tenant, found.target, found.fingerprint) == ("k-1", "default", "POST /m/out?x=1", b"")
+
+
+def test_an_intent_is_of_one_tenant_resource_target_and_key(tmp_path: Path) -> None:
+    """The same key elsewhere is another intent; a target that is only spelled otherwise is the same one."""
+    ruleset = rules(tmp_path, HEAD + INTENTS)
+    named = [
+        intent(ruleset, "POST /m/out"),
+        intent(ruleset, "POST /m/out?x=1"),
+        intent(ruleset, "PATCH /m/out"),
+        intent(ruleset, "POST /m/out", key="K-1"),
+        intent(ruleset, "POST /m/out", tenant="north"),
+        intent(ruleset, "POST /m/out", resource="m/other"),
+    ]
+    again = intent(ruleset, "POST /m/%6Fut", key='"k-1"')
+
+    digests = [one.digest for one in named if isinstance(one, Intent)]
+    assert len(set(digests)) == len(named)
+    assert isinstance(again, Intent)
+    assert again.digest == digests[0]
+
+
+def test_a_write_without_an_intent_names_none(tmp_path: Path) -> None:
+    """Where intents are off the key is not looked at; where it is optional it may be missing; where required, not."""
+    ruleset = rules(tmp_path, HEAD + INTENTS)
+
+    refused = intent(ruleset, "POST /m/out", key=None)
+
+    assert isinstance(refused, Refused)
+    assert refused.decision is IDEMPOTENCY_KEY_REQUIRED
+    assert intent(ruleset, "PUT /m/out", key="a b") is None
+    assert intent(ruleset, "PATCH /m/out", key=None) is None
 
 
 def test_an_upstream_is_told_for_a_request_that_no_rule_takes(ruleset: RuleSet) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.core.caller import Caller
-from gateway.core.decision import AMBIGUOUS_TARGET, RESOURCE_UNRESOLVED, Decision, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, HEADER_MALFORMED, RESOURCE_UNRESOLVED, Decision, Refused
 from gateway.policy.jsonbody import JsonReader
 from gateway.policy.template import Template, parse_template
 from tests.policy.asking import request
@@ -31,6 +31,7 @@ def fill(text: str, *headers: tuple[str, str], target: str = "/", body: str = ""
         ("{tenant}/{principal}", "north/ada"),
         ("q/{query.v}", "q/a b+c%2F%25"),
         ("h/{header.x-doc}", "h/d1"),
+        ("k/{header.idempotency-key}", "k/a%2Fb"),
         ("j/{json:/id}", "j/9007199254740993"),
         ("j/{json:/name}", "j/\u00e4 b"),
         ("j/{json:/list/0}", "j/first"),
@@ -41,7 +42,9 @@ def test_a_part_is_filled_from_its_place(text: str, filled: str) -> None:
     """Path, query, header, body, principal and tenant; numbers as spelled; slash and percent sign are escaped."""
     body = '{"id": 9007199254740993, "name": "\u00e4 b", "list": ["first"]}'
 
-    assert fill(text, ("X-Doc", "d1"), target="/x?v=a%20b%2Bc%2F%25", body=body, id="7") == filled
+    headers = [("X-Doc", "d1"), ("Idempotency-Key", '"a/b"')]
+
+    assert fill(text, *headers, target="/x?v=a%20b%2Bc%2F%25", body=body, id="7") == filled
 
 
 @pytest.mark.parametrize(
@@ -57,6 +60,7 @@ def test_a_part_is_filled_from_its_place(text: str, filled: str) -> None:
         ("{header.x-under}", AMBIGUOUS_TARGET),
         ("{header.hop}", AMBIGUOUS_TARGET),
         ("{header.bytes}", RESOURCE_UNRESOLVED),
+        ("{header.idempotency-key}", HEADER_MALFORMED),
         ("{json:/none}", RESOURCE_UNRESOLVED),
         ("{json:/null}", RESOURCE_UNRESOLVED),
         ("{json:/true}", RESOURCE_UNRESOLVED),
@@ -84,6 +88,7 @@ def test_a_part_that_is_missing_or_double_has_no_resource(text: str, decision: D
         ("Connection", "close, Hop"),
         ("Hop", "a"),
         ("Bytes", "\xff"),
+        ("Idempotency-Key", "a b"),
     ]
 
     answer = fill(text, *headers, target="/x?empty=&twice=1&twice=1&bytes=%FF", body=body)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.proxy.arriving import largest_file
 from tests.raw import RawAnswer, RawClient, ask, request
 from tests.recording import RecordingUpstream, Seen
 from tests.stack import POLICY, Stack, stack
@@ -25,6 +26,9 @@ writes:
     resource: report/{{json:/id}}
 """
 BOUNDED = POLICY + "limits: {{stream: 1KiB}}\n"
+# The whole request is digested before it is admitted.
+NAMED = POLICY + "    intent: {{mode: required}}\n"
+KEY = "Idempotency-Key: k-1"
 
 
 async def _chunked(gate: Stack, target: str, *pieces: bytes, field: str = "X: 1") -> RawAnswer:
@@ -60,6 +64,47 @@ async def test_a_chunked_body_arrives_whole(store_url: str, tmp_path: Path, piec
         (seen,) = gate.upstream.seen
         assert (answer.status, seen.body) == (200, b"".join(pieces))
         assert len(seen.values("Content-Length")) + len(seen.values("Transfer-Encoding")) == 1
+
+
+async def test_a_chunked_body_that_is_digested_first_arrives_with_its_length(store_url: str, tmp_path: Path) -> None:
+    """Larger than what is held in memory: it comes back from the disk, byte for byte, under the one framing."""
+    body = bytes(range(256)) * 20_000
+    async with stack(store_url, tmp_path, NAMED) as gate:
+        await gate.lease("report/7")
+        answer = await _chunked(gate, "/reports/7", body[:70_000], body[70_000:], field=KEY)
+
+        (seen,) = gate.upstream.seen
+        assert (answer.decision, seen.body) == ("forwarded", body)
+        assert (seen.values("Content-Length"), seen.values("Transfer-Encoding")) == ([str(len(body))], [])
+
+
+async def test_a_caller_that_leaves_within_a_body_that_is_digested_first_leaves_nothing(
+    store_url: str, tmp_path: Path
+) -> None:
+    """The upstream never hears of it, and the key is free."""
+    async with stack(store_url, tmp_path, NAMED) as gate:
+        await gate.lease("report/7")
+        async with RawClient(gate.port) as client:
+            token = f"Fencing-Token: {gate.tokens['agent-a']}"
+            await client.send(request("PUT", "/reports/7", token, KEY, "Content-Length: 2000001") + bytes(2_000_000))
+        after = await gate.write("/reports/7", KEY)
+
+        assert (after.decision, gate.upstream.connections) == ("forwarded", 1)
+        assert (gate.upstream.partial, [seen.body for seen in gate.upstream.seen]) == ([], [b"{}"])
+
+
+async def test_a_full_disk_refuses_a_large_body_before_anything_is_sent(store_url: str, tmp_path: Path) -> None:
+    """Its caller sees the refusal, and the same request goes through once there is room."""
+    async with stack(store_url, tmp_path, NAMED) as gate:
+        await gate.lease("report/7")
+        with largest_file(1 << 20):
+            refused = await gate.write("/reports/7", KEY, body=bytes(2_000_000))
+            small = await gate.write("/reports/7", "Idempotency-Key: k-2")
+        after = await gate.write("/reports/7", KEY, body=bytes(2_000_000))
+
+        assert (refused.status, refused.decision, refused.problem["action"]) == (503, "no-room", "retry")
+        assert [small.decision, after.decision] == ["forwarded"] * 2
+        assert [len(seen.body) for seen in gate.upstream.seen] == [2, 2_000_000]
 
 
 @pytest.mark.parametrize("method", ["PUT", "POST", "PATCH", "DELETE"])

@@ -23,7 +23,17 @@ def test_only_the_policies_have_no_default() -> None:
     assert settings.data_dir == Path(".fencegate")
     assert settings.workers == 1
     assert settings.store is None
+    assert (settings.audit_retain, settings.audit_events) == (604_800.0, 500_000)
     assert not settings.allow_unsafe_store
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [("90s", 90.0), ("30m", 1800.0), ("12h", 43_200.0), ("7d", 604_800.0), ("604800", 604_800.0)],
+)
+def test_a_duration_is_written_with_its_unit(written: str, seconds: float) -> None:
+    """As in policies; a plain number is of seconds."""
+    assert read_serve_settings({"policies": "policies", "audit_retain": written}).audit_retain == seconds
 
 
 def test_the_environment_has_the_options_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,6 +65,10 @@ def test_an_option_beats_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
         ("workers", "0", "--workers or FENCEGATE_WORKERS must be a whole number from 1 to 256"),
         ("store", "http://store", "--store or FENCEGATE_STORE must be a URL that begins with redis://"),
         ("store_timeout", "0", "--store-timeout or FENCEGATE_STORE_TIMEOUT must be a number of seconds, more than 0"),
+        ("audit_retain", "a week", "--audit-retain or FENCEGATE_AUDIT_RETAIN must be a duration from 60s to 3650d, as"),
+        ("audit_retain", "59s", "--audit-retain or FENCEGATE_AUDIT_RETAIN must be a duration from 60s to 3650d"),
+        ("audit_retain", "nan", "--audit-retain or FENCEGATE_AUDIT_RETAIN must be a duration from 60s to 3650d"),
+        ("audit_events", "9999", "--audit-events or FENCEGATE_AUDIT_EVENTS must be a whole number from 10000"),
         ("log_format", "xml", "--log-format or FENCEGATE_LOG_FORMAT must be json or text"),
         ("admin_token", "short", "FENCEGATE_ADMIN_TOKEN must be 16 or more visible ASCII characters"),
     ],

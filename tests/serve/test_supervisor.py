@@ -193,6 +193,61 @@ async def test_when_the_grace_ends_a_caller_is_told_that_nobody_knows(tmp_path: 
         )
 
 
+ASKED = """
+upstream: mail
+url: http://127.0.0.1:{port}
+mount: {{path: /mail}}
+timeouts: {{connect: 1s, total: 1s, late: 100ms}}
+capabilities:
+  query: {{request: "GET /mail/by-key/{{intent.key}}", {proofs}, not_before: 100ms}}
+writes:
+  - name: send
+    match: POST /mail/{{box}}
+    resource: mail/{{path.box}}
+    authority: header
+    intent: {{mode: required, on_unknown: query}}
+"""
+
+
+async def forgetful(seen: Seen, writer: asyncio.StreamWriter) -> None:
+    """Takes a mail without an answer, and knows of it when it is asked."""
+    writer.close() if seen.line.startswith("POST") else writer.write(OK)
+
+
+async def send(gateway: GatewayProcess) -> str | None:
+    """What is decided about a mail with a key."""
+    fields = ("Fencing-Token: 42", "Fencing-Holder: a", "Idempotency-Key: k-1")
+    return (await call(gateway.proxy, "POST", "/mail/out", *fields, body=b"{}")).decision
+
+
+async def test_an_upstream_that_did_not_answer_is_asked_what_became_of_it(tmp_path: Path) -> None:
+    """Nobody has to do anything: the mail's next retry is answered from its record, and nothing is sent twice."""
+    async with RecordingUpstream(forgetful) as upstream:
+        policies = write_policy(tmp_path, upstream.port)
+        (policies / "mail.yaml").write_text(ASKED.format(port=upstream.port, proofs="applied: {status: 200}"))
+        async with running(tmp_path) as gateway:
+            assert await send(gateway) == "outcome-unknown"
+            await until(lambda: bool(gateway.logged("an unknown intent is resolved")))
+
+            assert await send(gateway) == "replayed"
+            assert [seen.line for seen in upstream.seen] == ["POST /mail/out HTTP/1.1", "GET /mail/by-key/k-1 HTTP/1.1"]
+
+
+async def test_an_effect_that_is_there_twice_is_an_incident(tmp_path: Path) -> None:
+    """It is counted and logged, and nothing more is written to the resource until somebody has looked."""
+    async with RecordingUpstream(forgetful) as upstream:
+        policies = write_policy(tmp_path, upstream.port)
+        proofs = "applied: {status: 204}, duplicated: {json: {/ok: true}}"
+        (policies / "mail.yaml").write_text(ASKED.format(port=upstream.port, proofs=proofs))
+        async with running(tmp_path) as gateway:
+            await send(gateway)
+            await until(lambda: bool(gateway.logged("an intent took effect more than once")))
+
+            assert await send(gateway) == "paused"
+            metrics = (await gateway.operate("GET", "/metrics")).body.decode()
+            assert 'fencegate_incidents_total{kind="duplicate-effect"} 1.0' in metrics
+
+
 async def test_a_second_gateway_on_the_data_directory_does_not_start(tmp_path: Path) -> None:
     """It is told which process has the directory."""
     write_policy(tmp_path, 9)

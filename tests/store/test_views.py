@@ -1,19 +1,15 @@
-"""What operators see."""
-
-from typing import Any
+"""What operators see of resources and of the writes in flight."""
 
 import pytest
 
 from gateway.core.epoch import Epoch
-from gateway.core.rule import Fence
 from gateway.core.write import ResourceKey
 from gateway.store.fence import FenceStore
+from gateway.store.page import PAGE, BadCursor
 from gateway.store.reply import FenceRecord
-from gateway.store.views import PAGE, UnknownWrite, resources, tickets, unknown_intents, unknown_write
-from tests.store.fences import RESOURCE, SECRET, admitted, bare, granted, leased, rule
-from tests.store.overdue import make_overdue
-
-PARALLEL = rule(Fence(concurrency="parallel"))
+from gateway.store.views import resources, ticket, tickets
+from tests.intending import SEVEN, begun, ended, intended
+from tests.store.fences import RESOURCE, admitted, bare, granted
 
 
 async def test_a_resource_shows_epoch_holder_lease_and_what_is_in_flight(store: FenceStore) -> None:
@@ -28,6 +24,30 @@ async def test_a_resource_shows_epoch_holder_lease_and_what_is_in_flight(store: 
     assert [
         (ticket.epoch, ticket.holder, ticket.upstream, ticket.rule) for ticket in await tickets(store, RESOURCE)
     ] == [(41, "A", "reports", "replace")]
+
+
+async def test_a_ticket_names_its_intent_and_its_attempt(store: FenceStore) -> None:
+    """What was proved not applied is admitted again under the same intent; without a key there is none."""
+    await ended(store, intended("k-1"), "not_applied")
+    again = await begun(store, intended("k-1"))
+    keyless = await begun(store, intended(None))
+
+    found = {ticket.id: (ticket.intent, ticket.attempt) for ticket in await tickets(store, SEVEN)}
+    one = await ticket(store, SEVEN, again.ticket)
+
+    assert found == {again.ticket: (again.intent, 2), keyless.ticket: (None, 1)}
+    assert one is not None
+    assert (one.intent, one.gateway) == (again.intent, store.gateway)
+
+
+async def test_a_ticket_of_an_older_epoch_is_found_too(store: FenceStore) -> None:
+    """And one that has ended is not."""
+    older = await begun(store, intended(None))
+    await store.advance(SEVEN, None, "request")
+
+    assert await ticket(store, SEVEN, older.ticket) is not None
+    await store.settle(older, "applied", "answered 200", None)
+    assert await ticket(store, SEVEN, older.ticket) is None
 
 
 async def test_a_resource_that_was_never_seen_is_none(store: FenceStore) -> None:
@@ -47,38 +67,11 @@ async def test_resources_are_listed_by_prefix(store: FenceStore) -> None:
     assert [record.resource for record in await _all_resources(store, "report*")] == ["report*"]
 
 
-async def test_unknown_writes_are_listed_newest_first(store: FenceStore, raw: Any) -> None:
-    """Page after page, those that ended in one millisecond included, each once."""
-    made = [await admitted(store, bare(42, of=PARALLEL)) for _ in range(PAGE + 20)]
-    for ticket in made:
-        make_overdue(raw, RESOURCE, ticket.ticket)
-    await store.sweep(RESOURCE, made[0].ticket)
-    later = await admitted(store, bare(42, of=PARALLEL))
-    await store.settle(later, "unknown", "timed out")
-
-    listed = await _all_unknown(store)
-
-    assert len(listed) == PAGE + 21
-    assert {record.id for record in listed} == {ticket.ticket for ticket in (*made, later)}
-    instants = [record.created_at_ms for record in listed]
-    assert instants == sorted(instants, reverse=True)
-
-
-async def test_a_cursor_that_was_not_handed_out_is_an_error(store: FenceStore) -> None:
+@pytest.mark.parametrize("cursor", ["next please", "-1", "1.5", str(2**64), "9" * 21])
+async def test_a_cursor_that_was_not_handed_out_is_an_error(cursor: str, store: FenceStore) -> None:
     """The caller's mistake is told apart from a store that is away."""
-    with pytest.raises(ValueError, match="invalid"):
-        await resources(store, "", "next please")
-    with pytest.raises(ValueError, match="invalid"):
-        await unknown_intents(store, "next please")
-
-
-async def test_a_write_that_did_not_end_unknown_has_no_record(store: FenceStore) -> None:
-    """Applied writes leave nothing but the fence."""
-    lease = await granted(store)
-    ticket = await admitted(store, leased(lease.epoch, SECRET))
-    await store.settle(ticket, "applied", "answered 200")
-
-    assert await unknown_write(store, ticket.ticket) is None
+    with pytest.raises(BadCursor):
+        await resources(store, "", cursor)
 
 
 async def _all_resources(store: FenceStore, prefix: str) -> list[FenceRecord]:
@@ -86,14 +79,5 @@ async def _all_resources(store: FenceStore, prefix: str) -> list[FenceRecord]:
     found = list(page.items)
     while page.next is not None:
         page = await resources(store, prefix, page.next)
-        found += page.items
-    return found
-
-
-async def _all_unknown(store: FenceStore) -> list[UnknownWrite]:
-    page = await unknown_intents(store, None)
-    found = list(page.items)
-    while page.next is not None:
-        page = await unknown_intents(store, page.next)
         found += page.items
     return found

@@ -2,6 +2,7 @@
 
 from gateway.core.clock import Deadline
 from gateway.core.epoch import Epoch
+from gateway.core.intent import IntentId
 from gateway.core.outcome import NoReply, NotSent, Overdue
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Origin, Rule, Upstream
@@ -26,6 +27,9 @@ class Given:
         if isinstance(piece, Exception):
             raise piece
         return piece
+
+    def rewind(self) -> bool:
+        return False
 
     def take_buffered(self) -> bytes | None:
         return b"".join(piece for piece in self._pieces if isinstance(piece, bytes)) if self._whole else None
@@ -52,7 +56,7 @@ def request(method: str = "PUT", target: str = "/reports/7", *headers: tuple[byt
 
 def admitted(upstream: Upstream) -> Admitted:
     write = Write(Rule("r", upstream), ResourceKey("report/7"), Epoch(41), "a", b"")
-    return Admitted(write, TicketId("000t"), None)
+    return Admitted(write, TicketId("000t"), None, IntentId("000t"))
 
 
 async def send(

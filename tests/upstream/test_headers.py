@@ -1,10 +1,15 @@
 """Which fields pass, in both directions, and how the target is spelled."""
 
+from dataclasses import replace
+
 import pytest
 
+from gateway.core.epoch import Epoch
+from gateway.core.intent import Intent
 from gateway.core.request import HeaderPairs, Headers, Request
-from gateway.core.rule import Mount, Origin, Upstream
+from gateway.core.rule import Mount, NativeKey, Origin, Rule, Upstream
 from gateway.core.target import Target, read_target
+from gateway.core.write import ResourceKey, Write
 from gateway.upstream.headers import answer_headers, forwarded_target, request_head
 
 LEASE = b"42.abcdefghijklmnopqrst-_"
@@ -20,8 +25,12 @@ def request(*pairs: tuple[bytes, bytes], target: str = "/reports/7") -> Request:
     return Request("PUT", read, Headers(pairs))
 
 
-def forwarded(to: Upstream, *pairs: tuple[bytes, bytes], epoch: int | None = 42) -> list[bytes]:
-    head = request_head(to, request(*pairs), epoch=epoch, framing=b"Content-Length: 2\r\n")
+WRITE = Write(Rule("r", upstream()), ResourceKey("report/7"), Epoch(42), "a", None)
+INTENT = Intent("k-1", "default", "PUT /reports/7", "digest-of-the-intent")
+
+
+def forwarded(to: Upstream, *pairs: tuple[bytes, bytes], write: Write | None = WRITE) -> list[bytes]:
+    head = request_head(to, request(*pairs), write=write, framing=b"Content-Length: 2\r\n")
     assert head.endswith(b"\r\nContent-Length: 2\r\n\r\n")
     return head.split(b"\r\n")[1:-3]
 
@@ -76,7 +85,16 @@ def test_what_the_gateway_adds_cannot_be_removed_and_comes_once() -> None:
     )
 
     assert forwarded(to, *pairs) == [HOST, b"Authorization: Bearer ours", b"X-Epoch: 42"]
-    assert forwarded(to, *pairs, epoch=None) == [HOST, b"Authorization: Bearer ours"]
+    assert forwarded(to, *pairs, write=None) == [HOST, b"Authorization: Bearer ours"]
+
+
+def test_an_upstream_that_takes_keys_is_given_the_intents_own() -> None:
+    """Tenants share one credential there: the agent's key is replaced by a digest that no other tenant's key has."""
+    to = upstream(native_key=NativeKey(b"Idempotency-Key"))
+    pair = (b"idempotency_key", b"k-1")
+
+    assert forwarded(to, pair, write=replace(WRITE, intent=INTENT)) == [HOST, b"Idempotency-Key: digest-of-the-intent"]
+    assert forwarded(to, pair) == [HOST, b"idempotency_key: k-1"], "of a write that is no intent the agent's own passes"
 
 
 @pytest.mark.parametrize(

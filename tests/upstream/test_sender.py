@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from gateway.core.faults import CallerGone
-from gateway.core.outcome import NoReply, NotSent, Overdue, Replied
+from gateway.core.outcome import NoReply, NotSent, Overdue
 from gateway.core.rule import Limits, Timeouts
 from gateway.flow.clock import BootClock
 from gateway.upstream.pool import Pool
@@ -235,10 +235,11 @@ async def test_an_answer_that_is_not_whole_in_time_is_no_reply(sender: HttpSende
 
         assert isinstance(overdue, Overdue) and overdue.evidence.cause == "timeout"
         assert len(recorder.seen) == 1
-        assert await overdue.listen() is None
+        assert await overdue.listen(100) is None
 
 
-async def test_an_answer_that_comes_late_is_still_heard(sender: HttpSender) -> None:
+@pytest.mark.parametrize(("keep", "body"), [(11, b'{"ok":true}'), (10, None)], ids=["small enough", "too large"])
+async def test_an_answer_that_comes_late_is_still_heard(sender: HttpSender, keep: int, body: bytes | None) -> None:
     """After `timeouts.total` the connection is read on for `timeouts.late`; only a whole answer counts."""
     release = asyncio.Event()
 
@@ -252,7 +253,10 @@ async def test_an_answer_that_comes_late_is_still_heard(sender: HttpSender) -> N
         release.set()
 
         assert isinstance(overdue, Overdue)
-        assert await overdue.listen() == Replied(200, complete=True)
+        late_answer = await overdue.listen(keep)
+        assert late_answer is not None
+        assert (late_answer.status, late_answer.body) == (200, body)
+        assert late_answer.headers[0] == (b"Content-Type", b"application/json")
 
 
 async def test_no_more_connections_than_the_limit(sender: HttpSender) -> None:

@@ -17,9 +17,11 @@ class Agent:
         self._address = address
         self._token: str | None = None
 
-    def call(self, method: str, path: str, body: object) -> dict[str, object]:
+    def call(self, method: str, path: str, body: object, key: str | None) -> dict[str, object]:
         """One request; what went out and what came back, for the story to print."""
         headers = {"Content-Type": "application/json"}
+        if key is not None:
+            headers["Idempotency-Key"] = key
         if self._token is not None and not path.startswith("/-/fence/leases"):
             headers["Fencing-Token"] = self._token
         connection = http.client.HTTPConnection(self._address, timeout=60)
@@ -32,7 +34,7 @@ class Agent:
         said = json.loads(text) if text else None
         if path == "/-/fence/leases" and isinstance(said, dict) and "token" in said:
             self._token = said["token"]
-        shown = {name: value for name, value in answer.getheaders() if name.startswith("Fencing-")}
+        shown = {name: value for name, value in answer.getheaders() if name.startswith(("Fencing-", "Idempotent-"))}
         return {"request": headers, "status": answer.status, "headers": shown, "body": said}
 
 
@@ -42,7 +44,8 @@ def main() -> None:
         command = json.loads(line)
         if command["path"] == "/-/fence/leases":
             command["body"]["holder"] = agent.name
-        print(json.dumps(agent.call(command["method"], command["path"], command["body"])), flush=True)
+        told = agent.call(command["method"], command["path"], command["body"], command["key"])
+        print(json.dumps(told), flush=True)
 
 
 if __name__ == "__main__":

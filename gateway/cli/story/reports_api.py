@@ -1,6 +1,7 @@
 """The sample upstream: a small reports API that checks no epoch, as most APIs do, and logs what it executed.
 
-`?slow_s=N` on a write makes it take N seconds (10 at most), so that a write in flight can be watched.
+`?slow_s=N` on a write makes it take N seconds (10 at most), so that a write in flight can be watched; `?hang_up=1`
+executes it and breaks the connection off without an answer.
 """
 
 import asyncio
@@ -46,6 +47,8 @@ async def _write(request: web.Request) -> web.Response:
         known = held.reports.get(name, {}) if request.method == "PATCH" else {}
         held.reports[name] = {**known, **body}
     held.executed.append({"method": request.method, "report": name, "body": body})
+    if "hang_up" in request.query and request.transport is not None:
+        request.transport.abort()
     return web.json_response(held.reports.get(name, {}))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from gateway.cli.story.stage import AgentProcess, Stage, get_json
+from gateway.cli.story.stage import AgentProcess, Stage, get_json, post_json
 
 # Long enough for a step, short enough that nobody waits for its end.
 _TTL_S = 1.0
@@ -27,8 +27,11 @@ class Teller:
     def note(self, text: str) -> None:
         click.echo(f"  {text}")
 
-    def asked(self, agent: AgentProcess, method: str, path: str, body: dict[str, object]) -> None:
-        click.secho(f"  {agent.name} → {method} {path} {json.dumps(body)}", fg="cyan")
+    def asked(
+        self, agent: AgentProcess, method: str, path: str, body: dict[str, object], key: str | None = None
+    ) -> None:
+        named = "" if key is None else f"   Idempotency-Key: {key}"
+        click.secho(f"  {agent.name} → {method} {path} {json.dumps(body)}{named}", fg="cyan")
 
     def answered(self, agent: AgentProcess, heard: dict[str, object], wanted: int) -> None:
         headers = heard["headers"]
@@ -48,7 +51,7 @@ class Teller:
 
 
 class Scenes:
-    """The story of A and B, three times."""
+    """The story of A and B, four times."""
 
     def __init__(self, stage: Stage, teller: Teller) -> None:
         self._stage = stage
@@ -105,6 +108,21 @@ class Scenes:
             tell.note(f"B's write waited {time.monotonic() - started:.1f} s, and nothing was overwritten.")
         self._executed("9", [{"text": "slow, by A"}, {"text": "newer, by B"}])
 
+    def broken_off(self) -> None:
+        """The upstream executes A's comment and breaks off; B repeats the step, and it takes effect once."""
+        tell, path, key = self._tell, "/reports/10/comments?hang_up=1", "comment-1"
+        comment: dict[str, object] = {"text": "done, see chapter 3"}
+        tell.title("4  A's comment is executed, but no answer comes back; B takes over and repeats A's steps")
+        with self._agents() as (a, b):
+            self._lease(a, "report/10", ttl_s=60)
+            heard = self._comment(a, path, comment, key, 504)
+            self._lease(b, "report/10", takeover=True)
+            self._comment(b, path, comment, key, 409)
+            tell.note("Nobody knows, so nobody guesses. An operator looks at the report, and the comment is there:")
+            self._resolve(heard)
+            self._comment(b, path, comment, key, 200)
+        self._executed("10", [comment])
+
     @contextlib.contextmanager
     def _agents(self) -> Iterator[tuple[AgentProcess, AgentProcess]]:
         with contextlib.ExitStack() as running:
@@ -125,6 +143,23 @@ class Scenes:
         self._tell.asked(agent, method, path, body)
         agent.say(method, path, body)
         self._tell.answered(agent, agent.hear(), wanted)
+
+    def _comment(
+        self, agent: AgentProcess, path: str, body: dict[str, object], key: str, wanted: int
+    ) -> dict[str, object]:
+        self._tell.asked(agent, "POST", path, body, key)
+        agent.say("POST", path, body, key)
+        heard = agent.hear()
+        self._tell.answered(agent, heard, wanted)
+        return heard
+
+    def _resolve(self, heard: dict[str, object]) -> None:
+        """As `fencegate intents resolve` does."""
+        problem = heard["body"]
+        assert isinstance(problem, dict)
+        id, note = problem["intent"]["id"], "the comment is there"
+        self._tell.note(f"    fencegate intents resolve {id} --applied --note '{note}'")
+        post_json(self._stage.admin, f"/api/v1/intents/{id}/resolve", {"outcome": "applied", "note": note})
 
     def _until_in_flight(self, resource: str) -> None:
         """Until the gateway itself says that a write of the resource is in flight."""

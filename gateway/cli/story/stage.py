@@ -55,10 +55,10 @@ class AgentProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    def say(self, method: str, path: str, body: dict[str, object]) -> None:
-        """Hand the agent its next request; it goes on by itself."""
+    def say(self, method: str, path: str, body: dict[str, object], key: str | None = None) -> None:
+        """Hand the agent its next request, with its idempotency key if it has one; it goes on by itself."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"method": method, "path": path, "body": body}) + "\n")
+        self._process.stdin.write(json.dumps({"method": method, "path": path, "body": body, "key": key}) + "\n")
         self._process.stdin.flush()
 
     def hear(self) -> dict[str, object]:
@@ -83,9 +83,19 @@ class AgentProcess:
 
 def get_json(address: str, path: str) -> object:
     """One GET. Raises OSError where nobody answers."""
+    return _call(address, "GET", path, None)
+
+
+def post_json(address: str, path: str, document: dict[str, object]) -> object:
+    """One POST. Raises OSError where nobody answers."""
+    return _call(address, "POST", path, document)
+
+
+def _call(address: str, method: str, path: str, document: dict[str, object] | None) -> object:
     connection = http.client.HTTPConnection(address, timeout=10)
+    body = None if document is None else json.dumps(document)
     try:
-        connection.request("GET", path)
+        connection.request(method, path, body, {"Content-Type": "application/json"})
         return json.loads(connection.getresponse().read())
     finally:
         connection.close()

@@ -1,37 +1,51 @@
--- Promise  G1 and G3: compares, records and admits one write in one step. No older epoch is admitted afterwards, and
---          nothing while an older one is in flight.
+-- Promise  G1, G3 and G4: compares, records and admits one write in one step. No older epoch is admitted afterwards,
+--          nothing while an older one is in flight, and no intent that may have taken effect.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret
 --          ('' under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
---          words: ttl:MS, strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind
--- Returns  {admitted, now, n}; {wait-older or wait-busy, now, ms until to ask again}; or a refusal {stale-epoch,
---          token-invalid, holder-mismatch, lease-expired, out-of-sequence or revision-mismatch, now, e, h, x, n}
--- Writes   f (e, h, w, q), t and d; o, i and s for overdue tickets; w for whoever waits
+--          words: ttl:MS, strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind, and of an
+--          intent retain:MS, query:MS, retry:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its key,
+--          tenant and target in one text
+-- Returns  {admitted, now, n, attempt, in doubt or ''}; {replayed, now, answer, resolved by, evidence}; {wait-older or
+--          wait-busy, now, ms until to ask again}; or a refusal {paused, stale-epoch, token-invalid, holder-mismatch,
+--          lease-expired, intent-mismatch, intent-in-progress, outcome-unknown, out-of-sequence or revision-mismatch,
+--          now, e, h, x, n, intent, its state}
+-- Writes   f (e, h, w, q), t and d; i, a and n for the intent; o, i, s, p, a and n for overdue tickets; w for whoever
+--          waits
 
 local resource, id, gateway, mine, holder, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local asks = ' ' .. ARGV[10] .. ' '
-
-local function asked(word)
-  return string.find(asks, ' ' .. word .. ' ', 1, true) ~= nil
-end
-
-local function asked_number(word)
-  return string.match(asks, ' ' .. word .. ':(%d+) ')
-end
+local asks = words(ARGV[10])
+local intent, fingerprint = ARGV[11], ARGV[12]
 
 -- Read all that is written below: a key of the wrong type fails here, before the first write.
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[7])
-local e, h, w, q, n, s, x = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'w', 'q', 'n', 's', 'x'))
+local fence = {}
+fence.e, fence.h, fence.s, fence.x, fence.w, fence.q, fence.n, fence.p =
+  unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'w', 'q', 'n', 'p'))
 local in_flight = redis.call('HLEN', K.tickets)
 local older = redis.call('HLEN', K.older)
 local waiting = redis.call('HLEN', K.waiters)
 redis.call('ZCARD', K.deadlines)
+local record = intent ~= '' and intents.read(intent) or nil
+if record then
+  intents.check('unknown', 'applied', 'not_applied')
+else
+  audit.check()
+end
 
-local function refuse(word)
-  if waiting > 0 and asked('queued') and not asked('behind') then
+-- A write that ends without being admitted gives up its gateway's place, if no other write of it waits.
+local function leave()
+  if waiting > 0 and asks.queued and not asks.behind then
     waiters.leave(gateway)
     waiters.wake_next(resource, now, false)
+  end
+end
+
+local function refuse(word)
+  leave()
+  if record and record.fingerprint == fingerprint then
+    return epochs.refusal(word, now, intent, record.state)
   end
   return epochs.refusal(word, now)
 end
@@ -42,64 +56,92 @@ local function wait(word, due)
 end
 
 -- Its own repeat: the reply was lost, the ticket is there.
-if in_flight + older > 0 and tickets.find(id) then
-  return { 'admitted', now, n or '0' }
+local own = in_flight + older > 0 and tickets.find(id)
+if own then
+  return { 'admitted', now, fence.n or '0', own.attempt or 1, own.in_doubt or '' }
 end
 
-if e and epochs.less(mine, e) then
-  return refuse('stale-epoch')
+if fence.p then
+  return refuse('paused')
 end
 
--- A lease authority has granted every epoch that it accepts, and keeps the newest's secret.
-if secret ~= '' and (mine ~= e or s ~= secret) then
-  return refuse('token-invalid')
+local fault = epochs.fault(fence, mine, holder, secret, now)
+if fault then
+  return refuse(fault)
 end
 
--- Under header authority an epoch without a holder is one that an operator advanced to: the first who comes has it.
-local named = secret == '' or holder ~= ''
-if mine == e and h and named and h ~= holder then
-  return refuse('holder-mismatch')
+-- Tickets that are overdue end before the intent and the revision are judged: an unknown write counts as one. Those of
+-- this epoch are looked at where they are in the way.
+local raises = mine ~= fence.e
+local repeats = record and record.state == 'in_flight'
+local before, beside = tickets.NONE, tickets.NONE
+if older > 0 then
+  before = tickets.judge(K.older, resource, now, judged)
 end
-
-if secret ~= '' and tonumber(x) <= now then
-  return refuse('lease-expired')
+if in_flight > 0 and (raises or asks.serial or repeats) then
+  beside = tickets.judge(K.tickets, resource, now, judged)
 end
 
 -- From here on it writes. The newer epoch is recorded also when its write is refused or has to wait.
-if mine ~= e then
+tickets.lapse(before, resource, now)
+tickets.lapse(beside, resource, now)
+local h, w, q, n, due = fence.h, fence.w, fence.q, fence.n, before.due
+older, in_flight = before.left, beside.left
+if raises then
   epochs.raise(mine, 'h', holder)
   waiters.wake_all(resource)
-  h, older, in_flight, w, q = holder, older + in_flight, 0, nil, nil
+  h, w, q = holder, nil, nil
+  older, in_flight, due = older + in_flight, 0, math.min(due, beside.due)
 elseif not h then
   h = holder
   redis.call('HSET', K.fence, 'h', holder)
 end
-
--- Overdue tickets end before the revision is compared: an unknown write counts as one.
-local ended, due, ended_now, due_now = 0, 0, 0, 0
-if older > 0 then
-  ended, older, due = tickets.expire(K.older, resource, now, judged)
-end
-if in_flight > 0 and asked('serial') then
-  ended_now, in_flight, due_now = tickets.expire(K.tickets, resource, now, judged)
-end
-if ended + ended_now > 0 then
+if #before.overdue + #beside.overdue > 0 then
   n = redis.call('HGET', K.fence, 'n')
-  waiters.wake_next(resource, now, ended > 0 and older == 0)
+  record = record and intents.read(intent)
+  waiters.wake_next(resource, now, #before.overdue > 0 and older == 0)
 end
 
-if asked('strict') and w then
+-- Its ticket is gone, and nobody will settle it.
+if record and record.state == 'in_flight' and not tickets.find(record.ticket) then
+  intents.step(record, intents.concluded(record, 'unknown'), now, 'its ticket was lost', gateway)
+end
+
+-- The intent comes before order and sequence: a repeat gets its answer and not a refusal. What was proved not applied
+-- has left its key free.
+local lives = record and record.state ~= 'not_applied'
+if lives and record.fingerprint ~= fingerprint then
+  return refuse('intent-mismatch')
+end
+
+if lives and record.state == 'applied' then
+  leave()
+  return { 'replayed', now, record.answer, record.resolved_by, record.evidence }
+end
+
+if lives and record.state == 'in_flight' then
+  return refuse('intent-in-progress')
+end
+
+if lives and not (asks.retry and now - record.sent_at < tonumber(asks.retry)) then
+  return refuse('outcome-unknown')
+end
+
+-- A further attempt of this epoch has the place of the one before it.
+local has_place = lives and record.epoch == mine
+if asks.strict and w and not has_place then
   return refuse('stale-epoch')
 end
 
-local increasing, contiguous = asked_number('increasing'), asked_number('contiguous')
-local sequence = increasing or contiguous
-if increasing and q and not epochs.less(q, increasing) or contiguous and contiguous ~= epochs.next(q or '0') then
+local sequence = asks.increasing or asks.contiguous
+local wrong = asks.increasing and q and not epochs.less(q, sequence)
+  or asks.contiguous and sequence ~= epochs.next(q or '0')
+if wrong and not has_place then
   return refuse('out-of-sequence')
 end
 
-local based_on = asked_number('if%-revision')
-if based_on and based_on ~= (n or '0') then
+local based_on = asks['if-revision']
+if based_on and based_on ~= (n or '0') and not has_place then
   return refuse('revision-mismatch')
 end
 
@@ -107,41 +149,57 @@ if older > 0 then
   return wait('wait-older', due)
 end
 
-if asked('serial') and in_flight > 0 then
-  return wait('wait-busy', due_now)
+if asks.serial and in_flight > 0 then
+  return wait('wait-busy', beside.due)
 end
 
-if asked('serial') and waiting > 0 and not waiters.none_before(gateway, asked('queued'), now) then
+if asks.serial and waiting > 0 and not waiters.none_before(gateway, asks.queued, now) then
   return wait('wait-busy', 500)
+end
+
+local one = record or intents.new(intent ~= '' and intent or id, '', now)
+one.ticket, one.epoch, one.holder, one.upstream, one.rule, one.resource = id, mine, h, ARGV[8], ARGV[9], resource
+one.attempts, one.in_doubt = one.attempts + 1, lives and 'unknown' or ''
+if intent ~= '' then
+  one.fingerprint, one.about = fingerprint, ARGV[13]
+  one.retain, one.query, one.asked = tonumber(asks.retain), tonumber(asks.query or 0), 0
+  one.sent_at = lives and one.sent_at or now
+  one.answer, one.evidence, one.resolved_by = '', '', ''
+  intents.step(one, 'in_flight', now, 'admitted', gateway)
+else
+  audit.note(one, '', 'in_flight', 'admitted', gateway)
 end
 
 tickets.issue(id, resource, {
   epoch = mine,
-  deadline = clock.text(now + asked_number('ttl')),
+  deadline = clock.text(now + asks.ttl),
   gateway = gateway,
   upstream = ARGV[8],
   rule = ARGV[9],
   holder = h,
-  sequence = sequence,
-  sequence_before = sequence and q or nil,
-  gives_epoch_back = asked('strict') or nil,
-  counts = asked('counts') or nil,
+  intent = intent ~= '' and intent or nil,
+  attempt = one.attempts,
+  in_doubt = one.in_doubt,
+  sequence = not has_place and sequence or nil,
+  sequence_before = not has_place and sequence and q or nil,
+  gives_epoch_back = asks.strict and not has_place or nil,
+  counts = asks.counts and not lives or nil,
 })
-if sequence then
+if sequence and not has_place then
   redis.call('HSET', K.fence, 'q', sequence)
 end
-if asked('strict') then
+if asks.strict and not has_place then
   redis.call('HSET', K.fence, 'w', '1')
 elseif w ~= '2' then
   redis.call('HSET', K.fence, 'w', '2')
 end
 
-if asked('behind') then
+if asks.behind then
   waiters.to_the_end(gateway, micros, now)
-  if not asked('serial') then
+  if not asks.serial then
     waiters.wake_head(resource, now)
   end
 elseif waiting > 0 then
   waiters.leave(gateway)
 end
-return { 'admitted', now, n or '0' }
+return { 'admitted', now, n or '0', one.attempts, one.in_doubt }

@@ -4,7 +4,7 @@
 --          epoch that this gateway has seen for the resource, 8 words: takeover, watch
 -- Returns  {granted, now, e, h, l, x, older writes in flight}; or a refusal {lease-held or epochs-exhausted, now, e, h,
 --          x, n}
--- Writes   f (e, h, s, x, l), t and o; o, d, i and s for overdue tickets; w for a watcher
+-- Writes   f (e, h, s, x, l), t and o; t, o, d, i, s, p, a and n for overdue tickets; w for a watcher
 
 local resource, gateway, secret, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
 local asks = ' ' .. ARGV[8] .. ' '
@@ -23,8 +23,7 @@ local function watch()
   end
 end
 
-local function granted(epoch, holder, ttl_ms, expires)
-  local in_flight = tickets.older_in_flight(resource, now, judged)
+local function granted(epoch, holder, ttl_ms, expires, in_flight)
   if in_flight > 0 then
     watch()
   end
@@ -33,7 +32,7 @@ end
 
 -- Its own repeat: the reply was lost, the lease is there.
 if lives and s == secret then
-  return granted(e, h, l, x)
+  return granted(e, h, l, x, tickets.older_in_flight(resource, now, judged, false))
 end
 
 if lives and not string.find(asks, ' takeover ', 1, true) then
@@ -46,7 +45,8 @@ if not epoch then
   return epochs.refusal('epochs-exhausted', now)
 end
 
+local in_flight = tickets.older_in_flight(resource, now, judged, true)
 local expires = clock.text(now + ttl)
 epochs.raise(epoch, 'h', ARGV[3], 's', secret, 'x', expires, 'l', ttl)
 waiters.wake_all(resource)
-return granted(epoch, ARGV[3], ttl, expires)
+return granted(epoch, ARGV[3], ttl, expires, in_flight)

@@ -2,7 +2,7 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 gateway, 3 epoch, 4 holder, 5 expected store ms, 6 watch or ''
 -- Returns  {registered, now, older writes in flight}; or a refusal {stale-epoch or holder-mismatch, now, e, h, x, n}
--- Writes   f (e, h), t and o; o, d, i and s for overdue tickets; w for a watcher
+-- Writes   f (e, h), t and o; t, o, d, i, s, p, a and n for overdue tickets; w for a watcher
 
 local resource, gateway, epoch, holder = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
@@ -21,6 +21,7 @@ if epoch == e and h and h ~= holder then
   return epochs.refusal('holder-mismatch', now)
 end
 
+local in_flight = tickets.older_in_flight(resource, now, judged, epoch ~= e)
 if epoch ~= e then
   epochs.raise(epoch, 'h', holder)
   waiters.wake_all(resource)
@@ -28,7 +29,6 @@ elseif not h then
   redis.call('HSET', K.fence, 'h', holder)
 end
 
-local in_flight = tickets.older_in_flight(resource, now, judged)
 if in_flight > 0 and ARGV[6] == 'watch' then
   waiters.watch(gateway, micros, now)
 end

@@ -2,7 +2,7 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 id of an overdue ticket, 3 expected store ms
 -- Returns  {swept, now, how many tickets ended}
--- Writes   t, o, d, i and s, f (n); w when it wakes
+-- Writes   t, o, d, i, s, p, a and n, f (n); w when it wakes
 
 local resource, id = ARGV[1], ARGV[2]
 
@@ -17,9 +17,12 @@ if not tickets.find(id) then
   return { 'swept', now, 0 }
 end
 
-local older, older_left = tickets.expire(K.older, resource, now, judged)
-local ended = tickets.expire(K.tickets, resource, now, judged)
-if older + ended > 0 then
-  waiters.wake_next(resource, now, older > 0 and older_left == 0)
+local older = tickets.judge(K.older, resource, now, judged)
+local current = tickets.judge(K.tickets, resource, now, judged)
+tickets.lapse(older, resource, now)
+tickets.lapse(current, resource, now)
+local ended = #older.overdue + #current.overdue
+if ended > 0 then
+  waiters.wake_next(resource, now, #older.overdue > 0 and older.left == 0)
 end
-return { 'swept', now, older + ended }
+return { 'swept', now, ended }

@@ -1,20 +1,33 @@
 -- The fence record of one resource: its keys, the exact order of epochs, raising the highest, the store's clock.
 
--- Every script that writes is given the keys of its resource in this order. The last is no key but the beginning of the
--- keys of the shard's unknown writes, whose ids are found only in the store.
+-- Every script is given the keys of its resource in this order. The last is no key but the beginning of all keys of the
+-- shard: which records a script needs is found only in the store.
 local K = {
   fence = KEYS[1],
   tickets = KEYS[2],
   older = KEYS[3],
   waiters = KEYS[4],
   deadlines = KEYS[5],
-  unknown = KEYS[6],
-  record = KEYS[7],
+  audit = KEYS[6],
+  record = KEYS[7] .. 'i:',
+  state = KEYS[7] .. 's:',
+  questions = KEYS[7] .. 'p',
+  paused = KEYS[7] .. 's:paused',
+  number = KEYS[7] .. 'n',
 }
 
 -- How long past its deadline a ticket is left alone: its gateway stops at the deadline by its own clock, and the two
 -- clocks, the last bytes on the wire and a scheduling gap have to fit in here.
 local GRACE_MS = 1000
+
+-- What a call asks for, in words: `serial ttl:30000` is { serial = '', ttl = '30000' }.
+local function words(text)
+  local found = {}
+  for word, value in string.gmatch(text, '([^ :]+):?(%S*)') do
+    found[word] = value
+  end
+  return found
+end
 
 local clock = {}
 
@@ -82,8 +95,30 @@ function epochs.raise(to, ...)
   end
 end
 
--- What every refusal tells: the highest epoch, its holder, its lease's end and the count of revisions, where they are.
-function epochs.refusal(word, now)
+-- Why a write of epoch `mine` may not be made, or nil. `named`: whether the caller named a holder.
+function epochs.fault(fence, mine, holder, secret, now)
+  local e, h = fence.e, fence.h
+  if e and epochs.less(mine, e) then
+    return 'stale-epoch'
+  end
+  -- A lease authority has granted every epoch that it accepts, and keeps the newest's secret.
+  if secret ~= '' and (mine ~= e or fence.s ~= secret) then
+    return 'token-invalid'
+  end
+  -- Under header authority an epoch without a holder is one that an operator advanced to: the first who comes has it.
+  local named = secret == '' or holder ~= ''
+  if mine == e and h and named and h ~= holder then
+    return 'holder-mismatch'
+  end
+  if secret ~= '' and tonumber(fence.x) <= now then
+    return 'lease-expired'
+  end
+  return nil
+end
+
+-- What every refusal tells: the highest epoch, its holder, its lease's end and the count of revisions, where they are,
+-- and the intent's id and state where its caller may know them.
+function epochs.refusal(word, now, intent, state)
   local e, h, x, n = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'x', 'n'))
-  return { word, now, e or '', h or '', x or '', n or '0' }
+  return { word, now, e or '', h or '', x or '', n or '0', intent or '', state or '' }
 end

@@ -23,55 +23,71 @@ function tickets.drop(id, resource, key)
   redis.call('ZREM', K.deadlines, id .. ' ' .. resource)
 end
 
--- Record a write that ended unknown; it counts as a revision, for it may have been applied.
-function tickets.record_unknown(id, resource, ticket, reason, now)
-  local at = clock.text(now)
-  redis.call(
-    'HSET', K.record .. id,
-    'v', '1', 'id', id, 'key', '', 'state', 'unknown', 'upstream', ticket.upstream, 'rule', ticket.rule,
-    'resource', resource, 'epoch', ticket.epoch, 'holder', ticket.holder, 'created_at', at, 'updated_at', at,
-    'reason', reason, 'attempts', '1'
-  )
-  redis.call('ZADD', K.unknown, at, id)
-  if ticket.counts then
-    redis.call('HINCRBY', K.fence, 'n', 1)
+-- The record of an overdue ticket: its intent's, or a new one, as a write without a key gets when it ends unknown. Nil
+-- if the intent has another attempt by now, which a failover alone can bring about.
+local function record_of(id, resource, ticket, now)
+  local record = ticket.intent and intents.read(ticket.intent)
+  if record then
+    return record.ticket == id and record or nil
   end
+  record = intents.new(ticket.intent or id, '', now)
+  record.state, record.ticket, record.attempts, record.resource = 'in_flight', id, 1, resource
+  record.epoch, record.holder, record.upstream, record.rule = ticket.epoch, ticket.holder, ticket.upstream, ticket.rule
+  return record
 end
 
--- End the overdue tickets in `key` as unknown. Returns how many ended, how many are left, and the milliseconds until
--- the next of them is overdue. Reads everything that it writes to before it writes.
-function tickets.expire(key, resource, now, judged)
-  local overdue, left, due = {}, 0, math.huge
+-- An unknown write counts as a revision, for it may have been applied. Returns the new count if there is one.
+function tickets.count(counts, outcome)
+  return counts and outcome ~= 'not_applied' and redis.call('HINCRBY', K.fence, 'n', 1) or nil
+end
+
+tickets.NONE = { overdue = {}, left = 0, due = math.huge }
+
+-- The tickets in `key`: the overdue ones, how many are left, and the milliseconds until the next of them is overdue.
+-- Reads everything that `lapse` writes to, but for the fence.
+function tickets.judge(key, resource, now, judged)
+  local found = { key = key, overdue = {}, left = 0, due = math.huge }
   local flat = redis.call('HGETALL', key)
   for at = 1, #flat, 2 do
-    local ticket = cjson.decode(flat[at + 1])
+    local id, ticket = flat[at], cjson.decode(flat[at + 1])
     local remaining = ticket.deadline + GRACE_MS - judged
     if remaining < 0 then
-      overdue[#overdue + 1] = { id = flat[at], ticket = ticket }
+      local record = record_of(id, resource, ticket, now)
+      found.overdue[#found.overdue + 1] = { id = id, ticket = ticket, record = record }
     else
-      left = left + 1
-      due = math.min(due, remaining)
+      found.left = found.left + 1
+      found.due = math.min(found.due, remaining)
     end
   end
-  if #overdue > 0 then
+  if #found.overdue > 0 then
     redis.call('ZCARD', K.deadlines)
-    redis.call('ZCARD', K.unknown)
+    intents.check('unknown', 'applied')
   end
-  for _, one in ipairs(overdue) do
-    tickets.record_unknown(one.id, resource, one.ticket, 'its gateway fell silent', now)
-    tickets.drop(one.id, resource, key)
-  end
-  return #overdue, left, due
+  return found
 end
 
--- How many older tickets are in flight, once those that are overdue have ended.
-function tickets.older_in_flight(resource, now, judged)
-  if redis.call('EXISTS', K.older) == 0 then
-    return 0
+-- End the overdue ones as unknown.
+function tickets.lapse(found, resource, now)
+  for _, one in ipairs(found.overdue) do
+    local outcome = 'unknown'
+    if one.record then
+      outcome = intents.concluded(one.record, 'unknown')
+      intents.step(one.record, outcome, now, 'its gateway fell silent', one.ticket.gateway)
+    end
+    tickets.count(one.ticket.counts, outcome)
+    tickets.drop(one.id, resource, found.key)
   end
-  local ended, left = tickets.expire(K.older, resource, now, judged)
-  if ended > 0 then
-    waiters.wake_next(resource, now, left == 0)
+end
+
+-- How many older tickets are in flight, once those that are overdue have ended. `raises`: a larger epoch is about to
+-- make those of the highest epoch older ones.
+function tickets.older_in_flight(resource, now, judged, raises)
+  local older = tickets.judge(K.older, resource, now, judged)
+  local current = raises and tickets.judge(K.tickets, resource, now, judged) or tickets.NONE
+  tickets.lapse(older, resource, now)
+  tickets.lapse(current, resource, now)
+  if #older.overdue > 0 and not raises then
+    waiters.wake_next(resource, now, older.left == 0)
   end
-  return left
+  return older.left + current.left
 end

@@ -1,0 +1,68 @@
+"""The audit trail as operators read it."""
+
+from datetime import datetime
+
+from aiohttp import web
+
+from gateway.admin.answer import page, refusal
+from gateway.admin.query import read_query
+from gateway.admin.running import RUNNING
+from gateway.core.decision import BAD_REQUEST, Refused
+from gateway.core.problem import instant
+from gateway.core.write import ResourceKey
+from gateway.policy.units import parse_duration
+from gateway.store import audit_views
+from gateway.store.audit_views import Event, Sought
+from gateway.store.keys import shard_of_id
+
+
+async def list_events(request: web.Request) -> web.Response:
+    """A page of the steps of all writes, of a resource's or of an intent's, the newest first."""
+    query = read_query(request, "resource", "intent", "since", "cursor")
+    if isinstance(query, Refused):
+        return refusal(query)
+    store = request.app[RUNNING].store
+    resource, intent = query.get("resource"), query.get("intent")
+    if intent is not None and shard_of_id(intent) is None:
+        detail = "`intent` is no id of an intent: take it from a problem, a log line or the list of intents."
+        return refusal(Refused(BAD_REQUEST, detail))
+    since_ms = _read_since(query["since"], store.expected_ms()) if "since" in query else 0
+    if isinstance(since_ms, Refused):
+        return refusal(since_ms)
+    sought = Sought(None if resource is None else ResourceKey(resource), intent, since_ms)
+    found = await audit_views.events(store, sought, query.get("cursor"))
+    return page([event_members(event) for event in found.items], found.next)
+
+
+def event_members(event: Event) -> dict[str, object]:
+    return {
+        "at": instant(event.at_ms),
+        "number": event.number,
+        "intent": event.intent,
+        "from": event.before or None,
+        "to": event.after,
+        "resource": event.resource,
+        "ticket": event.ticket,
+        "epoch": event.epoch,
+        "holder": event.holder or None,
+        "upstream": event.upstream,
+        "rule": event.rule,
+        "input": event.input or None,
+        "reason": event.reason,
+        "by": event.by,
+    }
+
+
+def _read_since(text: str, now_ms: int) -> int | Refused:
+    """Milliseconds since 1970 by the store's clock: of an instant, or of a duration before now."""
+    ago_s = parse_duration(text)
+    if ago_s is not None:
+        return max(0, now_ms - round(ago_s * 1000))
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None:
+        detail = "`since` must be a duration such as 90s, 1h or 7d, or an instant such as 2026-03-01T08:00:00Z"
+        return Refused(BAD_REQUEST, f"{detail} (a plus sign in a query is spelled %2B).")
+    return max(0, round(at.timestamp() * 1000))

@@ -1,0 +1,117 @@
+"""`fencegate intents`: what became of intents, and an operator's word on those of which nobody knows."""
+
+import sys
+
+import click
+
+from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin, segment
+from gateway.cli.audit import print_events
+from gateway.cli.output import json_option, plain, print_json, print_members, print_table
+
+_STATES = ("unknown", "applied", "not_applied", "in_flight")
+_HEADS = ("RESOURCE", "KEY", "RULE", "EPOCH", "HOLDER", "ATTEMPTS", "REASON")
+# Characters of an answer's body; the start tells what it was.
+_SHOWN_BODY = 2000
+_CONSEQUENCES = {
+    "applied": "It counts as done: whoever repeats it is told so, and nothing is sent.",
+    "not_applied": "It counts as not done, and its key is free: whoever repeats it SENDS IT AGAIN.",
+}
+
+
+@click.group("intents")
+def command() -> None:
+    """List, show and resolve the intents of a running gateway. Its admin token: FENCEGATE_ADMIN_TOKEN."""
+
+
+@command.command("list")
+@click.option(
+    "--state", type=click.Choice(_STATES), default="unknown", help="[unknown: nobody knows what became of it]"
+)
+@limit_option
+@admin_option
+@json_option
+def list_intents(state: str, limit: int, admin: str, *, as_json: bool) -> None:
+    """Show the intents of a state, the newest first. A write without a key is shown too, while it is in doubt."""
+    items = read_admin(admin).newest("/api/v1/intents", {"state": state}, limit)
+    if as_json:
+        print_json(items)
+    elif items:
+        instant = "deadline" if state == "in_flight" else "updated_at"
+        head = "UNTIL" if state == "in_flight" else "SINCE"
+        columns = ("id", instant, *(name.lower() for name in _HEADS))
+        print_table(("ID", head, *_HEADS), (tuple(map(item.get, columns)) for item in items))
+    else:
+        click.echo(f"No intent is {state}.")
+
+
+@command.command("show")
+@click.argument("intent", metavar="ID")
+@admin_option
+@json_option
+def show_intent(intent: str, admin: str, *, as_json: bool) -> None:
+    """Show one intent: what became of it, its answer as far as it is kept, and its steps."""
+    found = read_admin(admin).get(_path(intent))
+    if as_json:
+        print_json(found)
+    else:
+        _print_intent(found)
+
+
+@command.command("resolve")
+@click.argument("intent", metavar="ID")
+@click.option("--applied", is_flag=True, help="It happened. Whoever repeats it is told so.")
+@click.option("--not-applied", is_flag=True, help="It did not happen. Whoever repeats it sends it again.")
+@click.option("--note", required=True, help="What you found out, and where: it is kept with the intent.")
+@click.option("--yes", is_flag=True, help="Do not ask, on a terminal either.")
+@admin_option
+@json_option
+def resolve_intent(intent: str, note: str, admin: str, *, as_json: bool, **flags: bool) -> None:
+    """Say what became of an intent that is unknown. Look first at what its upstream did: this cannot be taken back."""
+    if flags["applied"] == flags["not_applied"]:
+        raise click.UsageError("Say either --applied or --not-applied.")
+    outcome = "applied" if flags["applied"] else "not_applied"
+    api, path = read_admin(admin), _path(intent)
+    _announce(api.get(path), outcome)
+    # A script has nobody to ask; what it says it means.
+    if not flags["yes"] and sys.stdin.isatty():
+        click.confirm("Resolve it?", abort=True, err=True)
+    resolved = api.post(f"{path}/resolve", {"outcome": outcome, "note": note})
+    if as_json:
+        print_json(resolved)
+    else:
+        click.echo(f"{plain(resolved['id'])} is {resolved['state']}.")
+
+
+def _announce(found: Item, outcome: str) -> None:
+    what = plain(found.get("target") or found["rule"])
+    click.echo(f"{what}, of {plain(found['resource'])}, is {found['state']}: {plain(found['reason'])}", err=True)
+    click.echo(_CONSEQUENCES[outcome], err=True)
+
+
+def _print_intent(found: Item) -> None:
+    apart = ("response", "events")
+    print_members({name: value for name, value in found.items() if name not in apart})
+    response, events = found.get("response"), found["events"]
+    if isinstance(response, dict):
+        click.echo(f"\nIts answer, as repeats get it: status {response['status']}")
+        for name, value in response["headers"]:
+            click.echo(f"  {plain(name)}: {plain(value)}")
+        _print_body(response.get("body"))
+    if isinstance(events, list) and events:
+        click.echo("\nIts steps, the newest first:")
+        print_events(events)
+
+
+def _print_body(body: object) -> None:
+    if body is None:
+        click.echo("  a body that is no text: --json shows it in base64")
+        return
+    text = str(body)
+    for line in text[:_SHOWN_BODY].splitlines():
+        click.echo(f"  {plain(line)}")
+    if len(text) > _SHOWN_BODY:
+        click.echo(f"  and {len(text) - _SHOWN_BODY} characters more: --json shows all")
+
+
+def _path(intent: str) -> str:
+    return "/api/v1/intents/" + segment(intent)

@@ -1,0 +1,76 @@
+"""An admitted write's ticket, settled exactly once, whatever becomes of whoever held it (G5)."""
+
+import asyncio
+
+from gateway.core.faults import StoreUnavailable
+from gateway.core.intent import KeptAnswer
+from gateway.core.outcome import Outcome, Overdue
+from gateway.core.write import Admitted, Settled
+from gateway.flow.keeping import Keeping
+from gateway.flow.ports import Observer, Store
+from gateway.flow.tasks import Tasks
+
+# Between two tries to settle while the store is away: its clients are many, and the ticket's deadline is seconds away.
+_SETTLE_PAUSE_S = 0.5
+
+
+class Ticket:
+    """Held while a write is in flight. Closed without having been settled, it ends as unknown."""
+
+    def __init__(self, store: Store, tasks: Tasks, observer: Observer, admitted: Admitted) -> None:
+        self.admitted = admitted
+        self._store = store
+        self._tasks = tasks
+        self._observer = observer
+        self._concluded = False
+
+    async def settle(self, outcome: Outcome, reason: str, kept: KeptAnswer | None = None) -> Settled | None:
+        """Settle; None if the store is away now, and the settling goes on by itself."""
+        self._concluded = True
+        try:
+            return await self._settle(outcome, reason, kept)
+        except StoreUnavailable:
+            self._tasks.spawn(self._settle_later(outcome, reason, kept))
+            return None
+        except BaseException:
+            # Cancelled in the middle of the call: repeated, it recognises itself.
+            self._tasks.spawn(self._settle_later(outcome, reason, kept))
+            raise
+
+    def close(self) -> None:
+        """The holder is done; if it was interrupted, nobody knows what became of the write."""
+        if not self._concluded:
+            self._concluded = True
+            why = "the gateway was stopped while the write was in flight"
+            self._tasks.spawn(self._settle_later("unknown", why, None))
+
+    async def listen(self, overdue: Overdue) -> None:
+        """An answer that comes after all turns the unknown write into what it was, and is kept like any other."""
+        keeping = Keeping(self.admitted.write)
+        late = await overdue.listen(keeping.limit)
+        if late is None:
+            return
+        # The store may have been away until now: first unknown, then known, or the second would pass for the first.
+        await self._settle_later("unknown", overdue.evidence.detail, None)
+        keeping.add(late.body)
+        outcome = keeping.judge(late.status, late.headers)
+        kept = keeping.kept(late.status, late.headers, outcome)
+        await self._settle_later(outcome, f"answered {late.status}, late", kept)
+
+    async def _settle(self, outcome: Outcome, reason: str, kept: KeptAnswer | None) -> Settled:
+        settled = await self._store.settle(self.admitted, outcome, reason, kept)
+        if settled.overtaken:
+            self._observer.overtaken()
+        if settled.incident is not None:
+            self._observer.incident(settled.incident)
+        return settled
+
+    async def _settle_later(self, outcome: Outcome, reason: str, kept: KeptAnswer | None) -> None:
+        """Until the store is back."""
+        while True:
+            try:
+                await self._settle(outcome, reason, kept)
+            except StoreUnavailable:
+                await asyncio.sleep(_SETTLE_PAUSE_S)
+            else:
+                return

@@ -1,0 +1,32 @@
+"""Templates of a rule, checked against what its patterns have and what a rule may read."""
+
+from gateway.policy.header_name import header_to_read
+from gateway.policy.part import Part
+from gateway.policy.pattern import Pattern, placeholder_names
+from gateway.policy.report import Report
+from gateway.policy.source import Path
+from gateway.policy.template import RESOURCE, Naming, Template, parse_template
+
+
+def compile_template(
+    report: Report, where: Path, text: str, patterns: tuple[Pattern, ...], naming: Naming = RESOURCE
+) -> Template | None:
+    """The template; None with its faults noted. Faults of a part are noted beside it."""
+    rests = frozenset(pattern.rest for pattern in patterns if pattern.rest is not None)
+    template = report.take(where, parse_template(text, rests, naming))
+    if template is None:
+        return None
+    for part in template.parts:
+        if part.origin == "header":
+            report.take(where, header_to_read(part.name))
+        if part.origin in ("path", "rest"):
+            for pattern in patterns:
+                _check_path_part(report, where, part, pattern)
+    return template
+
+
+def _check_path_part(report: Report, where: Path, part: Part, pattern: Pattern) -> None:
+    if part.name not in placeholder_names(pattern):
+        report.add(where, f"`{pattern.text}` has no `{{{part.name}}}`; add it to the match, or use another part")
+    elif (pattern.rest == part.name) != (part.origin == "rest"):
+        report.add(where, f"`{{{part.name}}}` is one segment in `{pattern.text}` and more in another; rename one")

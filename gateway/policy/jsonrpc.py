@@ -1,0 +1,107 @@
+"""JSON-RPC 2.0, and MCP over it: what of a request names its call and not its action, and answers to another call.
+
+A repeated call has another `id`, and so have the answers to it. An MCP call that was answered with `input_required` is
+repeated with what was asked for, as another call and the same action (MCP 2026-07-28, multi round-trip requests).
+"""
+
+import re
+from collections.abc import Mapping
+
+from gateway.core.decision import Refused
+from gateway.policy.jsonbody import JsonValue, Member, Number, read_json, read_members
+
+_VERSION = "2.0"
+# Answers to what the server asked for, and its own notes for the next round.
+_ROUND_TRIP = ("inputResponses", "requestState")
+# Clients take the call's id for the first, and instrument each attempt with the others; none says what is to be done.
+_CORRELATION = ("progressToken", "traceparent", "tracestate")
+_INPUT_REQUIRED = "input_required"
+_DATA_LINE = re.compile(rb"(?:(?<=[\r\n])|\A)(data: ?)([^\r\n]+)")
+
+
+def action_of(value: JsonValue) -> JsonValue:
+    """A JSON value without what differs between two calls of one action; the value itself if it is no JSON-RPC."""
+    if isinstance(value, list):
+        return [_message(item) for item in value]
+    return _message(value)
+
+
+def _message(value: JsonValue) -> JsonValue:
+    if not isinstance(value, dict) or value.get("jsonrpc") != _VERSION:
+        return value
+    message = _without(value, ("id",))
+    params = message.get("params")
+    if isinstance(params, dict):
+        params = message["params"] = _without(params, _ROUND_TRIP)
+        meta = params.get("_meta")
+        if isinstance(meta, dict):
+            params["_meta"] = _without(meta, _CORRELATION)
+    return message
+
+
+def _without(members: Mapping[str, JsonValue], names: tuple[str, ...]) -> dict[str, JsonValue]:
+    return {name: value for name, value in members.items() if name not in names}
+
+
+def with_id(answer: bytes, request: bytes, content_type: bytes = b"application/json") -> bytes:
+    """A kept answer as the answer to `request`: its `id` is spelled as the request's, all other bytes stay.
+
+    `content_type` is the answer's: in an event stream each `data` line is an answer of its own. Unchanged is what is
+    no JSON-RPC answer, or none with an id; a batch, whose order says nothing; and everything else where in doubt.
+    """
+    asked = _read(request)
+    if asked is None or "method" not in asked[1]:
+        return answer
+    wanted = asked[1].get("id")
+    if wanted is None or not isinstance(wanted.value, str | Number):
+        return answer
+    spelled = asked[0][wanted.start : wanted.end]
+    if not _is_event_stream(content_type):
+        return _spliced(answer, spelled)
+    return _DATA_LINE.sub(lambda line: line[1] + _spliced(line[2], spelled), answer)
+
+
+def _spliced(answer: bytes, spelled: str) -> bytes:
+    read = _read(answer)
+    if read is None:
+        return answer
+    text, members = read
+    own = members.get("id")
+    # An error that names no call (null) is not about this one.
+    if own is None or own.value is None or not members.keys() & {"result", "error"} or "method" in members:
+        return answer
+    return f"{text[: own.start]}{spelled}{text[own.end :]}".encode()
+
+
+def _read(body: bytes) -> tuple[str, Mapping[str, Member]] | None:
+    """A JSON-RPC message as text, with the place of each of its members."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    members = read_members(text)
+    version = members.get("jsonrpc")
+    return (text, members) if version is not None and version.value == _VERSION else None
+
+
+def asks_for_input(status: int, content_type: bytes, body: bytes) -> bool:
+    """Whether an MCP answer is not the last one: the same action goes on with another call.
+
+    In an event stream any of its messages may be the answer; the server's own requests and notes come before it.
+    """
+    if not 200 <= status < 300 or _INPUT_REQUIRED.encode() not in body:
+        return False
+    messages = [line[2] for line in _DATA_LINE.finditer(body)] if _is_event_stream(content_type) else [body]
+    return any(map(_wants_input, messages))
+
+
+def _wants_input(message: bytes) -> bool:
+    value = read_json(message)
+    if isinstance(value, Refused) or not isinstance(value, dict) or value.get("jsonrpc") != _VERSION:
+        return False
+    result = value.get("result")
+    return isinstance(result, dict) and result.get("resultType") == _INPUT_REQUIRED
+
+
+def _is_event_stream(content_type: bytes) -> bool:
+    return content_type.partition(b";")[0].strip().lower() == b"text/event-stream"

@@ -1,0 +1,72 @@
+"""The name that a request gives its intent: one of several templates, the first of which all parts are there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gateway.core.caller import Caller
+from gateway.core.decision import IDEMPOTENCY_KEY_REQUIRED, RESOURCE_UNRESOLVED, Refused
+from gateway.core.request import Request
+from gateway.policy.condition import BodyWanted
+from gateway.policy.fields import read_idempotency_key
+from gateway.policy.jsonbody import JsonReader
+from gateway.policy.template import Absent, Naming, Template
+
+KEY = Naming("an intent's key", "the intent's key", "{header.idempotency-key}", 255, bare=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Where a rule finds an intent's key. `required`: a write without one is refused."""
+
+    templates: tuple[Template, ...]
+    required: bool
+
+    @property
+    def needs_json(self) -> bool:
+        return any(template.needs_json for template in self.templates)
+
+    @property
+    def reads_header(self) -> bool:
+        """Whether `Idempotency-Key` is one way to send it."""
+        return any(part.origin == "idempotency-key" for template in self.templates for part in template.parts)
+
+    def read(
+        self, request: Request, path: Mapping[str, str], caller: Caller, json: JsonReader
+    ) -> str | BodyWanted | Refused | None:
+        """The key; None if there is none and none is required.
+
+        Refused: `header-malformed` (the header is looked at even where another template has the word: who sends it
+        relies on it), `idempotency-key-required`, `resource-unresolved`, `ambiguous-target`. A part that is there and
+        cannot be used is refused, not passed over: the next template would make another intent of the same action.
+        """
+        header = read_idempotency_key(request.headers)
+        if isinstance(header, Refused):
+            return header
+        for template in self.templates:
+            if template.needs_json and not json.is_there:
+                return BodyWanted()
+            key = template.try_fill(request, path, caller, json)
+            if not isinstance(key, Absent):
+                return key if isinstance(key, Refused) or _is_plain(key) else _unfit()
+        return self._missing(header) if self.required else None
+
+    def _missing(self, header: str | None) -> Refused:
+        """`header`: what came in `Idempotency-Key`, which is then not all that the templates want."""
+        if header is not None or not self.reads_header:
+            ways = " or ".join(f"`{template.text}`" for template in self.templates)
+            detail = f"Nothing was forwarded: the intent's key, {ways}, is not all there."
+            return Refused(RESOURCE_UNRESOLVED, f"{detail} Send it, the same one with each retry.")
+        others = [f", or as `{template.text}`" for template in self.templates if template.text != KEY.example]
+        detail = "Nothing was forwarded: this write needs an idempotency key."
+        advice = f"Send one in `Idempotency-Key`{''.join(others)}: a new one for each action, the same with each retry."
+        return Refused(IDEMPOTENCY_KEY_REQUIRED, f"{detail} {advice}")
+
+
+def _is_plain(key: str) -> bool:
+    """Whether people can tell the key from another one by looking at it, in a list or a line of a log."""
+    return key.isprintable() and key == key.strip()
+
+
+def _unfit() -> Refused:
+    detail = "Nothing was forwarded: the intent's key has a control character, or a blank at its beginning or end."
+    return Refused(RESOURCE_UNRESOLVED, f"{detail} Send visible characters.")

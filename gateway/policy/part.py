@@ -1,0 +1,105 @@
+"""One placeholder of a template: the part of a request that it takes, and how that is read."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gateway.core.caller import Caller
+from gateway.core.decision import Refused
+from gateway.core.request import Request
+from gateway.policy.escape import PLAIN
+from gateway.policy.fields import read_header, read_idempotency_key, read_query
+from gateway.policy.finding import Wrong
+from gateway.policy.jsonbody import JsonReader, Missing, Number, Pointer, parse_pointer
+
+# `idempotency-key` is the header of that name: it is parsed, so that its quoted and its bare form are one value.
+Origin = Literal["path", "rest", "query", "header", "idempotency-key", "json", "principal", "tenant"]
+
+# One spelling for each value: 7, 7.0 and 7e0 are one number, and must not be three resources.
+_ONE_SPELLING = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
+_HEADER_NAME = re.compile("[a-z0-9-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One placeholder. `text` is as the policy spells it, `name` what follows the dot, `stop` what must be escaped."""
+
+    text: str
+    origin: Origin
+    name: str = ""
+    pointer: Pointer | None = None
+    stop: str = ""
+    escapes: Mapping[int, str] = field(default_factory=lambda: PLAIN, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """A part that is there and cannot be part of a name."""
+
+    why: str
+
+
+def read_part(
+    part: Part, request: Request, path: Mapping[str, str], caller: Caller, json: JsonReader
+) -> str | Unfit | Refused | None:
+    """What the request has there; None if it has nothing."""
+    match part.origin:
+        case "path" | "rest":
+            return path.get(part.name)
+        case "query":
+            return read_query(request.target, part.name)
+        case "header":
+            return read_header(request.headers, part.name)
+        case "idempotency-key":
+            return read_idempotency_key(request.headers)
+        case "principal":
+            return caller.principal
+        case "tenant":
+            return caller.tenant
+        case "json":
+            return _json_value(part, json)
+
+
+def _json_value(part: Part, json: JsonReader) -> str | Unfit | Refused | None:
+    assert part.pointer is not None
+    found = json.find(part.pointer)
+    match found:
+        case Refused() | str():
+            return found
+        case Missing():
+            return None
+        case Number(spelled) if _ONE_SPELLING.fullmatch(spelled) and spelled != "-0":
+            return spelled
+        case Number():
+            return Unfit("is a number in an unusual spelling; write it without exponent or ending zeros,")
+    return Unfit("is neither text nor a number")
+
+
+def parse_part(text: str, rests: frozenset[str]) -> Part | Wrong:
+    """Compile what stands between two braces. `rests` are the path's placeholders that take all that follows."""
+    if text == "principal":
+        return Part(text, "principal")
+    if text == "tenant":
+        return Part(text, "tenant")
+    if text.startswith("json:"):
+        pointer = parse_pointer(text[5:])
+        return pointer if isinstance(pointer, Wrong) else Part(text, "json", text[5:], pointer)
+    origin, _, name = text.partition(".")
+    match origin:
+        case "path" if name:
+            return Part(text, "rest" if name in rests else "path", name)
+        case "query" if name:
+            return Part(text, "query", name)
+        case "header" if name:
+            return _header_part(text, name)
+    return Wrong(
+        f"`{{{text}}}` names no part of a request; write path.NAME, query.NAME, header.NAME, json:/POINTER, principal "
+        "or tenant"
+    )
+
+
+def _header_part(text: str, name: str) -> Part | Wrong:
+    if not _HEADER_NAME.fullmatch(name):
+        return Wrong(f"`{{{text}}}` must name the header in lower case, such as `{{header.x-document}}`")
+    return Part(text, "idempotency-key" if name == "idempotency-key" else "header", name)

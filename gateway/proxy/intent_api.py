@@ -1,0 +1,32 @@
+"""`GET /-/fence/intents/ID`: what became of an intent, for the agents of its tenant."""
+
+import json
+from typing import Protocol
+
+from gateway.core.caller import Caller
+from gateway.core.decision import NO_SUCH_INTENT, SHOWN, Facts, Refused
+from gateway.core.faults import StoreUnavailable
+from gateway.core.record import IntentRecord, shown
+from gateway.flow.admission import store_is_away
+from gateway.flow.gate import Ended
+from gateway.flow.ports import Marks
+from gateway.proxy.reply import Reply
+
+
+class Records(Protocol):
+    """Where intents are kept."""
+
+    async def recall(self, id: str) -> IntentRecord | None: ...
+
+
+async def show_intent(records: Records, id: str, caller: Caller, reply: Reply) -> Ended | Refused:
+    """Answer with the record. Of another tenant's intent it is not even told that it is there."""
+    try:
+        record = await records.recall(id)
+    except StoreUnavailable as away:
+        return store_is_away(away)
+    if record is None or (record.key is not None and record.tenant != caller.tenant):
+        detail = "Nothing is known of this intent: it was never seen, or its time is over. Check its id."
+        return Refused(NO_SUCH_INTENT, detail, Facts(intent=id if id.isprintable() else None))
+    reply.own(SHOWN, b"application/json", json.dumps(shown(record), ensure_ascii=False).encode())
+    return Ended(Marks(SHOWN), record.upstream, record.rule, record.resource, record.epoch, intent=record.id)

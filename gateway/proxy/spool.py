@@ -1,0 +1,96 @@
+"""A body that is too large for memory: kept in a file without a name, which no crash leaves behind."""
+
+import asyncio
+import os
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Self
+
+from gateway.core.faults import CallerGone, NoRoom
+
+# Large enough that the way into a thread and back (0.1 ms) is the smaller part, small enough to hold for each upload.
+_PIECE = 256 << 10
+# Apart from asyncio's own threads, which look up names and parse bodies: a disk that hangs stops nobody else.
+_DISK = ThreadPoolExecutor(4, "spool")
+
+
+class Spool:
+    """Bytes that are appended once, and then read as often as needed, from wherever the reader stands.
+
+    The file is in the directory that `tempfile` chooses (TMPDIR); it is gone with `close`, at the latest with this
+    object. Whoever is cancelled while a thread still works on the file leaves it to that thread: only after it does
+    anybody close the descriptor, which could by then be another file's.
+    """
+
+    def __init__(self) -> None:
+        """Blocks; see `open`."""
+        try:
+            file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  # it stays open after this call
+        except OSError as error:
+            raise _no_room(error) from error
+        self.size = 0
+        self._descriptor = file.fileno()
+        self._release = weakref.finalize(self, file.close)
+        self._turn = threading.Lock()
+
+    @classmethod
+    async def open(cls) -> Self:
+        """An empty one. Raises NoRoom."""
+        return await asyncio.get_running_loop().run_in_executor(_DISK, cls)
+
+    async def append(self, batch: bytes, feed: Callable[[bytes], None]) -> None:
+        """Keep these bytes, and give them to `feed` in the same thread. Raises NoRoom; the file is then gone."""
+        await asyncio.get_running_loop().run_in_executor(_DISK, self._append, batch, feed)
+
+    async def read(self, at: int) -> bytes:
+        """The next 256 KiB at most; empty at the end only. Raises CallerGone if the disk does not give them back."""
+        if at == self.size:
+            return b""
+        return await asyncio.get_running_loop().run_in_executor(_DISK, self._read, at)
+
+    def close(self) -> None:
+        """Free the room. Safe to call twice; does not wait: half a gigabyte takes a disk 25 ms."""
+        if self._release.alive:
+            _DISK.submit(self._close)
+
+    def _append(self, batch: bytes, feed: Callable[[bytes], None]) -> None:
+        with self._turn:
+            self._check_open()
+            feed(batch)
+            left = memoryview(batch)
+            try:
+                while left:
+                    written = os.pwrite(self._descriptor, left, self.size)
+                    self.size += written
+                    left = left[written:]
+            except OSError as error:
+                self._release()
+                raise _no_room(error) from error
+
+    def _read(self, at: int) -> bytes:
+        with self._turn:
+            self._check_open()
+            try:
+                piece = os.pread(self._descriptor, min(_PIECE, self.size - at), at)
+            except OSError as error:
+                raise CallerGone(f"the request's body cannot be read back from the disk: {error}") from error
+        if not piece:
+            # To its reader, an empty piece would be the end of a body that is whole.
+            raise CallerGone("the request's body is shorter on the disk than what was written there")
+        return piece
+
+    def _check_open(self) -> None:
+        if not self._release.alive:
+            raise CallerGone("the request has ended, and its body is no longer kept")
+
+    def _close(self) -> None:
+        with self._turn:
+            self._release()
+
+
+def _no_room(error: OSError) -> NoRoom:
+    where = tempfile.tempdir or "any temporary directory"
+    return NoRoom(f"a request's body cannot be kept in {where} ({error}); free room there or set TMPDIR to another")

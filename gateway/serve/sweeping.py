@@ -1,0 +1,76 @@
+"""The parent's own work at the store, once a second: of all gateways on one store, one sweeps, asks and prunes."""
+
+import asyncio
+
+from gateway.core.faults import StoreUnavailable
+from gateway.flow.inquiry import Inquiry
+from gateway.flow.tasks import Tasks
+from gateway.log import Log
+from gateway.store.fence import FenceStore
+from gateway.store.prune import Retention, prune
+from gateway.store.sweep import sweep, take_turn
+
+# A dead gateway's tickets end at most this much after their grace.
+_EVERY_S = 1.0
+# Between two rounds. One costs the store 20 ms where nothing has ended yet, and 450 ms with long lists in all shards.
+_PRUNE_EVERY_S = 60.0
+
+
+class Sweeping:
+    """Ends the tickets of gateways that died; beside that, has intents asked about and what is over pruned."""
+
+    def __init__(self, store: FenceStore, inquiry: Inquiry, retention: Retention, log: Log) -> None:
+        self._store = store
+        self._inquiry = inquiry
+        self._retention = retention
+        self._log = log
+        self._tasks = Tasks()
+        self._is_away = False
+        self._is_pruning = False
+        self._prune_at = 0.0
+
+    async def run(self) -> None:
+        """Does not end by itself; a store that is away is asked again."""
+        try:
+            while True:
+                await self._one()
+                await asyncio.sleep(_EVERY_S)
+        finally:
+            await self._tasks.drain(0)
+
+    async def _one(self) -> None:
+        try:
+            await self._turn()
+            self._found(None)
+        except StoreUnavailable as away:
+            self._found(away)
+        except Exception as error:  # noqa: BLE001  # a gateway must not end because a record cannot be swept
+            self._log.error("sweeping failed", kind=type(error).__name__)
+
+    async def _turn(self) -> None:
+        due = await take_turn(self._store)
+        if due is None:
+            return
+        self._inquiry.begin(due.intents)
+        now = asyncio.get_running_loop().time()
+        if now >= self._prune_at and not self._is_pruning:
+            self._prune_at = now + _PRUNE_EVERY_S
+            self._is_pruning = True
+            self._tasks.spawn(self._prune())
+        await sweep(self._store, due.tickets)
+
+    async def _prune(self) -> None:
+        try:
+            await prune(self._store, self._retention)
+        except Exception as error:  # noqa: BLE001  # as above; a store that is away included, which the turns tell
+            self._log.warning("pruning failed; it is tried again in a minute", why=f"{type(error).__name__}: {error}")
+        finally:
+            self._is_pruning = False
+
+    def _found(self, away: StoreUnavailable | None) -> None:
+        """Say it once when the store goes away, and once when it is back."""
+        was_away, self._is_away = self._is_away, away is not None
+        if away is not None and not was_away:
+            self._log.warning("the store is away: writes are refused until it is back", why=str(away))
+        elif away is None and was_away:
+            self._log.info("the store is back: writes pass again")

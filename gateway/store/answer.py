@@ -1,0 +1,38 @@
+"""A script's reply, before anybody reads a meaning into it."""
+
+from dataclasses import dataclass
+
+from gateway.store.link import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A script's reply: the word, the store's clock when it ran, and what belongs to the word."""
+
+    word: str
+    now_ms: int
+    rest: list[Reply]
+
+
+def read_answer(reply: Reply) -> Answer:
+    assert isinstance(reply, list)
+    word, now_ms, *rest = reply
+    assert isinstance(word, bytes)
+    assert isinstance(now_ms, int)
+    return Answer(word.decode(), now_ms, rest)
+
+
+def number(reply: Reply) -> int:
+    """An integer, or its decimal text."""
+    assert isinstance(reply, int | bytes)
+    return int(reply)
+
+
+def text(reply: Reply) -> str:
+    assert isinstance(reply, bytes)
+    return reply.decode()
+
+
+def unknown_word(answer: Answer) -> AssertionError:
+    """A reply that no script gives: a bug."""
+    return AssertionError(f"a script answered {answer.word!r} with {len(answer.rest)} more elements")

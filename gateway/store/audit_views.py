@@ -1,0 +1,129 @@
+"""What operators see of the audit trail: one event for each step of a write, in one stream a shard."""
+
+from dataclasses import dataclass
+
+from gateway.core.write import ResourceKey
+from gateway.store.answer import text
+from gateway.store.fence import FenceStore
+from gateway.store.keys import audit_trail, shard_of, shard_of_id
+from gateway.store.link import Reply
+from gateway.store.newest import Entry, newest_page, pairs
+from gateway.store.page import PAGE, Page, Position
+
+# Events that a step of a search through one shard looks at, and steps until a page is answered though it is not full.
+_STEP = 500
+_STEPS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Which events are wanted: of a resource, of an intent, not older than an instant of the store's clock."""
+
+    resource: ResourceKey | None = None
+    intent: str | None = None
+    since_ms: int = 0
+
+    def matches(self, event: "Event") -> bool:
+        return self.resource in (None, event.resource) and self.intent in (None, event.intent)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One step of a write. `at_ms` is of the store's clock; `number` counts the shard's events without a gap.
+
+    `before` is empty where nobody had seen the intent. `epoch` is decimal text. `input` is the intent's fingerprint in
+    hex, empty where there is none; `by` is a gateway, or who resolved.
+    """
+
+    at_ms: int
+    number: int
+    intent: str
+    before: str
+    after: str
+    resource: str
+    ticket: str
+    epoch: str
+    holder: str
+    upstream: str
+    rule: str
+    input: str
+    reason: str
+    by: str
+
+
+async def events(store: FenceStore, sought: Sought, cursor: str | None) -> Page[Event]:
+    """The events that are sought, the newest first. Raises BadCursor."""
+    if sought.resource is None and sought.intent is None:
+        return await _of_all(store, sought.since_ms, cursor)
+    after = Position.of(cursor) if cursor else None
+    shard = shard_of(sought.resource) if sought.resource is not None else shard_of_id(sought.intent or "")
+    return Page((), None) if shard is None else await _of_shard(store, shard, sought, after)
+
+
+async def _of_all(store: FenceStore, since_ms: int, cursor: str | None) -> Page[Event]:
+    async def read(shard: str, after: Position | None, count: int) -> list[Entry]:
+        return await _entries(store, shard, since_ms, after, count)
+
+    async def look(entry: Entry) -> Event:
+        return _event(entry)
+
+    return await newest_page(read, look, cursor)
+
+
+async def _of_shard(store: FenceStore, shard: str, sought: Sought, after: Position | None) -> Page[Event]:
+    """A search: the shard's other resources and intents are passed over."""
+    found: list[Event] = []
+    for _ in range(_STEPS):
+        entries = await _entries(store, shard, sought.since_ms, after, _STEP)
+        for entry in entries:
+            after = entry.position
+            event = _event(entry)
+            if sought.matches(event):
+                found.append(event)
+            if len(found) == PAGE:
+                return Page(tuple(found), after.cursor)
+        if len(entries) < _STEP:
+            return Page(tuple(found), None)
+    assert after is not None
+    return Page(tuple(found), after.cursor)
+
+
+async def _entries(store: FenceStore, shard: str, since_ms: int, after: Position | None, count: int) -> list[Entry]:
+    reply = await store.link.call("XREVRANGE", audit_trail(shard), _end(shard, after), since_ms, "COUNT", count)
+    assert isinstance(reply, list)
+    return [_entry(shard, event) for event in reply]
+
+
+def _end(shard: str, after: Position | None) -> str:
+    """Where a shard's events begin that are older than `after`. At one instant, shards are in the order of names."""
+    if after is None:
+        return "+"
+    exclusive = "" if shard < after.name else "("
+    return f"{exclusive}{after.ms}-{after.within}"
+
+
+def _entry(shard: str, event: Reply) -> Entry:
+    assert isinstance(event, list)
+    id, fields = event
+    ms, _, within = text(id).partition("-")
+    return Entry(Position(int(ms), int(within), shard), fields)
+
+
+def _event(entry: Entry) -> Event:
+    fields = {text(name): text(value) for name, value in pairs(entry.fields)}
+    return Event(
+        at_ms=entry.position.ms,
+        number=int(fields["number"]),
+        intent=fields["intent"],
+        before=fields["from"],
+        after=fields["to"],
+        resource=fields["resource"],
+        ticket=fields["ticket"],
+        epoch=fields["epoch"],
+        holder=fields["holder"],
+        upstream=fields["upstream"],
+        rule=fields["rule"],
+        input=fields["input"],
+        reason=fields["reason"],
+        by=fields["by"],
+    )

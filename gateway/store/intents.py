@@ -1,0 +1,114 @@
+"""Intents apart from their writes: looked at, asked about, resolved; and pauses of their resources."""
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+from gateway.core.decision import NO_SUCH_INTENT, WRONG_STATE, Facts, Refused
+from gateway.core.intent import IntentId, ResolvedBy
+from gateway.core.record import IntentRecord
+from gateway.core.write import ResourceKey
+from gateway.store.answer import Answer, text, unknown_word
+from gateway.store.fence import FenceStore
+from gateway.store.keys import resource_keys, shard_keys, shard_of_id
+from gateway.store.reply import record_of
+from gateway.store.script import Script
+
+ASK = Script("ask")
+RESOLVE = Script("resolve")
+PAUSE = Script("pause")
+RESUME = Script("resume")
+
+# An upstream that has not known for hours will hardly know within the next minutes.
+_LONGEST_DISTANCE_MS = 300_000
+
+Resolution = Literal["applied", "not_applied", "duplicated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolve:
+    """An unknown intent's resolution: `by` whom, for which `reason`, and what a query answered.
+
+    `who` is told by the audit trail. `duplicated` means applied more than once; it pauses the resource.
+    """
+
+    outcome: Resolution
+    by: ResolvedBy
+    reason: str
+    who: str
+    evidence: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An unknown intent whose upstream is to be asked now; `now_ms` is the store's clock."""
+
+    record: IntentRecord
+    now_ms: int
+
+    @property
+    def unknown_for_s(self) -> float:
+        return (self.now_ms - self.record.updated_at_ms) / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """All writes of a resource are refused. `created_at_ms` is of the store's clock, since 1970."""
+
+    id: str
+    resource: ResourceKey
+    reason: str
+    by: str
+    created_at_ms: int
+
+
+async def question(store: FenceStore, id: IntentId) -> Question | None:
+    """Take the turn to ask about an intent; None if it is resolved, or if another gateway has taken it.
+
+    Raises StoreUnavailable, as all calls here do.
+    """
+    shard = shard_of_id(id)
+    assert shard is not None
+    answer = await store.run(ASK, shard_keys(shard), id, str(_LONGEST_DISTANCE_MS))
+    return Question(record_of(answer), answer.now_ms) if answer.word == "asked" else None
+
+
+async def resolve(store: FenceStore, record: IntentRecord, resolve: Resolve) -> IntentRecord | Refused:
+    """Resolve an unknown intent, once. Refused: `wrong-state`, `no-such-intent`."""
+    arguments = (resolve.outcome, resolve.by, resolve.reason, resolve.evidence, resolve.who)
+    answer = await store.run(RESOLVE, resource_keys(record.resource), record.resource, record.id, *arguments)
+    match answer.word:
+        case "resolved":
+            return record_of(answer)
+        case "wrong-state":
+            return _wrong_state(record_of(answer))
+        case "unseen":
+            facts = Facts(intent=record.id)
+            return Refused(NO_SUCH_INTENT, "Nothing was done: the intent is no longer kept.", facts)
+        case _:
+            raise unknown_word(answer)
+
+
+async def pause(store: FenceStore, resource: ResourceKey, *, id: str, reason: str, by: str) -> Pause:
+    """Stop all writes of a resource; returns the pause that lasts already, if there is one."""
+    return _pause(await store.run(PAUSE, resource_keys(resource), resource, id, reason, by))
+
+
+async def resume(store: FenceStore, pause: Pause) -> None:
+    await store.run(RESUME, resource_keys(pause.resource), pause.resource, pause.id)
+
+
+def read_pause(packed: bytes) -> Pause:
+    """A pause as the fence record has it."""
+    fields = json.loads(packed)
+    resource = ResourceKey(fields["resource"])
+    return Pause(fields["id"], resource, fields["reason"], fields["by"], int(fields["created_at"]))
+
+
+def _pause(answer: Answer) -> Pause:
+    return read_pause(text(answer.rest[0]).encode())
+
+
+def _wrong_state(record: IntentRecord) -> Refused:
+    detail = f"Nothing was done: the intent is {record.state}, and only an unknown one can be resolved."
+    return Refused(WRONG_STATE, detail, Facts(resource=record.resource, intent=record.id, intent_state=record.state))

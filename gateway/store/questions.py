@@ -1,0 +1,32 @@
+"""The turn to ask about an intent, and what was learned: implements the `Questions` of gateway.flow.inquiry."""
+
+from dataclasses import replace
+
+from gateway.core.intent import IntentId
+from gateway.core.record import IntentRecord
+from gateway.store.fence import FenceStore
+from gateway.store.intents import Question, Resolution, Resolve, question, resolve
+
+
+class Questions:
+    """Unknown intents of one store. Every call raises StoreUnavailable."""
+
+    def __init__(self, store: FenceStore) -> None:
+        self._store = store
+
+    async def recall(self, id: IntentId) -> IntentRecord | None:
+        return await self._store.recall(id)
+
+    async def take(self, id: IntentId) -> Question | None:
+        """How long it has been unknown is measured by the earlier of two clocks: the store's, and what this gateway
+        expects it to say. After a step forward a no would count too early.
+        """
+        taken = await question(self._store, id)
+        if taken is None:
+            return None
+        return replace(taken, now_ms=min(taken.now_ms, self._store.expected_ms()))
+
+    async def resolve(self, record: IntentRecord, outcome: Resolution, reason: str, evidence: bytes) -> bool:
+        """False where it was resolved meanwhile, by an answer that came after all or by an operator."""
+        resolved = Resolve(outcome, "query", reason, self._store.gateway, evidence)
+        return isinstance(await resolve(self._store, record, resolved), IntentRecord)

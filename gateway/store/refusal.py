@@ -1,0 +1,141 @@
+"""What a script refused, in two sentences that a model can act on."""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal
+
+from gateway.core.decision import (
+    EPOCHS_EXHAUSTED,
+    HOLDER_MISMATCH,
+    INTENT_IN_PROGRESS,
+    INTENT_MISMATCH,
+    LEASE_EXPIRED,
+    LEASE_HELD,
+    LEASE_LOST,
+    OUT_OF_SEQUENCE,
+    PAUSED,
+    REVISION_MISMATCH,
+    STALE_EPOCH,
+    STILL_UNKNOWN,
+    TOKEN_INVALID,
+    Decision,
+    Facts,
+    Refused,
+)
+from gateway.core.problem import instant
+from gateway.core.write import ResourceKey
+from gateway.store.answer import Answer, text, unknown_word
+
+# A write in flight usually ends within a second; whoever is asked about an unknown one, rarely within ten.
+_ASK_AGAIN_S = {"intent-in-progress": 1, "outcome-unknown": 10}
+# The first words of a refusal's detail: what did not happen.
+Undone = Literal["Not forwarded", "Not granted", "Not renewed", "Not released", "Not registered", "Not advanced"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a call was about, as far as its refusal names it. `epoch` is None where the call asks for a new one."""
+
+    undone: Undone
+    resource: ResourceKey
+    epoch: int | None
+    sequence: int | None = None
+    if_revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """What a refusal tells of the fence record; None where the record does not have it."""
+
+    highest: int | None
+    holder: str | None
+    expires_at_ms: int | None
+    revision: int
+    intent: str | None
+    intent_state: str | None
+
+
+def refusal(answer: Answer, asked: Asked) -> Refused:
+    """Two sentences that a model can act on: what did not happen and why, and what to do."""
+    record = _record(answer)
+    decision, why, what_to_do = _sentences(answer, asked, record)
+    return Refused(decision, f"{asked.undone}: {why}. {what_to_do}", _facts(decision, answer, asked, record))
+
+
+def _record(answer: Answer) -> _Record:
+    if len(answer.rest) != 6:
+        raise unknown_word(answer)
+    highest, holder, expires, revision, intent, state = map(text, answer.rest)
+    return _Record(
+        int(highest) if highest else None,
+        holder or None,
+        int(expires) if expires else None,
+        int(revision),
+        intent or None,
+        state or None,
+    )
+
+
+def _sentences(answer: Answer, asked: Asked, record: _Record) -> tuple[Decision, str, str]:
+    resource, epoch = asked.resource, asked.epoch
+    match answer.word:
+        case "stale-epoch" if record.highest == epoch:
+            return STALE_EPOCH, f"epoch {epoch} of {resource} has made its one write", "Stop, or acquire a new epoch."
+        case "stale-epoch":
+            why = f"epoch {record.highest} rules {resource}, and epoch {epoch} is not newer"
+            return STALE_EPOCH, why, "Stop: another holder has taken over."
+        case "token-invalid":
+            why = f"the token does not belong to a lease of {resource}"
+            return TOKEN_INVALID, why, "Acquire a lease and send its token as it was given."
+        case "holder-mismatch":
+            why = f"epoch {epoch} of {resource} belongs to another holder"
+            return HOLDER_MISMATCH, why, "Stop, or acquire an epoch of your own."
+        case "lease-expired":
+            why = f"the lease of epoch {epoch} on {resource} has expired or was released"
+            return LEASE_EXPIRED, why, "Acquire a new lease, and read the resource again before writing."
+        case "out-of-sequence":
+            why = f"Fencing-Sequence {asked.sequence} repeats or skips a place in epoch {epoch} of {resource}"
+            return OUT_OF_SEQUENCE, why, "Stop: a write was repeated, or one before it is missing."
+        case "revision-mismatch":
+            why = f"the change was based on revision {asked.if_revision}, and {resource} is at {record.revision}"
+            return REVISION_MISMATCH, why, "Read the resource again and base the change on what it holds now."
+        case "paused":
+            why = f"all writes of {resource} are stopped by an operator or an incident"
+            return PAUSED, why, "Wait: somebody has to look at it first."
+        case "intent-mismatch":
+            why = "its idempotency key belongs to another request"
+            return INTENT_MISMATCH, why, "Stop: repeat a request unchanged, or give a new action a new key."
+        case "intent-in-progress":
+            why = "the same intent is in flight"
+            return INTENT_IN_PROGRESS, why, "Ask again in a moment for its answer."
+        case "outcome-unknown":
+            why = "this intent was sent before, and may or may not have happened"
+            return STILL_UNKNOWN, why, "Do not send it under another key; wait until it is resolved."
+        case "lease-held":
+            until = instant(record.expires_at_ms or answer.now_ms)
+            return LEASE_HELD, f"{record.holder} has the lease of {resource} until {until}", "Wait for it to end."
+        case "lease-lost":
+            why = f"the lease of epoch {epoch} on {resource} has expired, was released or was overtaken"
+            return LEASE_LOST, why, "Acquire a new lease, and read the resource again before writing."
+        case "epochs-exhausted":
+            return EPOCHS_EXHAUSTED, f"{resource} has used the largest epoch there is", "Stop and tell an operator."
+        case _:
+            raise unknown_word(answer)
+
+
+def _facts(decision: Decision, answer: Answer, asked: Asked, record: _Record) -> Facts:
+    """Who has no valid token is not told who has."""
+    held = decision is LEASE_HELD
+    told_holder = held or decision in (STALE_EPOCH, HOLDER_MISMATCH, LEASE_LOST)
+    left_ms = (record.expires_at_ms or 0) - answer.now_ms
+    return Facts(
+        resource=asked.resource,
+        epoch=asked.epoch,
+        highest_epoch=None if decision is TOKEN_INVALID else record.highest,
+        revision=record.revision if decision is REVISION_MISMATCH else None,
+        holder=record.holder if told_holder else None,
+        expires_at_ms=record.expires_at_ms if held else None,
+        retry_after_s=max(1, ceil(left_ms / 1000)) if held else _ASK_AGAIN_S.get(decision.name),
+        intent=record.intent,
+        intent_state=record.intent_state,
+    )

@@ -1,0 +1,26 @@
+-- Promise  Of all gateways one asks the upstream about an unknown intent, again and again at growing distances.
+-- KEYS     as in parts/epoch.lua; only the last is used, so that any resource of the shard will do
+-- ARGV     1 the intent's id, 2 the longest distance between two questions in ms
+-- Returns  {asked, now, its fields and their values in turn}; {ended, now} where nothing is to be asked; {early, now}
+--          where another gateway has just asked
+-- Writes   p and i
+
+local id = ARGV[1]
+
+local now = clock.read()
+local due = redis.call('ZSCORE', K.questions, id)
+local record = intents.read(id)
+if not record or record.state ~= 'unknown' then
+  redis.call('ZREM', K.questions, id)
+  return { 'ended', now }
+end
+
+if not due or tonumber(due) > now then
+  return { 'early', now }
+end
+
+record.asked = record.asked + 1
+intents.keep(record)
+local distance = math.min(record.query * 2 ^ math.min(record.asked, 30), tonumber(ARGV[2]))
+redis.call('ZADD', K.questions, clock.text(now + distance), id)
+return { 'asked', now, unpack(intents.shown(record)) }

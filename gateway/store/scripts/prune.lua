@@ -1,0 +1,20 @@
+-- Promise  What the shard keeps is bounded: ended intents leave the lists when their time is over, old events the trail.
+-- KEYS     as in parts/epoch.lua; only the last two are used, so that any resource of the shard will do
+-- ARGV     1 how many list entries to look at, 2 how many events to keep, 3 the oldest event to keep, as ms since 1970
+-- Returns  {pruned, now, how many entries left a list}
+-- Writes   s and a
+
+local now = clock.read()
+intents.check('applied', 'not_applied')
+local gone = 0
+for _, state in ipairs({ 'applied', 'not_applied' }) do
+  -- By chance: rules keep their intents for different times, so that the oldest of a list is not the next to go.
+  for _, id in ipairs(redis.call('ZRANDMEMBER', K.state .. state, ARGV[1])) do
+    if redis.call('EXISTS', K.record .. id) == 0 then
+      gone = gone + redis.call('ZREM', K.state .. state, id)
+    end
+  end
+end
+redis.call('XTRIM', K.audit, 'MAXLEN', '~', ARGV[2])
+redis.call('XTRIM', K.audit, 'MINID', '~', ARGV[3])
+return { 'pruned', now, gone }

@@ -1,0 +1,35 @@
+-- Promise  G5: an unknown intent becomes what its upstream or an operator says, once, and never anything else.
+-- KEYS     the resource's seven, as in parts/epoch.lua
+-- ARGV     1 resource, 2 the intent's id, 3 applied, not_applied, or duplicated (applied more than once, which pauses
+--          the resource), 4 by: query or operator, 5 reason, 6 evidence ('' for none), 7 who, for the event
+-- Returns  {resolved or wrong-state, now, the record's fields and their values in turn}, or {unseen, now}
+-- Writes   i, s, p, a and n; f (p)
+
+local resource, id, outcome, by, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+
+local now = clock.read()
+local record = intents.read(id)
+redis.call('HLEN', K.fence)
+redis.call('ZCARD', K.paused)
+intents.check('unknown', 'applied', 'not_applied')
+if not record then
+  return { 'unseen', now }
+end
+
+local state = outcome == 'not_applied' and 'not_applied' or 'applied'
+-- Its own repeat: the reply was lost.
+if record.state == state and record.resolved_by == by and record.reason == reason then
+  return { 'resolved', now, unpack(intents.shown(record)) }
+end
+
+if record.state ~= 'unknown' then
+  return { 'wrong-state', now, unpack(intents.shown(record)) }
+end
+
+record.resolved_by, record.evidence = by, ARGV[6]
+intents.step(record, state, now, reason, ARGV[7])
+if outcome == 'duplicated' then
+  audit.note(record, state, state, 'duplicate-effect: ' .. reason, ARGV[7])
+  pauses.begin(resource, id, 'intent ' .. id .. ' took effect more than once', ARGV[7], now)
+end
+return { 'resolved', now, unpack(intents.shown(record)) }

@@ -1,0 +1,240 @@
+"""A write that is an intent: what is asked, kept, replayed and told."""
+
+import json
+
+import pytest
+
+from gateway.core.decision import OUTCOME_UNKNOWN, Refused
+from gateway.core.faults import BrokenAnswer
+from gateway.core.intent import KeptAnswer
+from gateway.core.outcome import LateAnswer, NoReply, NotSent, Overdue
+from gateway.core.rule import IntentTerms, Rule
+from gateway.core.write import Replayed
+from gateway.flow.admission import Admission
+from gateway.flow.clock import BootClock
+from gateway.flow.inline import Inline
+from gateway.flow.tasks import Tasks
+from gateway.flow.waiting import Wakes
+from tests.playbook import (
+    ADMIT,
+    INTENT,
+    INTENT_ID,
+    SETTLED,
+    UPSTREAM,
+    Admit,
+    Counted,
+    NoBody,
+    ScriptedAnswer,
+    ScriptedCaller,
+    ScriptedSender,
+    ScriptedStore,
+    Settle,
+    Transcript,
+    request,
+    write,
+)
+
+REQUIRED = IntentTerms("required")
+JSON = (b"Content-Type", b"application/json")
+BEFORE = ["admit t1", "proceed", "send t1"]
+
+
+class Play:
+    """One write under `terms`; `said` is the conversation."""
+
+    def __init__(self, evidence: object, terms: IntentTerms = REQUIRED, **store: list[object]) -> None:
+        self.said, self.counted = Transcript(), Counted()
+        if isinstance(evidence, ScriptedAnswer):
+            evidence.said = self.said
+        scripts = {"admit": [ADMIT], "settle": [SETTLED] * 2} | store
+        self.caller = ScriptedCaller(self.said)
+        self.rule = Rule("r", UPSTREAM, intent=terms)
+        self.sender = ScriptedSender(self.said, evidence)
+        self.store = ScriptedStore(self.said, **scripts)
+
+    async def run(self, body: bytes = b"") -> "Play":
+        tasks, clock = Tasks(), BootClock()
+        admission = Admission(self.store, clock, Wakes(), tasks)
+        inline = Inline(admission, self.store, self.sender, clock, tasks, self.counted)
+        await inline.run(write(self.rule, intent=INTENT), request(), Body(body), self.caller)
+        assert await tasks.drain(5) == 0
+        return self
+
+
+class Body(NoBody):
+    """A body that is here already."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def take_buffered(self) -> bytes | None:
+        return self._data
+
+
+def answer(status: int = 200, small: object = (b"ok", True), *pieces: object, **fields: object) -> ScriptedAnswer:
+    return ScriptedAnswer(Transcript(), status, small, pieces, **fields)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "settled"),
+    [
+        (answer(), "applied: answered 200, keeping 200 ok"),
+        (answer(302, (b"", True)), "applied: answered 302, keeping 302 "),
+        (answer(422), "not_applied: answered 422"),
+        (answer(500), "unknown: answered 500"),
+        (answer(200, BrokenAnswer("reset")), "unknown: reset"),
+        (answer(200, (b"123456", True)), "applied: answered 200"),
+        (answer(200, (b"12", False), b"34", b""), "applied: answered 200, keeping 200 1234"),
+        (answer(200, (b"12", False), b"345", b"6", b""), "applied: answered 200"),
+        (answer(200, (b"12", False), BrokenAnswer("reset")), "unknown: reset"),
+        (answer(200, (b"", False), b"event", b"", is_stream=True), "applied: answered 200, keeping 200 event"),
+        (NoReply("closed", "lost"), "unknown: lost"),
+        (NotSent("unreachable", "refused"), "not_applied: refused"),
+    ],
+    ids=[
+        *("applied", "redirect, empty", "not applied", "unknown", "broke off", "one byte too large"),
+        *("in pieces", "in pieces, too large", "in pieces, broke off", "event stream", "no reply", "not sent"),
+    ],
+)
+async def test_only_the_whole_answer_of_an_applied_intent_is_kept(evidence: object, settled: str) -> None:
+    """Up to `store_response` bytes of its body; what broke off, or is larger, is never replayed as if it were whole."""
+    played = await Play(evidence, IntentTerms("required", store_response=5)).run()
+
+    assert [line for line in played.said if line.startswith("settle")] == [f"settle t1 {settled}"]
+
+
+async def test_of_the_headers_only_those_of_the_allow_list_are_kept() -> None:
+    """Cookies, dates and request ids belong to one exchange."""
+    headers = (JSON, (b"Set-Cookie", b"a=1"), (b"Date", b"now"), (b"X-Request-Id", b"7"), (b"LOCATION", b"/mails/1"))
+    stored: list[KeptAnswer | None] = []
+    play = Play(answer(201, headers=headers))
+    settle = play.store.settle
+    play.store.settle = lambda *asked: (stored.append(asked[-1]), settle(*asked))[1]
+
+    await play.run()
+
+    assert stored == [KeptAnswer(201, (JSON, (b"LOCATION", b"/mails/1")), b"ok")]
+
+
+async def test_a_replay_forwards_nothing() -> None:
+    """Status, headers and body of the first answer; marked as decided here, under the repeat's own epoch."""
+    kept = KeptAnswer(201, (JSON,), b"made")
+    found = Replayed(write(), INTENT_ID, kept)
+
+    played = await Play(None, admit=[found]).run()
+
+    assert played.said == ["admit t1", "replay 201 made"]
+    assert played.caller.replays == [kept]
+    marks = played.caller.marks[0]
+    assert (marks.decision.name, marks.epoch, marks.outcome, marks.intent) == ("replayed", 42, "applied", INTENT_ID)
+
+
+async def test_a_replay_of_json_rpc_carries_the_id_that_was_asked_now() -> None:
+    """The client matches answers to calls by their id."""
+    kept = KeptAnswer(200, (JSON,), b'{"jsonrpc": "2.0", "id": 1, "result": {"n": 1.0}}')
+    call = b'{"jsonrpc": "2.0", "id": "second", "method": "tools/call"}'
+
+    played = await Play(None, admit=[Replayed(write(), INTENT_ID, kept)]).run(call)
+
+    assert played.caller.replays[0].body == b'{"jsonrpc": "2.0", "id": "second", "result": {"n": 1.0}}'
+
+
+async def test_an_answer_that_was_not_kept_is_said_to_be_lost_and_never_run_again() -> None:
+    """410: the intent is done."""
+    played = await Play(None, admit=[Replayed(write(), INTENT_ID, None)]).run()
+
+    assert played.said == ["admit t1", "refuse answer-not-kept"]
+    assert played.caller.refusals[0].facts.intent_state == "applied"
+
+
+@pytest.mark.parametrize("evidence", [b"", b'{"count": 1}'], ids=["operator", "query"])
+async def test_an_intent_that_was_found_to_be_applied_says_who_found_out(evidence: bytes) -> None:
+    """There is no answer of the upstream to repeat; a query's own answer goes with it."""
+    by = "query" if evidence else "operator"
+
+    played = await Play(None, admit=[Replayed(write(), INTENT_ID, None, by, evidence)]).run()
+
+    told = json.loads(played.caller.replays[0].body)
+    more = {"evidence": {"count": 1}} if evidence else {}
+    assert told == {"intent": INTENT_ID, "state": "applied", "resolved_by": by} | more
+    assert played.caller.replays[0].status == 200
+
+
+@pytest.mark.parametrize(
+    ("terms", "what_to_do"),
+    [
+        (REQUIRED, "Do not send it under another key; with the same one it is not sent twice."),
+        (
+            IntentTerms("required", on_unknown="retry"),
+            "Repeat it with the same key: the upstream itself refuses a second execution.",
+        ),
+    ],
+    ids=["hold", "retry"],
+)
+async def test_an_unknown_outcome_says_what_the_key_is_good_for(terms: IntentTerms, what_to_do: str) -> None:
+    """The problem names the intent and its state."""
+    played = await Play(NoReply("closed", "lost"), terms).run()
+
+    refused = played.caller.refusals[0]
+    assert refused.decision is OUTCOME_UNKNOWN
+    assert refused.detail.endswith(what_to_do)
+    assert (refused.facts.intent, refused.facts.intent_state) == (INTENT_ID, "unknown")
+
+
+@pytest.mark.parametrize(
+    ("evidence", "told"),
+    [
+        (answer(422), "reply unknown ok"),
+        (answer(200), "reply applied ok"),
+        (answer(422, (b"1", False), b""), "begin unknown"),
+        (NotSent("unreachable", "refused"), "refuse outcome-unknown"),
+    ],
+    ids=["refused", "applied", "refused, large", "not sent"],
+)
+async def test_a_refusal_of_a_further_attempt_proves_nothing_about_the_one_before(evidence: object, told: str) -> None:
+    """The intent stays unknown, and its caller is told so with the upstream's own answer."""
+    admit = Admit(attempt=2, in_doubt=True)
+    settle = [Settle(outcome="applied" if told.startswith("reply applied") else "unknown")]
+
+    played = await Play(evidence, admit=[admit], settle=settle).run()
+
+    assert told in played.said
+
+
+async def test_an_answer_that_asks_for_more_input_does_not_end_its_intent() -> None:
+    """The call goes on under the same key: nothing was done yet, and the answer is not kept as the final one."""
+    asks = b'{"jsonrpc": "2.0", "id": 1, "result": {"resultType": "input_required", "inputRequests": {}}}'
+
+    played = await Play(answer(200, (asks, True), headers=(JSON,))).run()
+
+    assert "settle t1 not_applied: answered 200" in played.said
+
+
+@pytest.mark.parametrize(("size", "kept"), [(5, ", keeping 200 12345"), (6, "")])
+async def test_a_late_answer_is_kept_like_any_other(size: int, kept: str) -> None:
+    """Its caller was told that nobody knows; whoever repeats the intent gets the answer."""
+
+    async def listen(keep: int) -> LateAnswer | None:
+        body = b"123456"[:size]
+        return LateAnswer(200, (), body if len(body) <= keep else None)
+
+    overdue = Overdue(NoReply("timeout", "too slow"), listen)
+    played = await Play(overdue, IntentTerms("required", store_response=5), settle=[SETTLED] * 3).run()
+
+    assert played.said[-1] == f"settle t1 applied: answered 200, late{kept}"
+
+
+async def test_an_incident_is_counted() -> None:
+    """Evidence that contradicts a resolution is not swallowed."""
+    played = await Play(answer(), settle=[Settle(incident="late-write")]).run()
+
+    assert "late-write" in played.counted.said
+
+
+async def test_a_refusal_of_the_intent_reaches_the_caller() -> None:
+    """Whatever the store decides about the intent is told as it is."""
+    refused = Refused(OUTCOME_UNKNOWN, "x")
+
+    played = await Play(None, admit=[refused]).run()
+
+    assert played.caller.refusals == [refused]

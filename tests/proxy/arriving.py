@@ -1,0 +1,109 @@
+"""A body in the making: its head has come to the gateway's own server, the test sends the rest; and a full disk."""
+
+import asyncio
+import contextlib
+import resource
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from gateway.flow.gate import Ended
+from gateway.proxy.body import IncomingBody
+from gateway.proxy.listener import ProxyServer
+from tests.raw import RawClient, request
+
+
+class _Failures:
+    """Implements the listener's `Observer`: nothing may fail."""
+
+    def answered(self, ended: Ended, method: str, path: str, status: int, seconds: float) -> None: ...
+
+    def failed(self, error: BaseException) -> None:
+        raise error
+
+
+@dataclass
+class Arriving:
+    """A request whose head has come, from both ends."""
+
+    client: RawClient
+    body: IncomingBody
+    raw: web.BaseRequest
+
+    async def send(self, body: bytes) -> None:
+        """The body, in the framing that the head announced."""
+        if self.body.length is not None:
+            await self.client.send(body)
+            return
+        for start in range(0, len(body), 100_000):
+            chunk = body[start : start + 100_000]
+            await self.client.send(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+        await self.client.send(b"0\r\n\r\n")
+
+    async def spool(self, body: bytes, feed: Callable[[bytes], None], in_memory: int) -> bytes | None:
+        """Send the body to one who already waits for it."""
+        spooling = asyncio.ensure_future(self.body.spool(feed, in_memory))
+        await asyncio.sleep(0)
+        await self.send(body)
+        return await spooling
+
+
+@dataclass
+class Feed:
+    """Keeps what it is fed. `stops_at`: this call, counted from 0, says so and waits for `go_on`."""
+
+    stops_at: int = -1
+    pieces: list[bytes] = field(default_factory=list)
+    threads: set[int] = field(default_factory=set)
+    stopped: threading.Event = field(default_factory=threading.Event)
+    go_on: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, piece: bytes) -> None:
+        self.threads.add(threading.get_ident())
+        self.pieces.append(piece)
+        if len(self.pieces) == self.stops_at + 1:
+            self.stopped.set()
+            assert self.go_on.wait(20)
+
+    @property
+    def fed(self) -> bytes:
+        return b"".join(self.pieces)
+
+
+@contextlib.asynccontextmanager
+async def arriving(length: int | None) -> AsyncIterator[Arriving]:
+    """The gateway's own server, and one caller that announces a body; None: a chunked one."""
+    loop = asyncio.get_running_loop()
+    came: asyncio.Future[web.BaseRequest] = loop.create_future()
+    ended = asyncio.Event()
+
+    async def handle(raw: web.BaseRequest) -> web.StreamResponse:
+        came.set_result(raw)
+        await ended.wait()
+        return web.Response()
+
+    server = ProxyServer(handle, _Failures())
+    listening = await loop.create_server(server, "127.0.0.1", 0)
+    try:
+        async with RawClient(listening.sockets[0].getsockname()[1]) as client:
+            framing = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
+            await client.send(request("PUT", "/", framing))
+            raw = await came
+            yield Arriving(client, IncomingBody(raw, length), raw)
+    finally:
+        ended.set()
+        listening.close()
+        await server.finish(5.0)
+
+
+@contextlib.contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """The kernel refuses to let any file of this process grow beyond `size`: EFBIG."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
