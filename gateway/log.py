@@ -53,6 +53,7 @@ class Log:
         epoch: int | None = None,
         holder: str | None = None,
         outcome: str | None = None,
+        intent: str | None = None,
         why: str | None = None,
     ) -> None:
         """What was decided about one request. `path` has no query: queries hold secrets."""
@@ -70,6 +71,7 @@ class Log:
             epoch=None if epoch is None else str(epoch),
             holder=holder,
             outcome=outcome,
+            intent=intent,
             why=why,
         )
 

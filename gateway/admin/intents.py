@@ -116,8 +116,8 @@ def _answer(members: dict[str, object], events: list[dict[str, object]], evidenc
     members["events"] = events
     try:
         return web.json_response(members | {"evidence": json.loads(evidence) if evidence else None})
-    except RecursionError:
-        # An upstream may nest its answer as deeply as can just be read: it is shown as it came.
+    except (RecursionError, ValueError):
+        # An upstream may nest as deeply as can just be read, or spell numbers of any length: it is shown as it came.
         return web.json_response(members | {"evidence": evidence.decode("utf-8")})
 
 

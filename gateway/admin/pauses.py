@@ -1,7 +1,5 @@
 """Pauses: an operator stops all writes of a resource, and lets them go on."""
 
-from dataclasses import replace
-
 from aiohttp import web
 
 from gateway.admin.answer import page, refusal
@@ -9,7 +7,7 @@ from gateway.admin.document import Document, read_document, read_text
 from gateway.admin.name import check_name
 from gateway.admin.query import read_query
 from gateway.admin.running import OPERATOR, RUNNING
-from gateway.core.decision import BAD_REQUEST, NOT_FOUND, Refused
+from gateway.core.decision import BAD_REQUEST, NO_SUCH_PAUSE, Refused
 from gateway.core.problem import instant
 from gateway.core.write import ResourceKey
 from gateway.store import intents, pause_views
@@ -19,7 +17,6 @@ from gateway.store.intents import Pause
 _LONGEST_REASON = 500
 _SELECTORS = ("upstream", "rule", "tenant", "holder")
 _KNOWN = frozenset({"resource", "reason", *_SELECTORS})
-_NO_SUCH_PAUSE = replace(NOT_FOUND, title="There is no such pause")
 
 
 async def list_pauses(request: web.Request) -> web.Response:
@@ -59,7 +56,7 @@ async def end_pause(request: web.Request) -> web.Response:
     pause = await pause_views.find_pause(running.store, id)
     if pause is None:
         detail = "No pause in force has this id: it has ended, or the id has a slip. `GET /api/v1/pauses` lists them."
-        return refusal(Refused(_NO_SUCH_PAUSE, detail))
+        return refusal(Refused(NO_SUCH_PAUSE, detail))
     await intents.resume(running.store, pause)
     running.log.warning("an operator ended a pause", resource=pause.resource, pause=id, reason=pause.reason)
     return web.json_response(pause_members(pause))

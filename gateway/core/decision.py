@@ -101,6 +101,7 @@ LEASE_HELD = _decision("lease-held", 409, "wait", "Another holder has the lease"
 LEASE_LOST = _decision("lease-lost", 412, "reacquire", "The lease is lost")
 NO_LEASE = _decision("no-lease", 404, "reacquire", "The resource has no live lease")
 NO_SUCH_INTENT = _decision("no-such-intent", 404, "stop", "Nothing is known of this intent")
+NO_SUCH_PAUSE = _decision("no-such-pause", 404, "fix-request", "There is no such pause")
 WRONG_STATE = _decision("wrong-state", 409, "stop", "The intent's state does not allow this")
 EPOCHS_EXHAUSTED = _decision("epochs-exhausted", 409, "stop", "No larger epoch exists")
 UNAUTHENTICATED = _decision("unauthenticated", 401, "stop", "The caller is not known")

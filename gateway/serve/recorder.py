@@ -36,6 +36,7 @@ class Recorder:
             epoch=ended.epoch,
             holder=ended.holder,
             outcome=None if isinstance(ended.told, Refused) else ended.told.outcome,
+            intent=ended.intent,
             why=ended.told.why if isinstance(ended.told, Refused) else None,
         )
 

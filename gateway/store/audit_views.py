@@ -7,8 +7,8 @@ from gateway.store.answer import text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import audit_trail, shard_of, shard_of_id
 from gateway.store.link import Reply
-from gateway.store.newest import Entry, newest_page, pairs
-from gateway.store.page import PAGE, Page, Position
+from gateway.store.newest import Entry, newest, pairs
+from gateway.store.page import PAGE, Page, Position, position
 
 # Events that a step of a search through one shard looks at, and steps until a page is answered though it is not full.
 _STEP = 500
@@ -53,21 +53,21 @@ class Event:
 
 async def events(store: FenceStore, sought: Sought, cursor: str | None) -> Page[Event]:
     """The events that are sought, the newest first. Raises BadCursor."""
+    after = position(cursor)
     if sought.resource is None and sought.intent is None:
-        return await _of_all(store, sought.since_ms, cursor)
-    after = Position.of(cursor) if cursor else None
+        return await _of_all(store, sought.since_ms, after)
     shard = shard_of(sought.resource) if sought.resource is not None else shard_of_id(sought.intent or "")
     return Page((), None) if shard is None else await _of_shard(store, shard, sought, after)
 
 
-async def _of_all(store: FenceStore, since_ms: int, cursor: str | None) -> Page[Event]:
+async def _of_all(store: FenceStore, since_ms: int, after: Position | None) -> Page[Event]:
     async def read(shard: str, after: Position | None, count: int) -> list[Entry]:
         return await _entries(store, shard, since_ms, after, count)
 
-    async def look(entry: Entry) -> Event:
-        return _event(entry)
-
-    return await newest_page(read, look, cursor)
+    entries = await newest(read, after, PAGE + 1)
+    shown = entries[:PAGE]
+    more = len(entries) > PAGE
+    return Page(tuple(map(_event, shown)), shown[-1].position.cursor if more else None)
 
 
 async def _of_shard(store: FenceStore, shard: str, sought: Sought, after: Position | None) -> Page[Event]:

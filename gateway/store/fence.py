@@ -21,6 +21,7 @@ from gateway.store.abandoned import Abandoned
 from gateway.store.answer import Answer, number, read_answer
 from gateway.store.clock import StoreClock
 from gateway.store.keys import PEPPER, PROBE, ResourceKeys, intent_id, resource_keys, shard_keys, shard_of, shard_of_id
+from gateway.store.kept import deflate_answer
 from gateway.store.link import Link
 from gateway.store.refusal import Asked
 from gateway.store.reply import FenceRecord
@@ -218,7 +219,7 @@ class FenceStore:
             *(write.resource, admitted.ticket, str(write.epoch), write.holder or "", rule.upstream.name, rule.name),
             *(outcome, reason, self._tells(admitted)),
             *_intent_arguments(write, admitted.intent),
-            b"" if kept is None else kept.pack(),
+            b"" if kept is None else deflate_answer(kept),
         )
 
     async def _abandon(self, write: Write, ticket: TicketId) -> None:
@@ -233,6 +234,8 @@ class FenceStore:
             words.append(f"sequence:{write.sequence}")
         if write.rule.revision == "gateway":
             words.append("counts")
+        if admitted.in_doubt:
+            words.append("in-doubt")
         return " ".join(words)
 
     def _expected(self) -> str:

@@ -86,10 +86,10 @@ async def counts(store: FenceStore) -> dict[State, int]:
 
     An ended intent whose time is over is counted until it is pruned.
     """
-    in_flight, *listed = await asyncio.gather(
+    flying, *listed = await asyncio.gather(
         _total(store, deadlines), *(_total(store, partial(in_state, state=state)) for state in LISTED)
     )
-    return {"in_flight": in_flight, **dict(zip(LISTED, listed, strict=True))}
+    return {"in_flight": flying, **dict(zip(LISTED, listed, strict=True))}
 
 
 async def _glance(store: FenceStore, id: IntentId) -> IntentRecord | None:

@@ -74,14 +74,14 @@ async def question(store: FenceStore, id: IntentId) -> Question | None:
 
 
 async def resolve(store: FenceStore, record: IntentRecord, resolve: Resolve) -> IntentRecord | Refused:
-    """Resolve an unknown intent, once. Refused: `wrong-state`, `no-such-intent`."""
-    arguments = (resolve.outcome, resolve.by, resolve.reason, resolve.evidence, resolve.who)
+    """Resolve an unknown intent as it was when it was looked at, once. Refused: `wrong-state`, `no-such-intent`."""
+    arguments = (resolve.outcome, resolve.by, resolve.reason, resolve.evidence, resolve.who, str(record.attempts))
     answer = await store.run(RESOLVE, resource_keys(record.resource), record.resource, record.id, *arguments)
     match answer.word:
         case "resolved":
             return record_of(answer)
         case "wrong-state":
-            return _wrong_state(record_of(answer))
+            return _wrong_state(record, record_of(answer))
         case "unseen":
             facts = Facts(intent=record.id)
             return Refused(NO_SUCH_INTENT, "Nothing was done: the intent is no longer kept.", facts)
@@ -109,6 +109,8 @@ def _pause(answer: Answer) -> Pause:
     return read_pause(text(answer.rest[0]).encode())
 
 
-def _wrong_state(record: IntentRecord) -> Refused:
+def _wrong_state(asked: IntentRecord, record: IntentRecord) -> Refused:
     detail = f"Nothing was done: the intent is {record.state}, and only an unknown one can be resolved."
+    if record.state == "unknown":
+        detail = f"Nothing was done: attempt {record.attempts} has begun since attempt {asked.attempts}. Look again."
     return Refused(WRONG_STATE, detail, Facts(resource=record.resource, intent=record.id, intent_state=record.state))

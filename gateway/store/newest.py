@@ -5,13 +5,12 @@ import heapq
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import chain
-from operator import attrgetter
 
 from gateway.store.answer import text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import shards
 from gateway.store.link import Reply
-from gateway.store.page import PAGE, Item, Page, Position
+from gateway.store.page import PAGE, Item, Page, Position, position
 
 # How many times more is asked of a shard whose entries were used up: most pages are spread over many shards, some are
 # all of one busy resource.
@@ -33,8 +32,6 @@ Read = Callable[[str, Position | None, int], Awaitable[list[Entry]]]
 # What an entry leads to; None if that has gone.
 Look = Callable[[Entry], Awaitable[Item | None]]
 
-_position = attrgetter("position")
-
 
 async def newest(read: Read, after: Position | None, count: int) -> list[Entry]:
     """Of all shards the `count` newest entries that are older than `after`, the newest first.
@@ -46,7 +43,7 @@ async def newest(read: Read, after: Position | None, count: int) -> list[Entry]:
     asked, begins = 1, [(shard, after) for shard in shards()]
     while begins:
         answers = await asyncio.gather(*(read(shard, begin, asked) for shard, begin in begins))
-        found = heapq.nlargest(count, chain(found, *answers), key=_position)
+        found = heapq.nlargest(count, chain(found, *answers), key=lambda entry: entry.position)
         begins = [
             (shard, answer[-1].position)
             for (shard, _), answer in zip(begins, answers, strict=True)
@@ -58,7 +55,7 @@ async def newest(read: Read, after: Position | None, count: int) -> list[Entry]:
 
 async def newest_page(read: Read, look: Look[Item], cursor: str | None) -> Page[Item]:
     """A page of what the newest entries lead to. Entries whose record has gone are passed over. Raises BadCursor."""
-    after = Position.of(cursor) if cursor else None
+    after = position(cursor)
     found: list[Item] = []
     for _ in range(_ROUNDS):
         entries = await newest(read, after, PAGE + 1)
@@ -84,8 +81,8 @@ async def members(store: FenceStore, key: str, after: Position | None, count: in
     while True:
         command = ("ZRANGE", key, newest_ms, "-inf", "BYSCORE", "REV", "LIMIT", 0, asked, "WITHSCORES")
         reply = pairs(await store.link.call(*command))
-        positions = (Position(int(text(score)), 0, _name(member)) for member, score in reply)
-        found = [Entry(position) for position in positions if after is None or position < after]
+        places = (Position(int(text(score)), 0, _name(member)) for member, score in reply)
+        found = [Entry(place) for place in places if after is None or place < after]
         if len(found) >= count or len(reply) < asked:
             return found[:count]
         # Those of the millisecond at which the page before ended took the room: a sweep ends many at once.

@@ -1,7 +1,7 @@
 """Lists for operators: a page of items, and the cursor with which the next one begins."""
 
 from dataclasses import dataclass
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 from gateway.core.epoch import parse_u64
 
@@ -38,12 +38,14 @@ class Position:
     def cursor(self) -> str:
         return f"{self.ms}.{self.within}.{self.name}"
 
-    @classmethod
-    def of(cls, cursor: str) -> Self:
-        """Raises BadCursor."""
-        ms, _, rest = cursor.partition(".")
-        within, _, name = rest.partition(".")
-        instant, number = parse_u64(ms), parse_u64(within)
-        if not instant or number is None or not name:
-            raise BadCursor
-        return cls(instant, number, name)
+
+def position(cursor: str | None) -> Position | None:
+    """Where a page begins: behind this position, or at the newest. Raises BadCursor."""
+    if not cursor:
+        return None
+    ms, _, rest = cursor.partition(".")
+    within, _, name = rest.partition(".")
+    instant, number = parse_u64(ms), parse_u64(within)
+    if not instant or number is None or not name:
+        raise BadCursor
+    return Position(instant, number, name)

@@ -6,7 +6,7 @@ from typing import cast
 
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
-from gateway.core.intent import IntentId, ResolvedBy, State, unpack_answer
+from gateway.core.intent import IntentId, ResolvedBy, State
 from gateway.core.lease import Lease
 from gateway.core.outcome import Outcome
 from gateway.core.record import IntentRecord
@@ -22,6 +22,7 @@ from gateway.core.write import (
     Write,
 )
 from gateway.store.answer import Answer, number, text, unknown_word
+from gateway.store.kept import inflate_answer
 from gateway.store.keys import intent_id
 from gateway.store.refusal import Asked, refusal
 
@@ -79,7 +80,7 @@ def _replayed(answer: Answer, write: Write) -> Replayed:
     return Replayed(
         write,
         intent_id(write.resource, write.intent.digest),
-        unpack_answer(kept) if kept else None,
+        inflate_answer(kept) if kept else None,
         _resolved_by(text(resolved_by)),
         evidence,
     )
@@ -127,7 +128,7 @@ def record_of(answer: Answer) -> IntentRecord:
         number(fields["updated_at"]),
         text(fields["reason"]),
         _resolved_by(text(fields["resolved_by"])),
-        unpack_answer(kept) if kept else None,
+        inflate_answer(kept) if kept else None,
         evidence,
     )
 

@@ -67,7 +67,9 @@ finally:
     assert shown.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("name", ["serve", "demo", "check", "test", "explain", "doctor", "resources"])
+@pytest.mark.parametrize(
+    "name", ["serve", "demo", "check", "test", "explain", "doctor", "resources", "intents", "audit"]
+)
 def test_every_command_explains_itself(name: str) -> None:
     """The list and the commands agree."""
     assert name in run("--help").stdout

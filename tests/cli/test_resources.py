@@ -1,47 +1,14 @@
 """`fencegate resources` against a running gateway."""
 
-import asyncio
 import json
-import sys
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from pathlib import Path
 
-import pytest
-
-from gateway import settings
-from tests.admin.conftest import Admin, listening
-
-TOKEN = "0123456789abcdef"
-
-
-@dataclass
-class Ended:
-    """A command that has ended."""
-
-    status: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-async def admin(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
-    """An admin listener with a token."""
-    async with listening(store_url, tmp_path, token=TOKEN) as listener:
-        yield listener
+from tests.admin.conftest import Admin
+from tests.cli.operating import TOKEN, Ended, operate
+from tests.intending import SEVEN, begun, intended
 
 
 async def resources(port: int, *arguments: str, token: str = TOKEN) -> Ended:
-    """Run the command in a process of its own: it blocks."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "gateway", "resources", *arguments, "--admin", f"127.0.0.1:{port}"),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=settings.environment() | {"FENCEGATE_ADMIN_TOKEN": token},
-    )
-    out, err = await process.communicate()
-    assert process.returncode is not None
-    return Ended(process.returncode, out.decode(), err.decode())
+    return await operate(port, "resources", *arguments, token=token)
 
 
 async def test_an_operator_advances_and_looks(admin: Admin) -> None:
@@ -51,8 +18,72 @@ async def test_an_operator_advances_and_looks(admin: Admin) -> None:
     listed = await resources(admin.port, "list", "report/")
 
     assert advanced.out == "report/7 is at epoch 9007199254740993; every older one is refused.\n"
-    assert "epoch           9007199254740993\n" in shown.out
-    assert listed.out == "report/7  epoch 9007199254740993  no holder\n"
+    assert "epoch            9007199254740993\n" in shown.out
+    assert [line.split() for line in listed.out.splitlines()] == [
+        ["RESOURCE", "EPOCH", "HOLDER", "IN", "FLIGHT", "OLDER"],
+        ["report/7", "9007199254740993", "-", "0", "0"],
+    ]
+
+
+async def test_what_is_in_flight_is_shown_with_what_happened_last(admin: Admin) -> None:
+    """Each as a table of its own."""
+    admitted = await begun(admin.store, intended("k-1"))
+
+    shown = (await resources(admin.port, "show", "report/7")).out
+
+    assert "\nIn flight:\nID " in shown
+    assert admitted.ticket in shown
+    assert "\nWhat happened last, the newest first:\nAT " in shown
+
+
+async def test_an_operator_pauses_and_resumes(admin: Admin) -> None:
+    """How to let it go on is said at once."""
+    paused = await resources(admin.port, "pause", "report/7", "--reason", "sent twice")
+    again = await resources(admin.port, "pause", "report/7", "--reason", "me too", "--json")
+    shown = await resources(admin.port, "show", "report/7")
+    resumed = await resources(admin.port, "resume", "report/7")
+    too_late = await resources(admin.port, "resume", "report/7")
+
+    first, second = paused.out.splitlines()
+    assert first.startswith("report/7 is paused since 2")
+    assert first.endswith("Z: sent twice")
+    assert second == "To let it go on: fencegate resources resume report/7"
+    assert json.loads(again.out)["reason"] == "sent twice"
+    assert (shown.status, "It is paused" in shown.err) == (1, True)
+    assert resumed.out.startswith("report/7 goes on; it was paused since 2")
+    assert (too_late.status, too_late.err) == (1, "Error: report/7 is not paused. Look for a slip in its name.\n")
+
+
+async def test_a_pause_is_shown_with_its_resource(admin: Admin) -> None:
+    """As JSON, too, each command prints what the API answered."""
+    await begun(admin.store, intended(None))
+    pause = json.loads((await resources(admin.port, "pause", "report/7", "--reason", "x", "--json")).out)
+
+    shown = json.loads((await resources(admin.port, "show", "report/7", "--json")).out)
+    resumed = json.loads((await resources(admin.port, "resume", "report/7", "--json")).out)
+
+    assert shown["pause"] == resumed == pause
+
+
+async def test_a_name_cannot_command_the_shell_or_the_terminal(admin: Admin) -> None:
+    """What is printed to be copied is quoted."""
+    name = "report/$(touch x)"
+
+    paused = await resources(admin.port, "pause", name, "--reason", "x")
+    missing = await resources(admin.port, "resume", "report/\x1b[2J")
+
+    assert paused.out.splitlines()[-1] == f"To let it go on: fencegate resources resume '{name}'"
+    assert missing.err == "Error: report/\\x1b[2J is not paused. Look for a slip in its name.\n"
+
+
+async def test_a_slip_pauses_nothing(admin: Admin) -> None:
+    """The gateway's sentence says so."""
+    slip = await resources(admin.port, "pause", "reprot/7", "--reason", "x")
+    without_reason = await resources(admin.port, "pause", "report/7")
+
+    assert slip.err.startswith("Error: Nothing was done: no rule makes this resource")
+    assert "Missing option '--reason'" in without_reason.err
+    assert (await resources(admin.port, "resume", str(SEVEN))).status == 1
 
 
 async def test_json_is_one_document(admin: Admin) -> None:
@@ -79,12 +110,14 @@ async def test_a_list_goes_on_to_its_end(admin: Admin) -> None:
 async def test_an_error_is_the_gateways_sentence(admin: Admin) -> None:
     """Status 1, and no traceback."""
     missing = await resources(admin.port, "show", "report/8")
+    not_utf_8 = await resources(admin.port, "show", "report/\udcff")
     without_token = await resources(admin.port, "list", token="")
 
-    assert (missing.status, missing.err) == (
-        1,
-        "Error: Nothing is known of this resource: it was never written, leased or advanced.\n",
-    )
+    for ended in (missing, not_utf_8):
+        assert (ended.status, ended.err) == (
+            1,
+            "Error: Nothing is known of this resource: it was never written, leased or advanced.\n",
+        )
     assert (without_token.status, without_token.err) == (
         1,
         "Error: The gateway wants its admin token: set FENCEGATE_ADMIN_TOKEN.\n",

@@ -54,6 +54,7 @@ TABLE: dict[str, tuple[int | None, str | None]] = {
     "lease-lost": (412, "reacquire"),
     "no-lease": (404, "reacquire"),
     "no-such-intent": (404, "stop"),
+    "no-such-pause": (404, "fix-request"),
     "wrong-state": (409, "stop"),
     "epochs-exhausted": (409, "stop"),
     "unauthenticated": (401, "stop"),

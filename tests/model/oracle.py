@@ -4,15 +4,41 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gateway.core.epoch import HIGHEST
+from gateway.core.intent import IntentId, KeptAnswer, ResolvedBy
 from gateway.core.outcome import Outcome
-from gateway.core.write import Write
+from gateway.core.write import Admitted, Replayed, Settled, TicketId, Write
+from gateway.store.keys import intent_id
+from tests.model.record import Record, Resolution, Step
 
 
 @dataclass
 class Ticket:
-    write: Write
+    admitted: Admitted
+    holder: str
     sequence_before: int | None
-    gives_epoch_back: bool
+    has_place: bool
+    counts: bool
+
+    @property
+    def write(self) -> Write:
+        return self.admitted.write
+
+
+@dataclass(frozen=True)
+class Wait:
+    why: Literal["older", "busy"]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """`intent` and its state are told to whoever may know them."""
+
+    name: str
+    intent: str | None = None
+    state: str | None = None
+
+
+Told = Admitted | Replayed | Wait | Refusal
 
 
 @dataclass
@@ -27,67 +53,84 @@ class Fence:
     secret: bytes | None = None
     lease: Literal["none", "live", "expired", "released"] = "none"
     advanced_by: str | None = None
+    pause: str | None = None
     tickets: dict[str, Ticket] = field(default_factory=dict)
     older: dict[str, Ticket] = field(default_factory=dict)
-    records: dict[str, Outcome] = field(default_factory=dict)
+    overdue: set[str] = field(default_factory=set)
+    records: dict[str, Record] = field(default_factory=dict)
+    trail: list[Step] = field(default_factory=list)
 
-    def admit(self, write: Write, id: str) -> str:
-        """`admitted`, `older` or `busy` (wait), or the name of a refusal."""
-        if id in self.tickets or id in self.older:
-            return "admitted"
-        refused = self._proof_is_bad(write)
+    def admit(self, write: Write, id: TicketId) -> Told:
+        own = self.tickets.get(id) or self.older.get(id)
+        if own is not None:
+            return self._admitted(own.admitted)
+        refused = self.refuses(write)
         if refused:
-            return refused
+            return self._refusal(refused, write)
         if write.epoch != self.highest:
             self._raise(write.epoch, write.holder)
         elif self.holder is None:
             self.holder = write.holder
-        fence = write.rule.fence
-        if fence.order == "strict" and self.used:
-            return "stale-epoch"
-        if not self._is_in_sequence(write):
-            return "out-of-sequence"
-        counts = write.rule.revision == "gateway"
-        if counts and write.if_revision is not None and write.if_revision != self.revision:
-            return "revision-mismatch"
-        if self.older:
-            return "older"
-        if fence.concurrency == "serial" and self.tickets:
-            return "busy"
-        self.tickets[id] = Ticket(write, self.sequence, fence.order == "strict")
-        if fence.sequence != "off":
-            self.sequence = write.sequence
-        self.used = "perhaps" if fence.order == "strict" else "for good"
-        return "admitted"
+        self._end_overdue_in_the_way(write)
+        return self._judge_intent(write) or self._judge_order(write) or self._issue(write, id)
 
-    def settle(self, write: Write, id: str, outcome: Outcome) -> bool:
-        """Whether a newer epoch is the highest by now."""
-        ticket = self.tickets.pop(id, None) or self.older.pop(id, None)
+    def refuses(self, write: Write) -> str | None:
+        """What is refused whatever the body says, and without a trace."""
+        return "paused" if self.pause is not None else self._proof_is_bad(write)
+
+    def settle(self, admitted: Admitted, proved: Outcome, answer: KeptAnswer | None, abandoned: bool = False) -> Settled:
+        write, id = admitted.write, admitted.ticket
+        if not abandoned and (self.highest is None or write.epoch > self.highest):
+            self._raise(write.epoch, write.holder)
+        ticket, record = self._take(id), self.records.get(admitted.intent)
+        incident = None
+        concluded: Outcome = "unknown" if admitted.in_doubt and proved == "not_applied" else proved
+        if record is not None and id in record.incidents:
+            incident = record.incidents[id]
+        elif record is not None and record.ticket == id:
+            concluded = record.conclude(proved)
+            incident = record.learn(proved, answer, self.trail)
+        elif record is not None and (ticket or self._has_the_key(record, admitted)):
+            lost = admitted.attempt > record.attempts
+            incident = record.learn_of_another(id, proved, answer, lost, self.trail)
+        elif ticket is not None:
+            self._end_without_key(ticket.admitted, ticket.holder, concluded)
+        elif not abandoned:
+            self._restore(admitted, concluded, answer)
         if ticket is not None:
-            self._end(ticket, id, outcome)
-        elif self.records.get(id) == "unknown" and outcome != "unknown":
-            self.records[id] = outcome
-        elif id not in self.records:
-            self._restore(write, id, outcome)
-        assert self.highest is not None
-        return write.epoch < self.highest
+            self._give_back(ticket, concluded)
+        record = self.records.get(admitted.intent)
+        if record is not None and record.state in ("applied", "not_applied", "unknown"):
+            concluded = record.state
+        counts = write.rule.revision == "gateway"
+        overtaken = self.highest is not None and write.epoch < self.highest
+        return Settled(overtaken, self.revision if counts else None, concluded, incident)
 
-    def sweep(self, overdue: set[str]) -> int:
-        """All overdue tickets end as unknown; returns how many."""
-        ended = [id for id in (*self.tickets, *self.older) if id in overdue]
-        for id in ended:
-            self._end(self.tickets.pop(id, None) or self.older.pop(id), id, "unknown")
-        return len(ended)
+    def resolve(self, record: Record, outcome: Resolution, by: ResolvedBy, reason: str, evidence: bytes) -> str:
+        """`resolved` or `wrong-state`. One that took effect more than once stops the resource."""
+        was = record.state
+        told = record.resolve(outcome, by, reason, evidence, self.trail)
+        if outcome == "duplicated" and was == "unknown":
+            self.pause = self.pause or record.id
+        return told
+
+    def sweep(self, id: str) -> int:
+        """All overdue tickets end as unknown, if this one is still there; returns how many."""
+        if id not in self.tickets and id not in self.older:
+            return 0
+        return self._end_overdue([*self.older, *self.tickets])
 
     def grant(self, holder: str, secret: bytes, takeover: bool, fresh: int) -> str:
         """`granted`, or a refusal. `fresh` is the epoch that a new lease has."""
         if self.lease == "live" and self.secret == secret:
+            self._end_overdue([*self.older])
             return "granted"
         if self.lease == "live" and not takeover:
             return "lease-held"
         if self.highest == HIGHEST:
             return "epochs-exhausted"
         self._raise(fresh, holder)
+        self._end_overdue([*self.older])
         self.secret, self.lease = secret, "live"
         return "granted"
 
@@ -114,6 +157,7 @@ class Fence:
         if epoch != self.highest:
             self._raise(epoch, holder)
         self.holder = holder
+        self._end_overdue([*self.older])
         return "registered"
 
     def advance(self, epoch: int, request: str) -> str:
@@ -136,6 +180,76 @@ class Fence:
             return "holder-mismatch"
         return "lease-expired" if by_lease and self.lease != "live" else None
 
+    def _judge_intent(self, write: Write) -> Told | None:
+        """None for one that may be sent: nobody has seen it, its key is free, or the upstream refuses the second."""
+        record = self._record(write)
+        if record is None or record.state == "not_applied":
+            return None
+        if not record.is_of(write):
+            return self._refusal("intent-mismatch", write)
+        if record.state == "applied":
+            return Replayed(write, record.id, record.answer, record.resolved_by, record.evidence)
+        if record.state == "in_flight":
+            return self._refusal("intent-in-progress", write)
+        native = write.rule.upstream.native_key
+        if write.rule.intent.on_unknown == "retry" and native is not None and native.retain_s > 0:
+            return None
+        return self._refusal("outcome-unknown", write)
+
+    def _judge_order(self, write: Write) -> Told | None:
+        fence = write.rule.fence
+        if not self._has_place(write):
+            if fence.order == "strict" and self.used:
+                return self._refusal("stale-epoch", write)
+            if not self._is_in_sequence(write):
+                return self._refusal("out-of-sequence", write)
+            counts = write.rule.revision == "gateway"
+            if counts and write.if_revision is not None and write.if_revision != self.revision:
+                return self._refusal("revision-mismatch", write)
+        if self.older:
+            return Wait("older")
+        return Wait("busy") if fence.concurrency == "serial" and self.tickets else None
+
+    def _issue(self, write: Write, id: TicketId) -> Admitted:
+        assert self.holder is not None
+        record, fence, has_place = self._record(write), write.rule.fence, self._has_place(write)
+        in_doubt = record is not None and record.state == "unknown"
+        key = IntentId(id)
+        if write.intent is not None:
+            key = intent_id(write.resource, write.intent.digest)
+            record = self.records.setdefault(key, Record(key, write, self.holder, id))
+            record.begin(write, self.holder, id, self.trail)
+        else:
+            self.trail.append(Step(id, "", "in_flight"))
+        admitted = Admitted(write, id, None, key, record.attempts if record else 1, in_doubt)
+        counts = write.rule.revision == "gateway" and not in_doubt
+        self.tickets[id] = Ticket(admitted, self.holder, self.sequence, has_place, counts)
+        if fence.sequence != "off" and not has_place:
+            self.sequence = write.sequence
+        self.used = "perhaps" if fence.order == "strict" and not has_place else "for good"
+        return self._admitted(admitted)
+
+    def _admitted(self, admitted: Admitted) -> Admitted:
+        write = admitted.write
+        revision = self.revision if write.rule.revision == "gateway" else None
+        return Admitted(write, admitted.ticket, revision, admitted.intent, admitted.attempt, admitted.in_doubt)
+
+    def _refusal(self, name: str, write: Write) -> Refusal:
+        record = self._record(write)
+        return Refusal(name, record.id, record.state) if record and record.is_of(write) else Refusal(name)
+
+    def _record(self, write: Write) -> Record | None:
+        return None if write.intent is None else self.records.get(intent_id(write.resource, write.intent.digest))
+
+    def _has_place(self, write: Write) -> bool:
+        """Whether this would be a further attempt in doubt of the same epoch."""
+        record = self._record(write)
+        return record is not None and record.state == "unknown" and record.write.epoch == write.epoch
+
+    def _has_the_key(self, record: Record, admitted: Admitted) -> bool:
+        """Whether the record's newest attempt is the one that counts, and not this one, which a failover lost."""
+        return admitted.attempt <= record.attempts or record.state in ("applied", "in_flight")
+
     def _is_in_sequence(self, write: Write) -> bool:
         match write.rule.fence.sequence:
             case "increasing":
@@ -152,24 +266,64 @@ class Fence:
         self.older |= self.tickets
         self.tickets = {}
 
-    def _end(self, ticket: Ticket, id: str, outcome: Outcome) -> None:
+    def _end_overdue_in_the_way(self, write: Write) -> None:
+        record = self._record(write)
+        in_the_way = [*self.older]
+        if write.rule.fence.concurrency == "serial" or (record is not None and record.state == "in_flight"):
+            in_the_way += self.tickets
+        self._end_overdue(in_the_way)
+
+    def _end_overdue(self, ids: list[str]) -> int:
+        ended = [id for id in ids if id in self.overdue]
+        for id in ended:
+            ticket = self._take(id)
+            assert ticket is not None
+            record = self.records.get(ticket.admitted.intent)
+            if record is None:
+                self._end_without_key(ticket.admitted, ticket.holder, "unknown")
+            elif record.ticket == id:
+                record.learn("unknown", None, self.trail)
+            self.revision += ticket.counts
+        return len(ended)
+
+    def _take(self, id: str) -> Ticket | None:
+        self.overdue.discard(id)
+        return self.tickets.pop(id, None) or self.older.pop(id, None)
+
+    def _end_without_key(self, admitted: Admitted, holder: str, outcome: Outcome) -> None:
+        """It has a record only if nobody knows what became of it."""
+        if outcome != "unknown":
+            self.trail.append(Step(admitted.intent, "in_flight", outcome))
+            return
+        record = Record(admitted.intent, admitted.write, holder, admitted.ticket, 1, "in_flight")
+        record.step("unknown", self.trail)
+        self.records[admitted.intent] = record
+
+    def _give_back(self, ticket: Ticket, outcome: Outcome) -> None:
+        """Proved not applied, its place is free again if nobody came after; all else counts as a revision."""
         write = ticket.write
-        if outcome == "unknown":
-            self.records[id] = "unknown"
         if outcome != "not_applied":
-            self.revision += write.rule.revision == "gateway"
-        elif write.epoch == self.highest:
+            self.revision += ticket.counts
+        elif write.epoch == self.highest and not ticket.has_place:
             if write.rule.fence.sequence != "off" and write.sequence == self.sequence:
                 self.sequence = ticket.sequence_before
-            if ticket.gives_epoch_back and self.used == "perhaps":
+            if write.rule.fence.order == "strict" and self.used == "perhaps":
                 self.used = None
 
-    def _restore(self, write: Write, id: str, outcome: Outcome) -> None:
-        if self.highest is None or write.epoch > self.highest:
-            self._raise(write.epoch, write.holder)
-        if outcome == "unknown":
-            self.records[id] = "unknown"
-            self.revision += write.rule.revision == "gateway"
+    def _restore(self, admitted: Admitted, outcome: Outcome, answer: KeptAnswer | None) -> None:
+        """A failover lost the admission. Of a write without a key that is known, this may as well be a repeat."""
+        write = admitted.write
+        if write.intent is not None or outcome == "unknown":
+            holder = write.holder or ""
+            before = self.records.get(admitted.intent)
+            record = Record(admitted.intent, write, holder, admitted.ticket, admitted.attempt)
+            record.state = before.state if before else ""
+            record.doubtful = record.native = admitted.in_doubt
+            record.step("in_flight", self.trail)
+            record.end(outcome, answer, self.trail)
+            self.records[record.id] = record
+            if outcome != "not_applied" and write.rule.revision == "gateway" and not admitted.in_doubt:
+                self.revision += 1
         if outcome == "not_applied" or write.epoch != self.highest:
             return
         self.used = self.used or "for good"

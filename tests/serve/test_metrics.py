@@ -4,9 +4,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from prometheus_client import CollectorRegistry
+from prometheus_client.parser import text_string_to_metric_families
 
 from gateway import settings
+from gateway.core.decision import (
+    ANSWER_NOT_KEPT,
+    FORWARDED,
+    INTENT_IN_PROGRESS,
+    INTENT_MISMATCH,
+    NO_POLICY,
+    OUTCOME_UNKNOWN,
+    REPLAYED,
+    STALE_EPOCH,
+    STILL_UNKNOWN,
+    Decision,
+)
 from gateway.core.rule import Origin, Upstream
 from gateway.metrics import Metrics, ParentMetrics
 
@@ -15,12 +29,14 @@ REPORTS = Upstream("reports", Origin("http", "127.0.0.1", 9000))
 # A worker as far as its metrics go: counts, with one write left in flight, and ends.
 _WORKER = """
 from prometheus_client import CollectorRegistry
+from gateway.core.decision import FORWARDED, STALE_EPOCH
 from gateway.core.rule import Origin, Upstream
 from gateway.metrics import Metrics
 
 metrics = Metrics(CollectorRegistry())
-metrics.decided("reports", "replace-body", "forwarded", 0.003)
-metrics.decided("reports", "replace-body", "stale-epoch", 0.001)
+metrics.decided("reports", "replace-body", FORWARDED, 0.003)
+metrics.decided("reports", "replace-body", STALE_EPOCH, 0.001)
+metrics.incident("late-write")
 metrics.store_called("admit", 0.0002)
 metrics.sent(Upstream("reports", Origin("http", "127.0.0.1", 9000)))
 """
@@ -42,7 +58,7 @@ def test_every_request_is_counted_by_its_decision() -> None:
     registry = CollectorRegistry()
     metrics = Metrics(registry)
 
-    for decision in ("forwarded", "stale-epoch", "stale-epoch", "no-policy"):
+    for decision in (FORWARDED, STALE_EPOCH, STALE_EPOCH, NO_POLICY):
         metrics.decided("reports", "replace-body", decision, 0.01)
 
     labels = {"upstream": "reports", "rule": "replace-body"}
@@ -51,6 +67,44 @@ def test_every_request_is_counted_by_its_decision() -> None:
     assert sample(registry, "fencegate_fence_rejections_total", **labels, reason="stale-epoch") == 2
     assert sample(registry, "fencegate_fence_rejections_total", **labels, reason="no-policy") is None
     assert sample(registry, "fencegate_request_seconds_count") == 4
+
+
+@pytest.mark.parametrize(
+    ("decision", "hits"),
+    [
+        (REPLAYED, 1),
+        (ANSWER_NOT_KEPT, 1),
+        (INTENT_IN_PROGRESS, 1),
+        (STILL_UNKNOWN, 1),
+        (OUTCOME_UNKNOWN, None),
+        (INTENT_MISMATCH, None),
+        (FORWARDED, None),
+    ],
+    ids=lambda value: f"{value.name} {value.status}" if isinstance(value, Decision) else "",
+)
+def test_a_repeat_that_is_not_forwarded_is_a_hit(decision: Decision, hits: int | None) -> None:
+    """Whatever its record says. The first unknown outcome was forwarded; another request under the key is no repeat."""
+    registry = CollectorRegistry()
+    metrics = Metrics(registry)
+
+    metrics.decided("reports", "replace-body", decision, 0.01)
+
+    labels = {"upstream": "reports", "rule": "replace-body"}
+    assert sample(registry, "fencegate_dedupe_hits_total", **labels) == hits
+    assert sample(registry, "fencegate_requests_total", **labels, decision=decision.name) == 1
+
+
+def test_an_outcome_that_was_unknown_and_is_still_is_one_decision() -> None:
+    """The word is the same; that one of them was a repeat shows in the hits."""
+    registry = CollectorRegistry()
+    metrics = Metrics(registry)
+
+    for decision in (OUTCOME_UNKNOWN, STILL_UNKNOWN, STILL_UNKNOWN, OUTCOME_UNKNOWN):
+        metrics.decided("reports", "replace-body", decision, 0.01)
+
+    labels = {"upstream": "reports", "rule": "replace-body"}
+    assert sample(registry, "fencegate_requests_total", **labels, decision="outcome-unknown") == 4
+    assert sample(registry, "fencegate_dedupe_hits_total", **labels) == 2
 
 
 def test_what_is_in_flight_goes_up_and_down() -> None:
@@ -84,11 +138,11 @@ def test_the_parent_answers_for_all_workers_dead_ones_included(tmp_path: Path) -
     """What a worker counted stays when it ends; what it had in flight does not."""
     parent = ParentMetrics(tmp_path)
     pids = [run_worker(tmp_path), run_worker(tmp_path)]
-    before = parent.exposition(store_up=True, workers_ready=2).decode()
+    before = parent.exposition(store_up=True, workers_ready=2, intents=None).decode()
 
     for pid in pids:
         parent.worker_ended(pid)
-    after = parent.exposition(store_up=False, workers_ready=0).decode()
+    after = parent.exposition(store_up=False, workers_ready=0, intents=None).decode()
 
     counted = 'fencegate_requests_total{decision="forwarded",rule="replace-body",upstream="reports"} 2.0'
     assert counted in before
@@ -100,8 +154,39 @@ def test_the_parent_answers_for_all_workers_dead_ones_included(tmp_path: Path) -
     assert "fencegate_store_up 0.0" in after
 
 
-def test_reloads_are_there_before_the_first_one(tmp_path: Path) -> None:
-    """An alert on failed reloads needs the series from the start."""
-    exposition = ParentMetrics(tmp_path).exposition(store_up=True, workers_ready=1).decode()
+def test_incidents_of_the_parent_and_of_its_workers_are_one_series(tmp_path: Path) -> None:
+    """A scraper takes each metric once; whoever finds an incident, it is counted."""
+    parent = ParentMetrics(tmp_path)
+    run_worker(tmp_path)
+    parent.incident("late-write")
+    parent.incident("duplicate-effect")
+
+    exposition = parent.exposition(store_up=True, workers_ready=1, intents=None).decode()
+
+    names = [family.name for family in text_string_to_metric_families(exposition)]
+    assert len(names) == len(set(names))
+    assert exposition.count("# TYPE fencegate_incidents_total counter") == 1
+    assert 'fencegate_incidents_total{kind="late-write"} 2.0' in exposition
+    assert 'fencegate_incidents_total{kind="duplicate-effect"} 1.0' in exposition
+
+
+def test_intents_are_as_many_as_the_store_says_now(tmp_path: Path) -> None:
+    """Where it says nothing, there is no number: the last one would hide that nobody knows."""
+    parent = ParentMetrics(tmp_path)
+    counted = {"in_flight": 3, "unknown": 2, "applied": 1_000_000, "not_applied": 0}
+
+    known = parent.exposition(store_up=True, workers_ready=1, intents=counted).decode()
+    lost = parent.exposition(store_up=False, workers_ready=1, intents=None).decode()
+
+    assert 'fencegate_intents{state="unknown"} 2.0' in known
+    assert 'fencegate_intents{state="applied"} 1e+06' in known
+    assert "fencegate_intents{" not in lost
+
+
+def test_what_alerts_ask_for_is_there_before_the_first_one(tmp_path: Path) -> None:
+    """Failed reloads and incidents: a series that begins with one shows no increase."""
+    exposition = ParentMetrics(tmp_path).exposition(store_up=True, workers_ready=1, intents=None).decode()
 
     assert 'fencegate_policy_reloads_total{result="failed"} 0.0' in exposition
+    assert 'fencegate_incidents_total{kind="duplicate-effect"} 0.0' in exposition
+    assert 'fencegate_incidents_total{kind="late-write"} 0.0' in exposition

@@ -4,7 +4,8 @@ import pytest
 
 from gateway.core.faults import StoreUnavailable
 from gateway.store.fence import FenceStore
-from gateway.store.views import tickets, unknown_intents
+from gateway.store.intent_views import intents
+from gateway.store.views import tickets
 from tests.store.fences import RESOURCE, TTL_S, admitted, bare, opened, rule
 from tests.store.server import Server
 from tests.until import until
@@ -22,7 +23,7 @@ async def test_an_admission_that_arrives_after_it_was_abandoned_is_ended(store: 
     await store.admit(write, ticket, ttl_s=TTL_S, queued=False, behind=0)
 
     await until(lambda: _nothing_in_flight(store))
-    assert (await unknown_intents(store, None)).items == ()
+    assert (await intents(store, "unknown", None)).items == ()
 
 
 async def test_a_ticket_abandoned_while_the_store_is_away_is_ended_when_it_is_back(

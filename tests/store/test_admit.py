@@ -30,7 +30,7 @@ PARALLEL = rule(Fence(concurrency="parallel"))
 async def test_epochs_are_compared_exactly(store_url: str, seen: int, asked: int, word: str | None) -> None:
     """Over the whole 64-bit range, where doubles would lose digits and text would sort 99 after 100."""
     async with opened(store_url) as store:
-        await store.settle(await admitted(store, bare(seen)), "applied", "")
+        await store.settle(await admitted(store, bare(seen)), "applied", "", None)
         reply = await ask(store, bare(asked))
 
         if word is None:
@@ -43,7 +43,7 @@ async def test_epochs_are_compared_exactly(store_url: str, seen: int, asked: int
 async def test_an_epoch_belongs_to_the_holder_who_came_first_with_it(store_url: str) -> None:
     """Under header authority another holder of the same epoch is refused."""
     async with opened(store_url) as store:
-        await store.settle(await admitted(store, bare(42, "A")), "applied", "")
+        await store.settle(await admitted(store, bare(42, "A")), "applied", "", None)
         reply = await ask(store, bare(42, "B"))
 
         assert isinstance(reply, Refused) and reply.decision.name == "holder-mismatch"
@@ -79,7 +79,7 @@ async def test_a_newer_epoch_is_recorded_even_when_its_write_has_to_wait(store_u
         first = await admitted(store, bare(41))
         waiting = await ask(store, bare(42, "B"))
         late = await ask(store, bare(41))
-        await store.settle(first, "applied", "")
+        await store.settle(first, "applied", "", None)
 
         assert isinstance(waiting, Waiting) and waiting.why == "older"
         assert isinstance(late, Refused) and late.decision.name == "stale-epoch"
@@ -99,8 +99,8 @@ async def test_one_write_of_an_epoch_at_a_time_under_serial(store_url: str) -> N
 async def test_an_epoch_makes_one_write_under_strict(store_url: str) -> None:
     """A write that is proved not applied gives the epoch back; an unknown one does not."""
     async with opened(store_url) as store:
-        await store.settle(await admitted(store, bare(42, of=STRICT)), "not_applied", "")
-        await store.settle(await admitted(store, bare(42, of=STRICT)), "unknown", "")
+        await store.settle(await admitted(store, bare(42, of=STRICT)), "not_applied", "", None)
+        await store.settle(await admitted(store, bare(42, of=STRICT)), "unknown", "", None)
         again = await ask(store, bare(42, of=STRICT))
 
         assert isinstance(again, Refused) and again.decision.name == "stale-epoch"
@@ -123,7 +123,7 @@ async def test_sequence(store_url: str, kind: str, places: list[int], words: lis
             reply = await ask(store, bare(42, of=of, sequence=place))
             told.append(reply.decision.name if isinstance(reply, Refused) else None)
             if isinstance(reply, Admitted):
-                await store.settle(reply, "applied", "")
+                await store.settle(reply, "applied", "", None)
 
         assert told == words
 
@@ -132,9 +132,9 @@ async def test_a_place_in_the_sequence_is_given_back_when_nothing_was_applied(st
     """And a new epoch begins again at 1."""
     of = rule(Fence(sequence="contiguous"))
     async with opened(store_url) as store:
-        await store.settle(await admitted(store, bare(42, of=of, sequence=1)), "applied", "")
-        await store.settle(await admitted(store, bare(42, of=of, sequence=2)), "not_applied", "")
-        await store.settle(await admitted(store, bare(42, of=of, sequence=2)), "unknown", "")
+        await store.settle(await admitted(store, bare(42, of=of, sequence=1)), "applied", "", None)
+        await store.settle(await admitted(store, bare(42, of=of, sequence=2)), "not_applied", "", None)
+        await store.settle(await admitted(store, bare(42, of=of, sequence=2)), "unknown", "", None)
 
         assert isinstance(await ask(store, bare(42, of=of, sequence=2)), Refused)
         assert isinstance(await ask(store, bare(43, of=of, sequence=1)), Admitted)
@@ -145,7 +145,7 @@ async def test_revisions_count_what_may_have_been_applied(store_url: str) -> Non
     of = rule(counts=True)
     async with opened(store_url) as store:
         for outcome in ("applied", "not_applied", "unknown"):
-            await store.settle(await admitted(store, bare(42, of=of)), outcome, "")
+            await store.settle(await admitted(store, bare(42, of=of)), outcome, "", None)
         mismatch = await ask(store, bare(42, of=of, if_revision=1))
         fits = await ask(store, bare(42, of=of, if_revision=2))
 

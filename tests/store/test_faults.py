@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gateway.core.faults import StoreUnavailable
+from gateway.core.intent import IntentId
 from gateway.core.rule import Fence
 from gateway.core.write import Admitted, ResourceKey, Settled, Waiting, Write
 from gateway.store.embedded import find_server
@@ -31,7 +32,7 @@ async def write_on(store: FenceStore, number: int, stop: asyncio.Event) -> int:
             continue
         assert isinstance(reply, Admitted), reply
         assert reply.revision == applied
-        settled = await store.settle(reply, "applied", "answered 200")
+        settled = await store.settle(reply, "applied", "answered 200", None)
         applied += 1
         assert settled.revision == applied
     return applied
@@ -88,9 +89,15 @@ async def test_epochs_survive_the_servers_death(tmp_path: Path) -> None:
         server.kill()
 
 
+def lost(store: FenceStore) -> Admitted:
+    """A write whose admission the store has lost."""
+    ticket = store.new_ticket(RESOURCE)
+    return Admitted(bare(43), ticket, None, IntentId(ticket))
+
+
 _SCRIPTS = {
     "admit": lambda store: ask(store, bare(43, "B")),
-    "settle": lambda store: store.settle(Admitted(bare(43), store.new_ticket(RESOURCE), None), "unknown", "a test"),
+    "settle": lambda store: store.settle(lost(store), "unknown", "a test", None),
     "grant": lambda store: store.grant(RESOURCE, "B", OTHER_SECRET, ttl_ms=1000, takeover=True, watch=True),
     "register": lambda store: store.register(RESOURCE, bare(43).epoch, "B", watch=True),
     "advance": lambda store: store.advance(RESOURCE, None, "request"),
@@ -125,7 +132,7 @@ async def test_a_full_store_refuses_whole_calls(store: FenceStore, raw: Any, scr
         with pytest.raises(StoreUnavailable, match="OOM"):
             await _SCRIPTS[script](store)
         assert {key: raw.dump(key) for key in raw.keys("*")} == before
-        await store.settle(in_flight, "applied", "answered 200")
+        await store.settle(in_flight, "applied", "answered 200", None)
     finally:
         raw.config_set("maxmemory", 0)
 
@@ -138,7 +145,7 @@ async def test_a_lost_reply_is_not_its_own_duplicate(store_url: str, tmp_path: P
             rule(Fence(sequence="contiguous"), authority="lease", counts=True), RESOURCE, lease.epoch, None, SECRET, 1
         )
         ticket = await admitted(store, write)
-        assert await store.settle(ticket, "applied", "answered 200") == Settled(False, 1)
+        assert await store.settle(ticket, "applied", "answered 200", None) == Settled(False, 1, "applied")
         assert name_of(await store.renew(RESOURCE, lease.epoch, SECRET)) == "Lease"
         assert name_of(await store.release(RESOURCE, lease.epoch, SECRET)) == "Lease"
         advanced = await store.advance(RESOURCE, None, "request")

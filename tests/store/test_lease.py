@@ -142,7 +142,7 @@ async def test_registering_refuses_older_epochs_before_any_write(store: FenceSto
     assert await store.register(RESOURCE, Epoch(42), "B", watch=False) == 1
     assert name_of(await store.register(RESOURCE, Epoch(41), "A", watch=False)) == "stale-epoch"
     assert name_of(await store.register(RESOURCE, Epoch(42), "A", watch=False)) == "holder-mismatch"
-    await store.settle(older, "applied", "answered 200")
+    await store.settle(older, "applied", "answered 200", None)
     assert await store.register(RESOURCE, Epoch(42), "B", watch=False) == 0
 
 
@@ -193,7 +193,7 @@ async def test_the_fence_record_never_has_a_time_to_live(store: FenceStore, raw:
     lease = await granted(store)
     write = await admitted(store, leased(lease.epoch))
     await store.renew(RESOURCE, lease.epoch, SECRET)
-    await store.settle(write, "unknown", "")
+    await store.settle(write, "unknown", "", None)
     await store.release(RESOURCE, lease.epoch, SECRET)
 
     assert raw.ttl(resource_keys(RESOURCE)[0]) == -1

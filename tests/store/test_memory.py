@@ -26,7 +26,7 @@ async def write_once(store: FenceStore, authority: Authority, resource: Resource
         write = Write(rule(), resource, Epoch(1_790_000_000_000), "agent-17", None)
     reply = await store.admit(write, store.new_ticket(resource), ttl_s=TTL_S, queued=False, behind=0)
     assert isinstance(reply, Admitted)
-    await store.settle(reply, "applied", "answered 200")
+    await store.settle(reply, "applied", "answered 200", None)
     if authority == "lease":
         await store.release(resource, write.epoch, SECRET)
 

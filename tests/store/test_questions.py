@@ -59,13 +59,15 @@ async def test_how_long_it_has_been_unknown(store: FenceStore, raw: Any) -> None
     assert 90 <= taken.unknown_for_s < 100
 
 
-async def test_a_clock_that_jumped_makes_no_early_no(store: FenceStore, raw: Any) -> None:
+async def test_a_clock_that_jumped_makes_no_early_no(
+    store: FenceStore, raw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The store's clock is ahead of what this gateway expects: then the expectation counts."""
     await in_doubt(store, WRITE)
     age(raw, ID, 3600)
     make_due(raw, ID)
     now_ms = store.expected_ms()
-    store.expected_ms = lambda: now_ms - 3_600_000
+    monkeypatch.setattr(store, "expected_ms", lambda: now_ms - 3_600_000)
 
     taken = await Questions(store).take(ID)
 
@@ -121,3 +123,18 @@ async def test_what_is_no_longer_unknown_is_not_asked_about(store: FenceStore, r
     assert await Questions(store).recall(ID) is None
     assert await Questions(store).take(ID) is None
     assert listed(raw) == []
+
+
+async def test_what_was_learnt_of_one_attempt_says_nothing_of_the_next(store: FenceStore) -> None:
+    """An operator freed the key while a query was under way, and the next attempt ended unknown too: the old no must
+    not free the key a second time."""
+    await in_doubt(store, WRITE)
+    asked_about = await store.recall(ID)
+    assert asked_about is not None
+    assert await Questions(store).resolve(asked_about, "not_applied", "an operator looked", b"")
+    await in_doubt(store, WRITE)
+
+    assert not await Questions(store).resolve(asked_about, "not_applied", "the query answered 404", b"")
+
+    record = await store.recall(ID)
+    assert record is not None and (record.state, record.attempts) == ("unknown", 2)

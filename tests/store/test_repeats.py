@@ -36,7 +36,7 @@ async def test_a_settled_write_counts_once(store_url: str) -> None:
     """Settling again changes neither the count nor the record."""
     async with opened(store_url) as store:
         write = await admitted(store, bare(42, of=rule(counts=True)))
-        settled = [await store.settle(write, "applied", "") for _ in range(3)]
+        settled = [await store.settle(write, "applied", "", None) for _ in range(3)]
 
         assert [one.revision for one in settled] == [1, 1, 1]
 
@@ -47,7 +47,7 @@ async def test_a_settle_restores_what_a_failover_lost(store_url: str) -> None:
         write = await admitted(store, bare(42))
         with redis.Redis.from_url(store_url) as client:
             client.flushall()
-        await store.settle(write, "applied", "")
+        await store.settle(write, "applied", "", None)
         older = await ask(store, bare(41))
 
         assert not isinstance(older, Admitted | Waiting)
@@ -77,7 +77,7 @@ async def test_scripts_survive_that_the_store_forgets_them(store_url: str) -> No
     async with opened(store_url) as store:
         task = asyncio.ensure_future(flush())
         for _ in range(300):
-            await store.settle(await admitted(store, bare(42)), "applied", "")
+            await store.settle(await admitted(store, bare(42)), "applied", "", None)
         flushing = False
         await task
 
@@ -108,7 +108,7 @@ async def test_a_key_of_another_type_leaves_nothing_half_done(store_url: str) ->
         with redis.Redis.from_url(store_url) as client:
             for spoilt in keys[1:5]:
                 client.flushall()
-                await store.settle(await admitted(store, bare(41)), "applied", "")
+                await store.settle(await admitted(store, bare(41)), "applied", "", None)
                 client.set(spoilt, "not what it should be")
                 before = client.hgetall(keys[0])
                 with pytest.raises(StoreUnavailable):

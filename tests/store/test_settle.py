@@ -6,7 +6,8 @@ from gateway.core.rule import Fence
 from gateway.core.write import Admitted
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys
-from gateway.store.views import tickets, unknown_intents, unknown_write
+from gateway.store.intent_views import intents
+from gateway.store.views import tickets
 from tests.store.fences import RESOURCE, admitted, ask, bare, name_of, rule
 from tests.store.overdue import make_overdue
 
@@ -19,11 +20,11 @@ async def test_a_write_proved_not_applied_gives_its_place_back(store: FenceStore
     """Sequence, the strict epoch's one write and the revision are as before the attempt."""
     for of, sequence in ((STRICT, None), (CONTIGUOUS, 1), (COUNTED, None)):
         write = bare(42, of=of, sequence=sequence)
-        await store.settle(await admitted(store, write), "not_applied", "nothing was sent")
+        await store.settle(await admitted(store, write), "not_applied", "nothing was sent", None)
 
         again = await admitted(store, write)
         assert again.revision in (None, 0)
-        await store.settle(again, "not_applied", "nothing was sent")
+        await store.settle(again, "not_applied", "nothing was sent", None)
 
 
 async def test_a_place_that_was_passed_is_not_given_back(store: FenceStore) -> None:
@@ -32,7 +33,7 @@ async def test_a_place_that_was_passed_is_not_given_back(store: FenceStore) -> N
     first = await admitted(store, bare(42, of=of, sequence=1))
     await admitted(store, bare(42, of=of, sequence=2))
 
-    await store.settle(first, "not_applied", "nothing was sent")
+    await store.settle(first, "not_applied", "nothing was sent", None)
 
     assert name_of(await ask(store, bare(42, of=of, sequence=1))) == "out-of-sequence"
 
@@ -42,7 +43,7 @@ async def test_an_epoch_that_a_later_write_used_is_not_given_back(store: FenceSt
     strict = await admitted(store, bare(42, of=rule(Fence(order="strict", concurrency="parallel"))))
     await admitted(store, bare(42, of=rule(Fence(concurrency="parallel"))))
 
-    await store.settle(strict, "not_applied", "nothing was sent")
+    await store.settle(strict, "not_applied", "nothing was sent", None)
 
     assert name_of(await ask(store, bare(42, of=STRICT))) == "stale-epoch"
 
@@ -52,27 +53,27 @@ async def test_the_revision_counts_what_was_or_may_have_been_applied(store: Fenc
     for outcome, expected in (("applied", 1), ("not_applied", 1), ("unknown", 2)):
         ticket = await admitted(store, bare(42, of=COUNTED))
         for _ in range(2):
-            assert (await store.settle(ticket, outcome, "a test")).revision == expected
+            assert (await store.settle(ticket, outcome, "a test", None)).revision == expected
     assert await store.revision(RESOURCE) == 2
 
 
 async def test_an_unknown_write_gets_a_record(store: FenceStore) -> None:
     """The record is found by the ticket's id and listed; settled again with what is known by now, it is resolved."""
     ticket = await admitted(store, bare(42, "B"))
-    await store.settle(ticket, "unknown", "the connection was reset")
+    await store.settle(ticket, "unknown", "the connection was reset", None)
 
-    record = await unknown_write(store, ticket.ticket)
+    record = await store.recall(ticket.ticket)
     assert record is not None
     assert (record.state, record.resource, record.epoch, record.holder) == ("unknown", RESOURCE, 42, "B")
     assert (record.upstream, record.rule, record.reason) == ("reports", "replace", "the connection was reset")
-    assert (await unknown_intents(store, None)).items == (record,)
+    assert (await intents(store, "unknown", None)).items == (record,)
 
-    await store.settle(ticket, "applied", "a late answer")
+    await store.settle(ticket, "applied", "a late answer", None)
 
-    resolved = await unknown_write(store, ticket.ticket)
+    resolved = await store.recall(ticket.ticket)
     assert resolved is not None
     assert (resolved.state, resolved.reason) == ("applied", "a late answer")
-    assert (await unknown_intents(store, None)).items == ()
+    assert (await intents(store, "unknown", None)).items == ()
 
 
 async def test_a_swept_ticket_is_settled_by_what_its_gateway_knows(store: FenceStore, raw: Any) -> None:
@@ -81,9 +82,9 @@ async def test_a_swept_ticket_is_settled_by_what_its_gateway_knows(store: FenceS
     make_overdue(raw, RESOURCE, ticket.ticket)
     assert await store.sweep(RESOURCE, ticket.ticket) == 1
 
-    await store.settle(ticket, "not_applied", "the deadline passed before the first byte")
+    await store.settle(ticket, "not_applied", "the deadline passed before the first byte", None)
 
-    record = await unknown_write(store, ticket.ticket)
+    record = await store.recall(ticket.ticket)
     assert record is not None
     assert record.state == "not_applied"
 
@@ -93,7 +94,7 @@ async def test_settling_restores_what_a_failover_lost(store: FenceStore, raw: An
     ticket = await admitted(store, bare(42, of=CONTIGUOUS, sequence=1))
     raw.flushall()
 
-    await store.settle(ticket, "applied", "answered 200")
+    await store.settle(ticket, "applied", "answered 200", None)
 
     assert name_of(await ask(store, bare(41))) == "stale-epoch"
     assert name_of(await ask(store, bare(42, of=STRICT))) == "stale-epoch"
@@ -105,9 +106,9 @@ async def test_an_unknown_write_that_a_failover_lost_is_recorded(store: FenceSto
     ticket = await admitted(store, bare(42))
     raw.flushall()
 
-    await store.settle(ticket, "unknown", "timed out")
+    await store.settle(ticket, "unknown", "timed out", None)
 
-    assert [record.id for record in (await unknown_intents(store, None)).items] == [ticket.ticket]
+    assert [record.id for record in (await intents(store, "unknown", None)).items] == [ticket.ticket]
 
 
 async def test_abandoning_a_write_that_never_arrived_moves_nothing(store: FenceStore, raw: Any) -> None:
@@ -128,12 +129,13 @@ async def test_abandoning_ends_a_ticket_whose_answer_was_lost(store: FenceStore)
 
 
 async def test_nothing_is_left_of_a_settled_write_but_the_fence(store: FenceStore, raw: Any) -> None:
-    """Tickets, deadlines and waiters vanish with the last of them."""
+    """Tickets, deadlines and waiters vanish with the last of them; the trail has its events."""
     first = await admitted(store, bare(42))
     await ask(store, bare(42))
-    await store.settle(first, "applied", "answered 200")
+    await store.settle(first, "applied", "answered 200", None)
     second = await ask(store, bare(42), queued=True)
     assert isinstance(second, Admitted)
-    await store.settle(second, "applied", "answered 200")
+    await store.settle(second, "applied", "answered 200", None)
 
-    assert raw.keys("*") == [resource_keys(RESOURCE)[0].encode()]
+    fence, *_, trail, shard = resource_keys(RESOURCE)
+    assert {key.decode() for key in raw.keys("*")} == {fence, trail, f"{shard}n"}

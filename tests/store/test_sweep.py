@@ -72,14 +72,14 @@ async def test_one_gateway_has_the_turn(store: FenceStore, store_url: str, raw: 
         assert 0 < raw.pttl(SWEEPER) < 1000
 
 
-async def test_a_clock_that_jumped_ends_no_living_ticket(store: FenceStore, raw: Any) -> None:
+async def test_a_clock_that_jumped_ends_no_living_ticket(store: FenceStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """The store's clock is far ahead of what every gateway expects: tickets are judged by the expectation.
 
     Seen from the tickets, a deadline that is past by the store's clock but not by the gateway's expectation.
     """
     ticket = await admitted(store, bare(42), ttl_s=0.001)
     now_ms = store.expected_ms()
-    store.expected_ms = lambda: now_ms - 3_600_000
+    monkeypatch.setattr(store, "expected_ms", lambda: now_ms - 3_600_000)
 
     assert await store.sweep(RESOURCE, ticket.ticket) == 0
     assert await sweep_once(store) == 0

@@ -36,7 +36,7 @@ async def test_gateways_take_turns(store_url: str) -> None:
             assert name_of(await ask(store, bare(42))) == "Waiting"
         turns = []
         for _ in range(4):
-            await one.settle(in_flight, "applied", "answered 200")
+            await one.settle(in_flight, "applied", "answered 200", None)
             for name, store in gateways.items():
                 reply = await ask(store, bare(42), queued=True, behind=5)
                 if isinstance(reply, Admitted):
@@ -51,7 +51,7 @@ async def test_a_newcomer_is_behind_its_own_gateways_waiters(store: FenceStore) 
     """Only the first of a gateway's waiters asks as one that is queued."""
     in_flight = await admitted(store, bare(42))
     await ask(store, bare(42))
-    await store.settle(in_flight, "applied", "answered 200")
+    await store.settle(in_flight, "applied", "answered 200", None)
 
     assert name_of(await ask(store, bare(42))) == "Waiting"
     assert name_of(await ask(store, bare(42), queued=True)) == "Admitted"
@@ -62,7 +62,7 @@ async def test_a_silent_gateway_loses_its_place(store_url: str, raw: Any) -> Non
     async with opened(store_url) as one, opened(store_url) as two:
         in_flight = await admitted(one, bare(42))
         await ask(two, bare(42))
-        await one.settle(in_flight, "applied", "answered 200")
+        await one.settle(in_flight, "applied", "answered 200", None)
         waiters = resource_keys(RESOURCE)[3]
         arrival, _, seen = raw.hget(waiters, two.gateway).decode().partition(":")
         raw.hset(waiters, two.gateway, f"{arrival}:{int(seen) - 1500}")
@@ -81,13 +81,13 @@ async def test_settling_wakes_only_the_gateway_that_came_first(store_url: str) -
         await ask(two, bare(42))
         await ask(three, bare(42))
 
-        await one.settle(in_flight, "applied", "answered 200")
+        await one.settle(in_flight, "applied", "answered 200", None)
         assert await woken_two.get() == RESOURCE
         assert woken_three.empty()
 
         reply = await ask(two, bare(42), queued=True)
         assert isinstance(reply, Admitted)
-        await two.settle(reply, "applied", "answered 200")
+        await two.settle(reply, "applied", "answered 200", None)
         assert await woken_three.get() == RESOURCE
 
 
@@ -97,7 +97,7 @@ async def test_a_waiter_that_is_refused_gives_its_place_up(store_url: str) -> No
         in_flight = await admitted(one, bare(42))
         await ask(one, bare(42))
         await ask(two, bare(42))
-        await one.settle(in_flight, "applied", "answered 200")
+        await one.settle(in_flight, "applied", "answered 200", None)
 
         assert name_of(await ask(one, bare(42, "B"), queued=True)) == "holder-mismatch"
 
@@ -112,9 +112,9 @@ async def test_the_end_of_the_last_older_write_wakes_all_who_wait_for_it(store_u
         assert await two.register(RESOURCE, Epoch(42), "B", watch=True) == 2
         assert name_of(await ask(one, bare(42, "B", PARALLEL))) == "Waiting"
 
-        await one.settle(older[0], "applied", "answered 200")
+        await one.settle(older[0], "applied", "answered 200", None)
         assert woken_one.empty() and woken_two.empty()
-        await one.settle(older[1], "applied", "answered 200")
+        await one.settle(older[1], "applied", "answered 200", None)
 
         assert await woken_one.get() == RESOURCE
         assert await woken_two.get() == RESOURCE
@@ -125,7 +125,7 @@ async def test_a_parallel_gateway_is_woken_for_the_write_behind(store_url: str) 
     async with gateway(store_url) as (one, woken):
         older = await admitted(one, bare(41, of=PARALLEL))
         assert name_of(await ask(one, bare(42, "B", PARALLEL))) == "Waiting"
-        await one.settle(older, "applied", "answered 200")
+        await one.settle(older, "applied", "answered 200", None)
         assert await woken.get() == RESOURCE
 
         assert name_of(await ask(one, bare(42, "B", PARALLEL), queued=True, behind=1)) == "Admitted"
@@ -155,4 +155,5 @@ async def test_an_overdue_ticket_in_the_way_ends(store: FenceStore, raw: Any) ->
     make_overdue(raw, RESOURCE, dead.ticket)
 
     assert name_of(await ask(store, bare(42, "B"), queued=True)) == "Admitted"
-    assert raw.hget(f"{resource_keys(RESOURCE)[6]}{dead.ticket}", "state") == b"unknown"
+    record = await store.recall(dead.ticket)
+    assert record is not None and record.state == "unknown"

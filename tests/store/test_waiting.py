@@ -19,7 +19,7 @@ async def test_a_newcomer_does_not_pass_a_waiting_gateway(store_url: str) -> Non
     async with opened(store_url) as one, opened(store_url) as two:
         first = await admitted(one, bare(42))
         assert isinstance(await ask(two, bare(42)), Waiting)
-        await one.settle(first, "applied", "")
+        await one.settle(first, "applied", "", None)
 
         assert isinstance(await ask(one, bare(42)), Waiting)
         assert isinstance(await ask(two, bare(42), queued=True), Admitted)
@@ -30,7 +30,7 @@ async def test_a_gateway_that_leaves_is_waited_for_no_longer(store_url: str) -> 
     async with opened(store_url) as one, opened(store_url) as two:
         first = await admitted(one, bare(42))
         assert isinstance(await ask(two, bare(42)), Waiting)
-        await one.settle(first, "applied", "")
+        await one.settle(first, "applied", "", None)
         await two.leave(RESOURCE)
 
         assert isinstance(await ask(one, bare(42)), Admitted)
@@ -44,7 +44,7 @@ async def test_whoever_waits_is_woken_by_the_settling(store_url: str) -> None:
         assert await woken.get() is None
         first = await admitted(one, bare(42))
         assert isinstance(await ask(two, bare(42)), Waiting)
-        await one.settle(first, "applied", "")
+        await one.settle(first, "applied", "", None)
 
         async with asyncio.timeout(5):
             assert await woken.get() == RESOURCE
@@ -77,7 +77,7 @@ async def test_sixty_four_waiters_over_two_gateways_cause_no_storm(store_url: st
         await asyncio.sleep(0)
         counts["at once"] -= 1
         counts["written"] += 1
-        await store.settle(got[0], "applied", "")
+        await store.settle(got[0], "applied", "", None)
 
     def counted(_name: str, _seconds: float) -> None:
         counts["calls"] += 1

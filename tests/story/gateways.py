@@ -3,8 +3,10 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -46,7 +48,7 @@ class Gateway:
     policies: Path
     directory: Path
     store: str | None = None
-    workers: int = 1
+    options: tuple[str, ...] = ()
     port: int = 0
     admin: int = 0
     tokens: dict[str, str] = field(default_factory=dict)
@@ -68,7 +70,8 @@ class Gateway:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "gateway", "serve", "--policies", str(self.policies), *where),
                 *("--listen", f"127.0.0.1:{self.port}", "--admin", f"127.0.0.1:{self.admin}"),
-                *("--workers", str(self.workers), "--log-format", "json", "--allow-unsafe-store"),
+                *("--log-format", "json", "--allow-unsafe-store"),
+                *self.options,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -151,11 +154,56 @@ class Gateway:
         shown: dict[str, object] = json.loads(answer.body) if answer.status == 200 else {}
         return shown
 
+    async def intents(self, state: str) -> list[dict[str, object]]:
+        """All intents of a state, as the operator sees them."""
+        items: list[dict[str, object]] = []
+        cursor = ""
+        while True:
+            answer = await ask(self.admin, "GET", f"/api/v1/intents?state={state}{cursor}", host="localhost")
+            page = json.loads(answer.body)
+            items += page["items"]
+            if page["next"] is None:
+                return items
+            cursor = f"&cursor={page['next']}"
+
     async def unknown(self) -> list[dict[str, object]]:
         """The writes whose outcome nobody knows, as the operator sees them."""
-        answer = await ask(self.admin, "GET", "/api/v1/intents?state=unknown", host="localhost")
-        items: list[dict[str, object]] = json.loads(answer.body)["items"]
-        return items
+        return await self.intents("unknown")
+
+    async def resolve(self, intent: str, outcome: str) -> RawAnswer:
+        """The operator's word, by the admin API."""
+        document = json.dumps({"outcome": outcome, "note": "seen in the outbox"}).encode()
+        kind = "Content-Type: application/json"
+        return await ask(self.admin, "POST", f"/api/v1/intents/{intent}/resolve", kind, body=document, host="localhost")
+
+    async def decisions(self) -> Counter[str]:
+        """How many requests were decided how, as it counts them itself."""
+        text = (await ask(self.admin, "GET", "/metrics", host="localhost")).body.decode()
+        found = re.findall(r'^fencegate_requests_total\{decision="([^"]*)".*\} ([0-9.e+]+)$', text, re.MULTILINE)
+        return Counter({decision: int(float(count)) for decision, count in found})
+
+    async def command(self, *words: str) -> str:
+        """A `fencegate` command against this gateway; returns what it prints."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "gateway", *words, "--admin", f"127.0.0.1:{self.admin}"),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        assert process.returncode == 0, err.decode()
+        return out.decode()
+
+    async def until_listed(self, state: str, *keys: str) -> dict[str, str]:
+        """Wait until the intents of these keys are in a state; returns their ids."""
+        ids: dict[str, str] = {}
+
+        async def all_are() -> bool:
+            ids.update((str(item["key"]), str(item["id"])) for item in await self.intents(state))
+            return ids.keys() >= set(keys)
+
+        await until(all_are)
+        return {key: ids[key] for key in keys}
 
     async def until_epoch(self, resource: str, epoch: str) -> None:
         """Wait until this is the resource's highest epoch, by the store's word."""

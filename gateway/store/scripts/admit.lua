@@ -3,9 +3,9 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret
 --          ('' under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
---          words: ttl:MS, strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind, and of an
---          intent retain:MS, query:MS, retry:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its key,
---          tenant and target in one text
+--          words: ttl:MS, strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind, and of
+--          an intent retain:MS, query:MS, retry:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its
+--          key, tenant and target in one text
 -- Returns  {admitted, now, n, attempt, in doubt or ''}; {replayed, now, answer, resolved by, evidence}; {wait-older or
 --          wait-busy, now, ms until to ask again}; or a refusal {paused, stale-epoch, token-invalid, holder-mismatch,
 --          lease-expired, intent-mismatch, intent-in-progress, outcome-unknown, out-of-sequence or revision-mismatch,
@@ -14,7 +14,7 @@
 --          waits
 
 local resource, id, gateway, mine, holder, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local asks = words(ARGV[10])
+local asks = words.read(ARGV[10])
 local intent, fingerprint = ARGV[11], ARGV[12]
 
 -- Read all that is written below: a key of the wrong type fails here, before the first write.

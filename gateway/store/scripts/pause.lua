@@ -1,4 +1,4 @@
--- Promise  An operator stops all writes of a resource at once: what was admitted before ends, nothing is admitted after.
+-- Promise  An operator stops all writes of a resource at once: what was admitted before ends, nothing more is admitted.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 id of the pause, 3 reason, 4 by whom
 -- Returns  {paused, now, the pause as JSON}; the one that lasts already, if there is one

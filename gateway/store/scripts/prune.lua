@@ -1,4 +1,5 @@
--- Promise  What the shard keeps is bounded: ended intents leave the lists when their time is over, old events the trail.
+-- Promise  What the shard keeps is bounded: ended intents leave the lists when their time is over, and old events the
+--          trail.
 -- KEYS     as in parts/epoch.lua; only the last two are used, so that any resource of the shard will do
 -- ARGV     1 how many list entries to look at, 2 how many events to keep, 3 the oldest event to keep, as ms since 1970
 -- Returns  {pruned, now, how many entries left a list}

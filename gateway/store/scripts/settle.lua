@@ -4,14 +4,14 @@
 -- ARGV     1 resource, 2 ticket id, 3 epoch, 4 holder, 5 upstream, 6 rule, 7 outcome: applied, not_applied, unknown, or
 --          abandoned (not_applied of a ticket that may never have been), 8 reason, 9 in words: by:GATEWAY, sequence:N,
 --          counts, attempt:N, in-doubt, and of an intent retain:MS, query:MS; 10 the intent's id (the ticket's without
---          one), 11 its fingerprint, 12 its key, tenant and target ('' without one), 13 the answer to keep ('' for none)
--- Returns  {settled, now, n, the intent's outcome, incident or ''}, or {overtaken, ...} where a newer epoch is the highest
+--          one), 11 its fingerprint, 12 its key, tenant and target ('' without one), 13 the answer to keep ('' if none)
+-- Returns  {settled, now, n, the intent's outcome, incident or ''}; {overtaken, ...} where a newer epoch is the highest
 -- Writes   f (e, n; q and w, also given back), t or o, and d; i, s, p, a and n; w when it wakes
 
 local resource, id, epoch, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[8]
 local abandoned = ARGV[7] == 'abandoned'
 local proved = abandoned and 'not_applied' or ARGV[7]
-local tells = words(ARGV[9])
+local tells = words.read(ARGV[9])
 local intent, about, answer, gateway = ARGV[10], ARGV[12], ARGV[13], tells.by
 local attempt = tonumber(tells.attempt)
 
@@ -86,6 +86,11 @@ end
 -- The key was given to another attempt since. What this one did is the effect; it is twice there if the other one did
 -- it too, unless the upstream itself refuses the second.
 local function tell_other_attempt()
+  if proved == 'unknown' and attempt > record.attempts and record.state == 'in_flight' and record.in_doubt == '' then
+    -- A failover lost this attempt, and gave its key away before anybody had judged it.
+    record.in_doubt = 'lost'
+    intents.keep(record)
+  end
   if proved ~= 'applied' then
     return
   end
@@ -148,7 +153,8 @@ local function restore()
   if kept then
     own.state, own.created_at = record and record.state or '', record and record.created_at or now
     intents.step(own, 'in_flight', now, 'its admission was lost', gateway)
-    end_as(own, concluded)
+    record = own
+    end_as(record, concluded)
     n = tickets.count(tells.counts and own.in_doubt == '', concluded) or n
   end
   if concluded == 'not_applied' or epoch ~= e then

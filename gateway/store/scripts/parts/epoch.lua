@@ -20,8 +20,10 @@ local K = {
 -- clocks, the last bytes on the wire and a scheduling gap have to fit in here.
 local GRACE_MS = 1000
 
--- What a call asks for, in words: `serial ttl:30000` is { serial = '', ttl = '30000' }.
-local function words(text)
+local words = {}
+
+-- What a call asks for or tells, in words: `serial ttl:30000` is { serial = '', ttl = '30000' }.
+function words.read(text)
   local found = {}
   for word, value in string.gmatch(text, '([^ :]+):?(%S*)') do
     found[word] = value

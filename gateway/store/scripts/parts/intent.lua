@@ -32,7 +32,8 @@ function intents.new(id, about, now)
   return {
     id = id, v = 1, state = '', ticket = '', attempts = 0, epoch = '', holder = '', upstream = '', rule = '',
     resource = '', about = about, fingerprint = '', created_at = now, updated_at = now, sent_at = now, reason = '',
-    retain = RESOLVED_MS, query = 0, asked = 0, in_doubt = '', resolved_by = '', evidence = '', answer = '', incidents = '',
+    retain = RESOLVED_MS, query = 0, asked = 0, in_doubt = '', resolved_by = '', evidence = '', answer = '',
+    incidents = '',
   }
 end
 
@@ -84,14 +85,15 @@ function intents.step(record, to, now, reason, by)
 end
 
 -- What is concluded of what an attempt proved. `in_doubt` says of the attempts before it: `unknown`, one may have been
--- executed, and the upstream refuses a second execution; `applied`, the same, and by now it is known that one was;
--- `second`, one turned out to have been executed although the key had been free. A refusal of this attempt proves
--- nothing about them.
+-- executed, and the upstream refuses a second execution; `applied`, the same, and now it is known that one was;
+-- `second`, one was, as turned out after its key had been given away; `lost`, its key was given away because a failover
+-- lost it, and nobody knows. A refusal of this attempt proves nothing of them.
 function intents.concluded(record, proved)
-  if record.in_doubt == 'applied' or record.in_doubt == 'second' then
+  local doubt = record.in_doubt
+  if doubt == 'applied' or doubt == 'second' then
     return 'applied'
   end
-  if record.in_doubt == 'unknown' and proved == 'not_applied' then
+  if proved == 'not_applied' and (doubt == 'unknown' or doubt == 'lost') then
     return 'unknown'
   end
   return proved

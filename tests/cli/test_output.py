@@ -1,0 +1,50 @@
+"""What the commands print for people."""
+
+import pytest
+
+from gateway.cli.output import plain, print_members, print_table
+
+HOSTILE = "evil\x1b[2J\r\nname\x00\x9b31m\u202e\u200b"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("report/7", "report/7"),
+        ("Bericht é 7 日本", "Bericht é 7 日本"),
+        (HOSTILE, r"evil\x1b[2J\r\nname\x00\x9b31m\u202e\u200b"),
+        ("\udcff", r"\udcff"),
+        (None, "-"),
+        ("", "-"),
+        (0, "0"),
+    ],
+    ids=["a name", "any language", "control characters", "half a character", "nothing", "empty", "zero"],
+)
+def test_a_value_cannot_command_a_terminal(value: object, shown: str) -> None:
+    """What would move the cursor, hide text or turn it around is shown as its escape."""
+    assert plain(value) == shown
+
+
+def test_columns_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:
+    """By their widest cell, a hostile one's escape included; no line ends in blanks."""
+    print_table(("ID", "RESOURCE", "REASON"), [("1", "r\n", "x"), ("22", "report/7", None), ("3", "a", "long " * 9)])
+
+    assert capsys.readouterr().out == (
+        "ID  RESOURCE  REASON\n"
+        "1   r\\n       x\n"
+        "22  report/7  -\n"
+        "3   a         long long long long long long long long long\n"
+    )  # fmt: skip
+
+
+def test_members_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """One each, whatever is in it."""
+    print_members({"id": "1", "holder": "a\nb", "lease": {"ttl_s": 5, "é": "\x1b"}, "tickets": [], "key": None})
+
+    assert capsys.readouterr().out == (
+        "id       1\n"
+        "holder   a\\nb\n"
+        'lease    {"ttl_s": 5, "é": "\\u001b"}\n'
+        "tickets  []\n"
+        "key      -\n"
+    )  # fmt: skip

@@ -1,0 +1,66 @@
+"""What the machine draws from: rules, intents, epochs, answers."""
+
+from hypothesis import strategies as st
+
+from gateway.core.epoch import HIGHEST
+from gateway.core.intent import Intent, KeptAnswer
+from gateway.core.outcome import Outcome
+from gateway.core.rule import Fence, IntentTerms, NativeKey, OnUnknown, Origin, Rule, Timeouts, Upstream
+from gateway.core.write import ResourceKey
+
+# A native key that is remembered for no time at all is one whose time is over.
+_UPSTREAMS = {
+    retain_s: Upstream(
+        "reports",
+        Origin("http", "localhost", 80),
+        timeouts=Timeouts(total_s=3600),
+        native_key=NativeKey(b"idempotency-key", retain_s),
+    )
+    for retain_s in (3600.0, 0.0)
+}
+RETAIN_S = 7200.0
+_ASK_AFTER_S = 3600.0
+
+
+def _rule(order: str, concurrency: str, sequence: str, revision: str, unknown: OnUnknown, native_s: float) -> Rule:
+    terms = IntentTerms("optional", RETAIN_S, on_unknown=unknown, ask_after_s=_ASK_AFTER_S if unknown == "query" else None)
+    fence = Fence(order, concurrency, sequence=sequence)  # type: ignore[arg-type]  # each is one of its words
+    return Rule("replace", _UPSTREAMS[native_s], "header", revision=revision, fence=fence, intent=terms)  # type: ignore[arg-type]
+
+
+RULE = Rule("replace", _UPSTREAMS[0.0], "header")
+
+rules = st.builds(
+    _rule,
+    st.sampled_from(("monotonic", "monotonic", "strict")),
+    st.sampled_from(("serial", "parallel", "parallel")),
+    st.sampled_from(("off", "off", "increasing", "contiguous")),
+    st.sampled_from(("off", "gateway")),
+    st.sampled_from(("hold", "query", "retry", "retry")),
+    st.sampled_from((3600.0, 3600.0, 0.0)),
+)
+resources = st.sampled_from((ResourceKey("a"), ResourceKey("b c/ü")))
+gateways = st.sampled_from((0, 1))
+holders = st.sampled_from(("A", "B é"))
+secrets = st.sampled_from((b"s" * 16, b"t" * 16))
+outcomes: st.SearchStrategy[Outcome] = st.sampled_from(("applied", "not_applied", "unknown"))
+reasons = st.sampled_from(("seen at the upstream", "asked by mail"))
+# Relative to the highest, or absolute: both sides of 2^53, where doubles lose digits, of a change of length beyond it,
+# and of the end.
+epochs = st.one_of(
+    st.sampled_from((-1, 0, 0, 0, 1)).map(lambda step: ("by", step)),
+    st.sampled_from((1, 9, 10, 2**53 - 1, 2**53, 2**53 + 1, 10**17 - 1, 10**17, HIGHEST - 1, HIGHEST)).map(
+        lambda epoch: ("to", epoch)
+    ),
+)
+# Few, so that most are met again.
+intents = st.one_of(
+    st.none(),
+    st.builds(
+        lambda key, fingerprint: Intent(key, "tenant é", f"PUT /{key}", f"{key:-<22}", fingerprint),
+        st.sampled_from(("one", "two")),
+        st.sampled_from((b"\x00\xff" * 8, b"\x00\xff" * 8, b"\x00\xff" * 8, b"other")),
+    ),
+)
+# None: too large to be kept.
+answers = st.sampled_from((None, KeptAnswer(201, ((b"location", b"/7"),), b"\x00\xff"), KeptAnswer(204, (), b"")))

@@ -1,0 +1,190 @@
+"""What every story of the machine has: two gateways on one store, the plain fences beside it, and the comparison."""
+
+import asyncio
+import copy
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+import redis
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine
+
+from gateway.core.decision import Refused
+from gateway.core.epoch import HIGHEST, Epoch
+from gateway.core.write import AdmitReply, Admitted, Replayed, ResourceKey, TicketId, Waiting, Write
+from gateway.flow.clock import BootClock
+from gateway.store.connect import open_store
+from gateway.store.fence import FenceStore
+from gateway.store.keys import resource_keys, shard_of
+from tests.model.drawn import RETAIN_S
+from tests.model.oracle import Fence, Refusal, Told, Wait
+from tests.model.record import Record, Step
+from tests.model.trail import Trail, check_lists
+
+T = TypeVar("T")
+
+LEASE_MS = 3_600_000
+LONG_AGO_MS = 1_000
+# Of a write without a key, once it is resolved.
+_RESOLVED_S = 86_400.0
+
+
+class StoreMachine(RuleBasedStateMachine):
+    url = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.redis: Any = redis.Redis.from_url(self.url)
+        self.redis.flushall()
+        self.loop = asyncio.new_event_loop()
+        self.stores = [self.run(self.open()) for _ in range(2)]
+        self.fences: dict[ResourceKey, Fence] = {}
+        self.trails: dict[ResourceKey, Trail] = {}
+        self.left_over: set[tuple[str, str]] = set()
+        self.admitted: list[Admitted] = []
+        self.requests = 0
+        self.remembered: tuple[Any, ...] | None = None
+
+    async def open(self) -> FenceStore:
+        return await open_store(self.url, on_wake=lambda _: None, clock=BootClock(), timeout_s=10)
+
+    def teardown(self) -> None:
+        for store in self.stores:
+            self.run(store.close())
+        self.loop.close()
+        self.redis.close()
+
+    def run(self, call: Awaitable[T]) -> T:
+        async def awaited() -> T:
+            return await call
+
+        return self.loop.run_until_complete(awaited())
+
+    def fence(self, resource: ResourceKey) -> Fence:
+        return self.fences.setdefault(resource, Fence())
+
+    def records(self, *states: str) -> list[Record]:
+        """Those in these states, or all."""
+        every = [record for fence in self.fences.values() for record in fence.records.values()]
+        return [record for record in every if not states or record.state in states]
+
+    def any_admitted(self, data: st.DataObject) -> Admitted:
+        """The newer, the likelier."""
+        return data.draw(st.sampled_from(self.admitted[-4:] if data.draw(st.booleans()) else self.admitted))
+
+    def epoch(self, resource: ResourceKey, wanted: tuple[str, int]) -> Epoch:
+        how, value = wanted
+        base = (self.fence(resource).highest or 0) if how == "by" else 0
+        return Epoch(min(max(base + value, 0), HIGHEST))
+
+    def token(self, resource: ResourceKey, wanted: tuple[str, int], secret: bytes, own: bool) -> tuple[Epoch, bytes]:
+        """The one that the newest lease has, or any."""
+        fence = self.fence(resource)
+        return self.epoch(resource, ("by", 0) if own else wanted), fence.secret if own and fence.secret else secret
+
+    def ask(self, gateway: int, write: Write, ticket: TicketId) -> AdmitReply:
+        # Who came first is tested elsewhere: it depends on how fast this test runs.
+        self.redis.delete(resource_keys(write.resource)[3])
+        return self.run(self.stores[gateway].admit(write, ticket, ttl_s=3600, queued=False, behind=0))
+
+    def admit(self, gateway: int, write: Write) -> None:
+        ticket = self.stores[gateway].new_ticket(write.resource)
+        reply = self.ask(gateway, write, ticket)
+        assert told(reply) == self.fence(write.resource).admit(write, ticket)
+        if isinstance(reply, Admitted):
+            self.admitted.append(reply)
+
+    def remember(self) -> None:
+        """A replica has all of it."""
+        self.check_trail()
+        keys = [(key, self.redis.dump(key), self.redis.pttl(key)) for key in self.redis.keys("*")]
+        self.remembered = copy.deepcopy((keys, self.fences, self.trails, self.left_over))
+
+    def fall_back(self) -> None:
+        """The replica takes over, and has none of what came since."""
+        assert self.remembered is not None
+        keys, self.fences, self.trails, self.left_over = copy.deepcopy(self.remembered)
+        self.redis.flushall()
+        for key, dump, left_ms in keys:
+            self.redis.restore(key, max(left_ms, 0), dump)
+
+    def record_key(self, record: Record) -> str:
+        return f"{resource_keys(record.write.resource)[6]}i:{record.id}"
+
+    def check_fence(self, resource: ResourceKey, fence: Fence) -> None:
+        key, current, older, *_ = resource_keys(resource)
+        record = {name.decode(): value for name, value in self.redis.hgetall(key).items()}
+        assert _shown(record) == _expected(fence)
+        assert self.redis.ttl(key) in (-1, -2), "the fence record has no time to live"
+        assert {id.decode() for id in self.redis.hkeys(current)} == set(fence.tickets)
+        assert {id.decode() for id in self.redis.hkeys(older)} == set(fence.older)
+        assert not (fence.tickets and fence.older), "nothing is admitted while older tickets are in flight"
+
+    def check_record(self, record: Record) -> None:
+        found = self.run(self.stores[0].recall(record.id))
+        assert found is not None
+        write, intent = record.write, record.write.intent
+        assert (found.state, found.attempts, found.answer) == (record.state, record.attempts, record.answer)
+        assert (found.resolved_by, found.evidence) == (record.resolved_by, record.evidence)
+        assert (found.resource, found.epoch, found.holder) == (write.resource, write.epoch, record.holder)
+        assert found.key == (intent and intent.key)
+        left_ms = self.redis.pttl(self.record_key(record))
+        if record.state in ("applied", "not_applied"):
+            retain_ms = (_RESOLVED_S if intent is None else RETAIN_S) * 1000
+            assert retain_ms - 600_000 < left_ms <= retain_ms
+        else:
+            assert left_ms == -1, "what has not ended has no time to live"
+
+    def check_lists(self) -> None:
+        for resource in self.fences:
+            shard = shard_of(resource)
+            of_shard = [record for record in self.records() if shard_of(record.write.resource) == shard]
+            check_lists(self.redis, shard, of_shard, self.left_over)
+
+    def check_trail(self) -> None:
+        """Within one call, the order in which several tickets end is nobody's promise."""
+        for resource, fence in self.fences.items():
+            trail = self.trails.setdefault(resource, Trail(shard_of(resource)))
+            assert sorted(trail.read_on(self.redis), key=_spelled) == sorted(fence.trail, key=_spelled)
+            fence.trail.clear()
+
+
+def told(reply: AdmitReply) -> Told:
+    """As the oracle answers."""
+    match reply:
+        case Admitted() | Replayed():
+            return reply
+        case Waiting(why=why):
+            return Wait(why)
+        case Refused(decision=decision, facts=facts):
+            return Refusal(decision.name, facts.intent, facts.intent_state)
+
+
+def name_of(reply: object, otherwise: str) -> str:
+    return reply.decision.name if isinstance(reply, Refused) else otherwise
+
+
+def _spelled(step: Step) -> str:
+    return repr(step)
+
+
+def _shown(record: dict[str, bytes]) -> dict[str, object]:
+    """The record without the instants, which depend on the clock."""
+    lease = {None: "none", b"0": "released", str(LONG_AGO_MS).encode(): "expired"}.get(record.get("x"), "live")
+    return {
+        "e": record.get("e"), "h": record.get("h"), "q": record.get("q"), "a": record.get("a"), "s": record.get("s"),
+        "n": int(record.get("n", b"0")), "used": bool(record.get("w")), "lease": lease, "l": "l" in record,
+        "paused": "p" in record,
+    }  # fmt: skip
+
+
+def _expected(fence: Fence) -> dict[str, object]:
+    return {
+        "e": _text(fence.highest), "h": _text(fence.holder), "q": _text(fence.sequence), "a": _text(fence.advanced_by),
+        "s": fence.secret, "n": fence.revision, "used": fence.used is not None, "lease": fence.lease,
+        "l": fence.lease in ("live", "expired"), "paused": fence.pause is not None,
+    }  # fmt: skip
+
+
+def _text(value: int | str | None) -> bytes | None:
+    return None if value is None else str(value).encode()

@@ -1,0 +1,57 @@
+"""What the store keeps beside the records: the audit trail, read on from where it was, and the lists of states."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.core.intent import TRANSITIONS
+from gateway.store.keys import audit_trail, in_state, questions
+from tests.model.record import Record, Step
+
+LISTED = ("unknown", "applied", "not_applied")
+
+
+@dataclass
+class Trail:
+    """A shard's trail: every event follows the one before it, in its number and in its intent's state."""
+
+    shard: str
+    position: str = "-"
+    number: int = 0
+    states: dict[str, str] = field(default_factory=dict)
+
+    def read_on(self, raw: Any) -> list[Step]:
+        """The events since the last time."""
+        events = raw.xrange(audit_trail(self.shard), self.position)
+        steps = []
+        for id, fields in events:
+            self.position = f"({id.decode()}"
+            event = {name.decode(): value.decode() for name, value in fields.items()}
+            self.number += 1
+            assert int(event["number"]) == self.number
+            steps.append(self._step(event))
+        return steps
+
+    def _step(self, event: dict[str, str]) -> Step:
+        intent, before, after = event["intent"], event["from"], event["to"]
+        # An ended intent whose time is over is one that nobody has seen.
+        assert before == self.states.get(intent, "") or (before == "" and self.states[intent] != "in_flight"), event
+        self.states[intent] = after
+        if before == after:
+            return Step(intent, before, after, event["reason"].partition(":")[0])
+        assert after in TRANSITIONS[before or None], event  # type: ignore[index]  # a word that is no state fails here
+        return Step(intent, before, after)
+
+
+def check_lists(raw: Any, shard: str, records: list[Record], left_over: set[tuple[str, str]]) -> None:
+    """A list holds exactly the intents in its state, and perhaps some whose time is over and that nobody has pruned."""
+    for state in LISTED:
+        listed = {id.decode() for id in raw.zrange(in_state(shard, state), 0, -1)}
+        expected = {record.id for record in records if record.state == state}
+        assert expected <= listed, state
+        assert {(state, id) for id in listed - expected} <= left_over
+    asked = {id.decode() for id in raw.zrange(questions(shard), 0, -1)}
+    assert asked == {record.id for record in records if record.state == "unknown" and _is_asked_about(record)}
+
+
+def _is_asked_about(record: Record) -> bool:
+    return record.write.intent is not None and record.write.rule.intent.ask_after_s is not None
