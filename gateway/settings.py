@@ -77,6 +77,12 @@ class ServeSettings(BaseSettings):
     listen: Annotated[Address, NoDecode, BeforeValidator(parse_address)] = Address("127.0.0.1", 8080)
     admin: Annotated[Address, NoDecode, BeforeValidator(parse_address)] = Address("127.0.0.1", 8081)
     admin_token: str | None = Field(default=None, pattern=r"^[!-~]{16,}$", repr=False)
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    # Where it is set, agents have to show a certificate that it has signed.
+    tls_client_ca: Path | None = None
+    admin_tls_cert: Path | None = None
+    admin_tls_key: Path | None = None
     store: str | None = Field(default=None, pattern=r"^(redis|rediss|unix)://", repr=False)
     data_dir: Path = Path(".fencegate")
     workers: int = Field(default=1, ge=1, le=256)
@@ -100,6 +106,11 @@ _WANTED = {
     "listen": "HOST:PORT, as in 127.0.0.1:8080 or [::1]:8080",
     "admin": "HOST:PORT, as in 127.0.0.1:8081 or [::1]:8081",
     "admin_token": "16 or more visible ASCII characters without blanks",
+    "tls_cert": "a PEM file with the listener's certificate, and those between it and its authority",
+    "tls_key": "a PEM file with the certificate's private key",
+    "tls_client_ca": "a PEM file with the authorities of clients' certificates",
+    "admin_tls_cert": "a PEM file with the admin listener's certificate",
+    "admin_tls_key": "a PEM file with the certificate's private key",
     "store": "a URL that begins with redis://, rediss:// or unix://",
     "data_dir": "a directory",
     "workers": "a whole number from 1 to 256",
@@ -125,7 +136,20 @@ def read_serve_settings(options: Mapping[str, object]) -> ServeSettings:
             f"--admin {settings.admin} can be reached from other machines, and no admin token is set. "
             "Set FENCEGATE_ADMIN_TOKEN to a secret of 16 characters or more, or listen on 127.0.0.1."
         )
+    _check_pairs(settings)
     return settings
+
+
+def _check_pairs(settings: ServeSettings) -> None:
+    """A certificate is of no use without its key; a listener that is asked for TLS must not come up without it."""
+    for option, cert, key in (
+        ("--tls", settings.tls_cert, settings.tls_key),
+        ("--admin-tls", settings.admin_tls_cert, settings.admin_tls_key),
+    ):
+        if (cert is None) != (key is None):
+            raise SettingsError(f"{option}-cert and {option}-key belong together: give both, or neither.")
+    if settings.tls_client_ca is not None and settings.tls_cert is None:
+        raise SettingsError("--tls-client-ca wants --tls-cert and --tls-key: clients show certificates over TLS only.")
 
 
 def environment() -> dict[str, str]:

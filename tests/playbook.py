@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from gateway.core.claim import ClaimProof
 from gateway.core.clock import Deadline
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
@@ -17,8 +18,9 @@ from gateway.core.lease import Lease
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
 from gateway.core.record import IntentRecord
 from gateway.core.request import HeaderPairs, Headers, Request
-from gateway.core.rule import Origin, Rule, Timeouts, Upstream
+from gateway.core.rule import Origin, Rule, Signed, Timeouts, Upstream
 from gateway.core.target import Target, read_target
+from gateway.core.token import SignedClaim
 from gateway.core.write import (
     AdmitReply,
     Admitted,
@@ -197,6 +199,20 @@ class ScriptedStore:
         return reply
 
 
+class ScriptedClaims:
+    """Implements `ports.Claims`."""
+
+    def __init__(self, said: Transcript, *lines: object) -> None:
+        self._said = said
+        self._script = Script(*lines)
+
+    async def verify(self, claim: SignedClaim, terms: Signed, resource: ResourceKey) -> ClaimProof | Refused:
+        self._said.say(f"verify {claim.text} for {resource}")
+        found = await self._script.next()
+        assert isinstance(found, ClaimProof | Refused)
+        return found
+
+
 @dataclass
 class ScriptedAnswer:
     """Implements `ports.Answer`: `small` is what `read_small` gives, `pieces` what follows."""
@@ -282,6 +298,9 @@ class ScriptedCaller:
 
     def proceed(self) -> None:
         self.said.say("proceed")
+
+    def as_call(self, body: bytes) -> None:
+        self.said.say("as call")
 
     def refuse(self, refused: Refused) -> None:
         self.refusals.append(refused)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from dataclasses import dataclass
 from typing import Self
 
@@ -33,13 +34,14 @@ class RawAnswer:
 
 
 class RawClient:
-    """One connection."""
+    """One connection, over TLS if a context is given."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, tls: ssl.SSLContext | None = None) -> None:
         self._port = port
+        self._tls = tls
 
     async def __aenter__(self) -> Self:
-        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self._port)
+        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self._port, ssl=self._tls)
         return self
 
     async def __aexit__(self, *_: object) -> None:

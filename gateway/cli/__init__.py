@@ -16,7 +16,9 @@ _COMMANDS = {
     "demo": "Tell the story of a paused agent, live.",
     "check": "Check policy files.",
     "test": "Run the *.test.yaml beside policy files.",
-    "explain": "Show which rule takes a request, and why others do not.",
+    "explain": "Show which rule takes a request, and why others do not; or judge recorded traffic.",
+    "import-openapi": "Write a first policy for an API from its OpenAPI document.",
+    "schema": "Print the JSON Schema of policy files, for editors.",
     "doctor": "Check whether a store is fit to keep a fence.",
     "resources": "List, show, advance, pause and resume the resources of a running gateway.",
     "intents": "List, show and resolve the intents of a running gateway.",
@@ -33,7 +35,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"gateway.cli.{cmd_name}")
+        module = importlib.import_module(f"gateway.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

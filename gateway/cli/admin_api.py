@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import islice
+from ssl import SSLCertVerificationError, SSLContext, create_default_context
 from urllib.parse import quote, urlencode, urlsplit
 
 import click
@@ -30,11 +31,12 @@ Item = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class AdminApi:
-    """Where a gateway's admin listener is, and the token that it wants, if any."""
+    """Where a gateway's admin listener is, and the token that it wants, if any. `ca`: a PEM file, else the system's."""
 
     scheme: str
     netloc: str
     token: str | None
+    ca: str | None = None
 
     def get(self, path: str) -> dict[str, object]:
         """The JSON document that the gateway answers. Raises ClickException with what to do instead."""
@@ -67,18 +69,27 @@ class AdminApi:
             click.echo(f"There are more than {limit}: --limit N shows more.", err=True)
         return items[:limit]
 
+    def _connection(self) -> HTTPConnection:
+        if self.scheme == "https":
+            return HTTPSConnection(self.netloc, timeout=_WITHIN_S, context=_trust(self.ca))
+        return HTTPConnection(self.netloc, timeout=_WITHIN_S)
+
     def _call(self, method: str, path: str, document: dict[str, object] | None) -> dict[str, object]:
         headers = {"Accept": "application/json"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         if document is not None:
             headers["Content-Type"] = "application/json"
-        connection_type = HTTPSConnection if self.scheme == "https" else HTTPConnection
-        connection = connection_type(self.netloc, timeout=_WITHIN_S)
+        connection = self._connection()
         try:
             connection.request(method, path, None if document is None else json.dumps(document), headers)
             response = connection.getresponse()
             status, body = response.status, response.read()
+        except SSLCertVerificationError as error:
+            raise click.ClickException(
+                f"{self.netloc} shows a certificate that is not trusted here ({error.verify_message}). Set "
+                "FENCEGATE_ADMIN_CA to a PEM file with its authority, and name the host as the certificate does."
+            ) from None
         except (OSError, HTTPException) as error:
             raise click.ClickException(
                 f"No gateway answers at {self.scheme}://{self.netloc} ({error}). "
@@ -87,6 +98,16 @@ class AdminApi:
         finally:
             connection.close()
         return _read(status, body)
+
+
+def _trust(ca: str | None) -> SSLContext:
+    try:
+        return create_default_context(cafile=ca)
+    except OSError as error:
+        # SSLError is one too: what is there holds no certificate.
+        raise click.ClickException(
+            f"FENCEGATE_ADMIN_CA names {ca}, which is no readable PEM file of authorities ({error.strerror or error})."
+        ) from None
 
 
 def _read(status: int, body: bytes) -> dict[str, object]:
@@ -113,4 +134,6 @@ def read_admin(address: str) -> AdminApi:
     parts = urlsplit(address if "://" in address else f"http://{address}")
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/"):
         raise click.ClickException("--admin must be HOST:PORT or a URL, as in http://127.0.0.1:8081.")
-    return AdminApi(parts.scheme, parts.netloc, environment().get("FENCEGATE_ADMIN_TOKEN"))
+    variables = environment()
+    ca = variables.get("FENCEGATE_ADMIN_CA") or None
+    return AdminApi(parts.scheme, parts.netloc, variables.get("FENCEGATE_ADMIN_TOKEN"), ca)

@@ -5,24 +5,50 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.output import json_option, print_json
+from gateway.cli.output import json_option, plain, print_json
+from gateway.policy.finding import Finding, Wrong
 from gateway.policy.load import load_policies
+from gateway.policy.openapi.coverage import described_upstream, uncovered
+from gateway.policy.openapi.operation import read_document
+from gateway.policy.ruleset import RuleSet
 from gateway.settings import environment
 
 
 @click.command("check")
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--openapi",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Warn of writing operations of this document that no rule takes, and of rules that take none.",
+)
+@click.option("--upstream", metavar="NAME", help="Which upstream the document describes.  [by its server]")
 @json_option
-def command(directory: Path, *, as_json: bool) -> None:
-    """Check the policy files in DIR. Exit status 1 if they have errors, each shown as file:line:column: message."""
+def command(directory: Path, openapi: Path | None, upstream: str | None, *, as_json: bool) -> None:
+    """Check the policy files in DIR. Exit status 1 if there are findings, each shown as file:line:column: message."""
+    if upstream is not None and openapi is None:
+        raise click.UsageError("--upstream says what a document describes; give --openapi FILE too")
     loaded = load_policies(directory, environment())
-    findings = loaded if isinstance(loaded, tuple) else ()
+    findings = loaded if isinstance(loaded, tuple) else _compared(loaded, openapi, upstream)
     if as_json:
         print_json({"ok": not findings, "findings": [asdict(finding) for finding in findings]})
-    elif isinstance(loaded, tuple):
-        for finding in findings:
-            click.echo(str(finding))
     else:
-        click.echo(f"{directory}: {len(loaded.upstreams)} upstreams, {len(loaded.entries)} rules, no errors")
+        for finding in findings:
+            click.echo(plain(finding))
+        if not isinstance(loaded, tuple):
+            shown = f"{len(findings)} warnings" if findings else "no errors"
+            click.echo(f"{directory}: {len(loaded.upstreams)} upstreams, {len(loaded.entries)} rules, {shown}")
     if findings:
         raise click.exceptions.Exit(1)
+
+
+def _compared(ruleset: RuleSet, file: Path | None, name: str | None) -> tuple[Finding, ...]:
+    if file is None:
+        return ()
+    document = read_document(file)
+    if isinstance(document, Wrong):
+        raise click.ClickException(document.message)
+    upstream = described_upstream(ruleset, document, name)
+    if isinstance(upstream, Wrong):
+        raise click.ClickException(upstream.message)
+    return uncovered(ruleset, upstream, document, str(file))

@@ -5,19 +5,23 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.output import json_option, print_json
+from gateway.cli.output import json_option, print_json, print_table
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
 from gateway.core.request import Headers, Request
 from gateway.policy.answer import build_request
 from gateway.policy.explain import explain
+from gateway.policy.finding import Wrong
+from gateway.policy.har import read_har
 from gateway.policy.load import load_policies
+from gateway.policy.ruleset import RuleSet
+from gateway.policy.traffic import judge, summary
 from gateway.settings import environment
 
 
 @click.command("explain")
-@click.argument("method")
-@click.argument("url")
+@click.argument("method", required=False)
+@click.argument("url", required=False)
 @click.option(
     "--policies",
     metavar="DIR",
@@ -30,20 +34,63 @@ from gateway.settings import environment
     "--header", "headers", metavar="'NAME: VALUE'", multiple=True, help="A header of the request; repeatable."
 )
 @click.option("--body", help="The body, for rules that read it; @FILE reads a file.")
+@click.option(
+    "--har",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Judge the requests of an HTTP archive instead, without sending any.",
+)
 @json_option
 def command(
-    method: str, url: str, policies: Path, headers: tuple[str, ...], body: str | None, *, as_json: bool
+    method: str | None,
+    url: str | None,
+    policies: Path,
+    headers: tuple[str, ...],
+    body: str | None,
+    har: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
-    """Show which rule takes METHOD URL, and why each other rule does not. URL is what agents use, or its path."""
-    loaded = load_policies(policies, environment())
-    if isinstance(loaded, tuple):
-        shown = "\n".join(str(finding) for finding in loaded)
-        raise click.ClickException(f"{shown}\nThe policies have errors; correct them first.")
-    explanation = explain(loaded, _request(method, url, headers, body), Caller())
+    """Show which rule takes METHOD URL, and why each other rule does not. URL is what agents use, or its path.
+
+    With --har: one line for each recorded request, and how many got each decision.
+    """
+    if har is not None:
+        if method is not None or headers or body is not None:
+            raise click.UsageError("--har brings its own requests; leave METHOD, URL, --header and --body out")
+        _explain_archive(_loaded(policies), har, as_json=as_json)
+        return
+    if method is None or url is None:
+        raise click.UsageError("say what to explain: METHOD URL, or --har FILE")
+    explanation = explain(_loaded(policies), _request(method, url, headers, body), Caller())
     if as_json:
         print_json(asdict(explanation))
     else:
         click.echo(str(explanation))
+
+
+def _loaded(policies: Path) -> RuleSet:
+    loaded = load_policies(policies, environment())
+    if isinstance(loaded, tuple):
+        shown = "\n".join(str(finding) for finding in loaded)
+        raise click.ClickException(f"{shown}\nThe policies have errors; correct them first.")
+    return loaded
+
+
+def _explain_archive(ruleset: RuleSet, har: Path, *, as_json: bool) -> None:
+    recorded = read_har(har)
+    if isinstance(recorded, Wrong):
+        raise click.ClickException(recorded.message)
+    judged = judge(ruleset, recorded, Caller())
+    if as_json:
+        print_json({"requests": [asdict(each) for each in judged], "summary": summary(judged)})
+        return
+    rows = [
+        (each.answer.decision, each.answer.rule, each.answer.resource, f"{each.method} {each.url}") for each in judged
+    ]
+    print_table(("DECISION", "RULE", "RESOURCE", "REQUEST"), rows)
+    counted = ", ".join(f"{count} {decision}" for decision, count in summary(judged).items())
+    click.echo(f"{len(judged)} requests{': ' if counted else ''}{counted}")
 
 
 def _request(method: str, url: str, headers: tuple[str, ...], body: str | None) -> Request:

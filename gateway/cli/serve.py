@@ -14,6 +14,11 @@ from gateway.settings import SettingsError, read_serve_settings
 @click.option("--policies", metavar="DIR", help="Directory with one YAML file per upstream.")
 @click.option("--listen", metavar="HOST:PORT", help="Where agents' requests come in.  [127.0.0.1:8080]")
 @click.option("--admin", metavar="HOST:PORT", help="Where operators and Prometheus come in.  [127.0.0.1:8081]")
+@click.option("--tls-cert", metavar="FILE", help="Serve agents over TLS, with this certificate in PEM.")
+@click.option("--tls-key", metavar="FILE", help="Its private key.")
+@click.option("--tls-client-ca", metavar="FILE", help="Take agents with a certificate of these authorities only.")
+@click.option("--admin-tls-cert", metavar="FILE", help="Serve operators over TLS, with this certificate in PEM.")
+@click.option("--admin-tls-key", metavar="FILE", help="Its private key.")
 @click.option("--store", metavar="URL", help="redis://, rediss:// or unix://.  [a bundled one in the data directory]")
 @click.option("--data-dir", metavar="DIR", help="Where the bundled store keeps its data.  [.fencegate]")
 @click.option("--workers", metavar="N", help="Processes that carry traffic.  [1]")
@@ -29,7 +34,8 @@ from gateway.settings import SettingsError, read_serve_settings
 def command(**options: object) -> None:
     """Run the gateway. Each option may come from the environment: --data-dir from FENCEGATE_DATA_DIR, and so on.
 
-    SIGHUP reloads the policies, SIGTERM ends: accepted writes are finished first. A second one ends at once.
+    SIGHUP reloads policies and certificates, SIGTERM ends: accepted writes are finished first. A second one ends at
+    once.
     """
     try:
         settings = read_serve_settings(options)

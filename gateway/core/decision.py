@@ -73,6 +73,7 @@ HEADER_MALFORMED = _decision("header-malformed", 400, "fix-request", "A control 
 TOKEN_REQUIRED = _decision("token-required", 428, "reacquire", "A fencing token is required")
 TOKEN_MALFORMED = _decision("token-malformed", 400, "fix-request", "The fencing token is malformed")
 TOKEN_INVALID = _decision("token-invalid", 401, "reacquire", "The fencing token is not valid")
+KEYS_UNAVAILABLE = _decision("keys-unavailable", 503, "retry", "The keys of signed claims cannot be had")
 SEQUENCE_REQUIRED = _decision("sequence-required", 400, "fix-request", "A sequence number is required")
 STALE_EPOCH = _decision("stale-epoch", 412, "stop", "A newer epoch rules")
 HOLDER_MISMATCH = _decision("holder-mismatch", 412, "stop", "The epoch belongs to another holder")

@@ -1,16 +1,26 @@
 """From what an agent presented to a write that can be admitted: the form of the proof, the counters a rule asks for."""
 
 from gateway.core.caller import Control
+from gateway.core.claim import ClaimProof
 from gateway.core.decision import (
     HEADER_MALFORMED,
     SEQUENCE_REQUIRED,
+    TOKEN_INVALID,
     TOKEN_MALFORMED,
     TOKEN_REQUIRED,
     Facts,
     Refused,
 )
 from gateway.core.rule import Authority, Rule
-from gateway.core.token import BareProof, LeaseProof, Proof, TokenSource, parse_token, token_in_authorization
+from gateway.core.token import (
+    BareProof,
+    LeaseProof,
+    Proof,
+    SignedClaim,
+    TokenSource,
+    parse_token,
+    token_in_authorization,
+)
 from gateway.core.write import ResourceKey, Write
 
 
@@ -27,7 +37,8 @@ def malformed_token(control: Control) -> Refused | None:
     """What can be said of a token before its rule is known: that no rule would take it."""
     if control.token is None or parse_token(control.token) is not None:
         return None
-    return Refused(TOKEN_MALFORMED, "Not forwarded: the Fencing-Token is neither EPOCH.SECRET nor a bare epoch.")
+    detail = "Not forwarded: the Fencing-Token is neither EPOCH.SECRET, nor a signed claim, nor a bare epoch."
+    return Refused(TOKEN_MALFORMED, detail)
 
 
 def read_proof(
@@ -40,12 +51,17 @@ def read_proof(
         detail = "Not forwarded: this write needs a Fencing-Token. Take a lease of the resource and send its token."
         if authority == "header":
             detail = "Not forwarded: this write needs the epoch in Fencing-Token and its holder in Fencing-Holder."
+        if authority == "signed":
+            detail = "Not forwarded: this write needs a signed claim in Fencing-Token. Ask its issuer for one."
         return Refused(TOKEN_REQUIRED, detail, facts)
     proof = parse_token(text)
     if authority == "lease" and not isinstance(proof, LeaseProof):
         return Refused(
             TOKEN_MALFORMED, "Not forwarded: the token must be EPOCH.SECRET, as the lease call gave it.", facts
         )
+    if authority == "signed" and not isinstance(proof, SignedClaim):
+        detail = "Not forwarded: the token must be a signed claim, as a compact JWS: HEADER.PAYLOAD.SIGNATURE."
+        return Refused(TOKEN_MALFORMED, detail, facts)
     if authority == "header":
         if not isinstance(proof, BareProof):
             detail = "Not forwarded: the token must be the bare epoch, digits only, at most 2^64-1, no leading zero."
@@ -56,11 +72,25 @@ def read_proof(
     return proof
 
 
-def identify(rule: Rule, resource: ResourceKey, control: Control) -> Write | Refused:
-    """The write as admission has to know it, or what is missing from the request."""
-    proof = read_proof(control, rule.token_from, rule.authority, resource)
+def same_holder(claim: ClaimProof, control: Control, resource: ResourceKey) -> ClaimProof | Refused:
+    """The claim, unless `Fencing-Holder` names somebody else beside it."""
+    if control.holder in (None, claim.holder):
+        return claim
+    detail = "Not forwarded: Fencing-Holder is not the holder that the signed claim names. Leave it out."
+    return Refused(TOKEN_INVALID, detail, Facts(resource=resource, epoch=claim.epoch))
+
+
+def identify(
+    rule: Rule, resource: ResourceKey, control: Control, claim: ClaimProof | Refused | None = None
+) -> Write | Refused:
+    """The write as admission has to know it, or what is missing from the request.
+
+    `claim`: what verification found, where the rule's authority is `signed`.
+    """
+    proof = claim or read_proof(control, rule.token_from, rule.authority, resource)
     if isinstance(proof, Refused):
         return proof
+    assert not isinstance(proof, SignedClaim), "a claim is verified before anything is read from it"
     facts = Facts(resource=resource, epoch=proof.epoch)
     checks_sequence = rule.fence.sequence != "off"
     if checks_sequence and control.sequence is None:
@@ -73,8 +103,9 @@ def identify(rule: Rule, resource: ResourceKey, control: Control) -> Write | Ref
         rule,
         resource,
         proof.epoch,
-        control.holder,
+        proof.holder if isinstance(proof, ClaimProof) else control.holder,
         proof.secret_digest if isinstance(proof, LeaseProof) else None,
         control.sequence if checks_sequence else None,
         control.if_revision,
+        expires=proof.expires if isinstance(proof, ClaimProof) else None,
     )

@@ -8,13 +8,16 @@ from typing import Literal
 
 from gateway.core.token import TokenSource
 
-Authority = Literal["lease", "header"]
+Authority = Literal["lease", "header", "signed"]
+Algorithm = Literal["EdDSA", "ES256", "RS256", "HS256"]
 Order = Literal["monotonic", "strict"]
 Concurrency = Literal["serial", "parallel"]
 Sequence = Literal["off", "increasing", "contiguous"]
 Revision = Literal["off", "gateway"]
 IntentMode = Literal["off", "optional", "required"]
 OnUnknown = Literal["hold", "query", "retry"]
+Protocol = Literal["http", "mcp"]
+Errors = Literal["problem", "jsonrpc"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,8 @@ class Upstream:
     """One policy file's upstream. `base_path` comes before every forwarded path; it has no slash at its end.
 
     `any_token_from`: where it or any of its rules takes a token from. What stands there is never forwarded.
-    `replay_headers`: what a replay carries beyond the usual headers, in lower case.
+    `replay_headers`: what a replay carries beyond the usual headers, in lower case. `protocol`: what the requests at
+    the mount itself are.
     """
 
     name: str
@@ -117,6 +121,7 @@ class Upstream:
     native_key: NativeKey | None = None
     outcomes: Outcomes = DEFAULT_OUTCOMES
     replay_headers: frozenset[bytes] = frozenset()
+    protocol: Protocol = "http"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +150,55 @@ class IntentTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyFile:
+    """A file with public keys, in PEM or as a JWKS."""
+
+    path: str
+
+    def __str__(self) -> str:
+        return self.path
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSecret:
+    """What signer and gateway both know, for HS256."""
+
+    secret: bytes = field(repr=False)
+
+    def __str__(self) -> str:
+        return "a shared secret"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUrl:
+    """Where a JWKS is served. `target` is the path with its query."""
+
+    origin: Origin
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.origin.scheme}://{self.origin.authority}{self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """How claims are verified. The algorithms are the rule's: what a token names is only looked up among them."""
+
+    keys: KeyFile | SharedSecret | KeyUrl
+    algorithms: tuple[Algorithm, ...]
+    audience: str | None = None
+
+    def __str__(self) -> str:
+        audience = "" if self.audience is None else f", for {self.audience}"
+        return f"{', '.join(self.algorithms)} with {self.keys}{audience}"
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
-    """One entry of `writes`, as far as admission and forwarding need it."""
+    """One entry of `writes`, as far as admission and forwarding need it.
+
+    `signed` is there where `authority` is `signed`, and nowhere else.
+    """
 
     name: str
     upstream: Upstream
@@ -155,3 +207,5 @@ class Rule:
     revision: Revision = "off"
     fence: Fence = Fence()
     intent: IntentTerms = IntentTerms()
+    signed: Signed | None = None
+    errors: Errors = "problem"

@@ -4,9 +4,10 @@ import base64
 import binascii
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from gateway.core.claim import carries_epoch
 from gateway.core.epoch import Epoch, parse_u64
 
 TokenSource = Literal["fencing-token", "bearer", "basic"]
@@ -15,6 +16,11 @@ TokenSource = Literal["fencing-token", "bearer", "basic"]
 # taken for a lease token, and a hostile megabyte from being hashed.
 _SECRET_LENGTH = range(22, 129)
 _SECRET_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+# Three parts in base64url, none of them empty (RFC 7515, section 7.1): a JWS without a signature is no token at all.
+_COMPACT_JWS = re.compile("[A-Za-z0-9_-]+[.][A-Za-z0-9_-]+[.][A-Za-z0-9_-]+")
+# With a signature of RSA and a few claims of the issuer's own it is one kilobyte.
+_JWS_LENGTH = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,14 @@ class BareProof:
     epoch: Epoch
 
 
-Proof = LeaseProof | BareProof
+@dataclass(frozen=True, slots=True)
+class SignedClaim:
+    """A compact JWS, told by its form. Nothing of it is believed: `gateway.claims` makes a ClaimProof of it."""
+
+    text: str = field(repr=False)
+
+
+Proof = LeaseProof | BareProof | SignedClaim
 
 
 def digest_secret(secret: str) -> bytes:
@@ -49,7 +62,7 @@ def parse_token(text: str) -> Proof | None:
     digits, dot, secret = text.partition(".")
     epoch = parse_u64(digits)
     if epoch is None:
-        return None
+        return SignedClaim(text) if len(text) <= _JWS_LENGTH and _COMPACT_JWS.fullmatch(text) else None
     if not dot:
         return BareProof(Epoch(epoch))
     if len(secret) not in _SECRET_LENGTH or not _SECRET_ALPHABET.issuperset(secret):
@@ -76,15 +89,19 @@ def token_in_authorization(value: str, sources: tuple[TokenSource, ...]) -> str 
 def authorization_is_a_token(value: str, sources: tuple[TokenSource, ...]) -> bool:
     """Whether an `Authorization` must not reach an upstream because it is a fencing token.
 
-    A lease token is recognised whatever the rule says: nothing else looks like it, and it must leak nowhere. A bare
-    epoch only where a rule takes it from there (`42` is a legal password of other systems).
+    A lease token is recognised whatever the rule says: nothing else looks like it, and it must leak nowhere. So is a
+    signed claim that names an epoch and a resource; any other JWT is the agent's key to the API. A bare epoch only
+    where a rule takes it from there (`42` is a legal password of other systems).
     """
-    if any(isinstance(parse_token(word), LeaseProof) for word in re.split("[\t ,]+", value)):
+    if any(_is_telling(parse_token(word)) for word in re.split("[\t ,]+", value)):
         return True
     text = token_in_authorization(value, ("bearer", "basic"))
     if text is None:
         return False
     proof = parse_token(text)
-    return isinstance(proof, LeaseProof) or (
-        isinstance(proof, BareProof) and token_in_authorization(value, sources) is not None
-    )
+    return _is_telling(proof) or (isinstance(proof, BareProof) and token_in_authorization(value, sources) is not None)
+
+
+def _is_telling(proof: Proof | None) -> bool:
+    """Whether nothing but a fencing token looks like this."""
+    return isinstance(proof, LeaseProof) or (isinstance(proof, SignedClaim) and carries_epoch(proof.text))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal, NewType
 
+from gateway.core.clock import Deadline
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
 from gateway.core.intent import Intent, IntentId, KeptAnswer, ResolvedBy
@@ -16,7 +17,10 @@ Incident = Literal["duplicate-effect", "late-write"]
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Everything that the admit script has to know. `secret_digest` is None where the epoch was granted elsewhere."""
+    """Everything that the admit script has to know. `secret_digest` is None where the epoch was granted elsewhere.
+
+    `expires`: when a signed claim ends; past it the write is not admitted. None where the store keeps the term.
+    """
 
     rule: Rule
     resource: ResourceKey
@@ -26,6 +30,7 @@ class Write:
     sequence: int | None = None
     if_revision: int | None = None
     intent: Intent | None = None
+    expires: Deadline | None = None
 
 
 @dataclass(frozen=True, slots=True)

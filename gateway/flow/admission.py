@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from gateway.core.clock import Clock, Deadline
-from gateway.core.decision import RESOURCE_BUSY, STORE_UNAVAILABLE, TAKEOVER_PENDING, Facts, Refused
+from gateway.core.decision import RESOURCE_BUSY, STORE_UNAVAILABLE, TAKEOVER_PENDING, TOKEN_INVALID, Facts, Refused
 from gateway.core.faults import CallerGone, StoreUnavailable
 from gateway.core.write import AdmitReply, Admitted, Replayed, TicketId, Waiting, Write
 from gateway.flow.ports import Store
@@ -74,6 +74,8 @@ class Admission:
         ticket = self._store.new_ticket(write.resource)
         ttl_s = write.rule.upstream.timeouts.total_s
         deadline = self._clock.after(ttl_s)
+        if write.expires is not None and self._clock.left(write.expires) <= 0:
+            return _claim_expired(write), deadline
         try:
             return await self._store.admit(write, ticket, ttl_s=ttl_s, queued=queued, behind=behind), deadline
         except StoreUnavailable as away:
@@ -111,6 +113,12 @@ async def _turn_comes(place: asyncio.Event, within_s: float) -> bool:
 def store_is_away(away: StoreUnavailable) -> Refused:
     detail = "Not forwarded: the store that fences writes is away. Retry later; reads still pass."
     return Refused(STORE_UNAVAILABLE, detail, Facts(retry_after_s=RETRY_AFTER_S), str(away))
+
+
+def _claim_expired(write: Write) -> Refused:
+    """Its body was long in coming, or the write had to wait for others."""
+    detail = "Not forwarded: the signed claim expired before the write was admitted. Ask the issuer for a new one."
+    return Refused(TOKEN_INVALID, detail, Facts(resource=write.resource, epoch=write.epoch))
 
 
 def _gave_up(write: Write, waiting: Waiting) -> Refused:

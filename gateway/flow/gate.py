@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from gateway.core.caller import Caller as Principal
 from gateway.core.caller import Control, overrides_method, read_control
+from gateway.core.claim import ClaimProof
 from gateway.core.coding import body_too_large, decoded, over_stream_limit
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.faults import BodyTooLarge
@@ -15,13 +16,11 @@ from gateway.core.rule import Rule, Upstream
 from gateway.core.write import ResourceKey, Write
 from gateway.flow.inline import Inline
 from gateway.flow.naming import Naming
-from gateway.flow.ports import BodySource, Caller, Marks
+from gateway.flow.ports import BodySource, Caller, Claims, Marks
+from gateway.flow.proving import prove
 from gateway.flow.read import Reading
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.ruleset import RuleSet
-
-# Takes about a millisecond to parse.
-_PARSED_AT_ONCE = 32 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,11 @@ class Ended:
 class Gate:
     """Judges each request by the policies in force when it came."""
 
-    def __init__(self, policies: Callable[[], RuleSet], naming: Naming, inline: Inline, reading: Reading) -> None:
+    def __init__(
+        self, policies: Callable[[], RuleSet], naming: Naming, inline: Inline, reading: Reading, claims: Claims
+    ) -> None:
         self._policies = policies
+        self._claims = claims
         self._naming = naming
         self._inline = inline
         self._reading = reading
@@ -63,7 +65,9 @@ class Gate:
             if isinstance(with_body, Refused):
                 return _refuse(caller, with_body, upstream)
             judged = with_body
-            matched = await _match_body(rules, judged, principal)
+            if upstream.protocol == "mcp":
+                caller.as_call(judged.body or b"")
+            matched = await _match_body(rules, judged, principal, matched.at_once)
             assert not isinstance(matched, NeedsBody)
         if isinstance(matched, Refused):
             return _refuse(caller, matched)
@@ -75,16 +79,19 @@ class Gate:
     async def _write(self, rules: RuleSet, matched: Matched, judged: Request, asked: "_Asked") -> Ended:
         """`judged` is the request as the rules read it: with its body where one of them had to."""
         rule, caller = matched.entry.rule, asked.caller
+        if rule.errors == "jsonrpc":
+            caller.as_call(judged.body or b"")
         resource = rules.resolve(matched, judged, asked.principal)
         if isinstance(resource, Refused):
             return _refuse(caller, resource, rule.upstream, rule.name)
-        write = _identified(rule, resource, asked)
+        claim = None if rule.signed is None else await prove(self._claims, rule, resource, asked.control)
+        write = _identified(rule, resource, asked, claim)
         if isinstance(write, Write) and rule.intent.mode != "off":
             intent = rules.intent_of(matched, judged, asked.principal, resource)
             if isinstance(intent, Refused):
                 write = intent
             elif intent is not None:
-                reading = matched.entry.fingerprint.begin(judged.headers, rule.upstream.limits.body, matched.body)
+                reading = matched.entry.fingerprint.begin(judged.headers, rule.upstream.limits.body, matched.body.json)
                 write = await self._naming.named(write, intent, reading, asked.body, caller)
         if isinstance(write, Refused):
             return replace(_refuse(caller, write, rule.upstream, rule.name), resource=resource)
@@ -113,17 +120,21 @@ def _read_control(request: Request) -> Control | Refused:
     return Refused(AMBIGUOUS_TARGET, detail)
 
 
-def _identified(rule: Rule, resource: ResourceKey, asked: _Asked) -> Write | Refused:
+def _identified(
+    rule: Rule, resource: ResourceKey, asked: _Asked, claim: ClaimProof | Refused | None
+) -> Write | Refused:
     """The write, if its proof has the right form and its body may be as long as it is announced."""
     if _over(rule.upstream.limits.stream, asked.body):
         return over_stream_limit(rule)
     asked.body.restrict(rule.upstream.limits.stream)
-    return identify(rule, resource, asked.control)
+    return identify(rule, resource, asked.control, claim)
 
 
-async def _match_body(rules: RuleSet, judged: Request, principal: Principal) -> Matched | Read | NeedsBody | Refused:
+async def _match_body(
+    rules: RuleSet, judged: Request, principal: Principal, at_once: int
+) -> Matched | Read | NeedsBody | Refused:
     """A large body is parsed beside the event loop: others must not wait for it."""
-    if judged.body is None or len(judged.body) < _PARSED_AT_ONCE:
+    if judged.body is None or len(judged.body) < at_once:
         return rules.match(judged, principal)
     return await asyncio.to_thread(rules.match, judged, principal)
 
@@ -135,9 +146,6 @@ def _over(limit: int | None, body: BodySource) -> bool:
 async def _with_body(upstream: Upstream, request: Request, body: BodySource, caller: Caller) -> Request | Refused:
     """The request with its body, decoded, for rules to read. What is forwarded are the bytes as they came."""
     limit = upstream.limits.body
-    other = _not_json(request.headers.all(b"content-type"))
-    if other is not None:
-        return other
     if body.length is not None and body.length > limit:
         return body_too_large(limit)
     caller.proceed()
@@ -147,15 +155,6 @@ async def _with_body(upstream: Upstream, request: Request, body: BodySource, cal
         return body_too_large(limit)
     plain = decoded(held, request.headers.all(b"content-encoding"), limit)
     return plain if isinstance(plain, Refused) else replace(request, body=plain)
-
-
-def _not_json(types: list[bytes]) -> Refused | None:
-    """A body that a rule reads as JSON and its upstream as something else would be two."""
-    kinds = {kind.partition(b";")[0].strip().lower() for kind in types}
-    if all(kind == b"application/json" or kind.endswith(b"+json") for kind in kinds):
-        return None
-    detail = "Not forwarded: a rule reads this body as JSON, and Content-Type calls it something else."
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Send `Content-Type: application/json`.")
 
 
 def _refuse(caller: Caller, refused: Refused, upstream: Upstream | None = None, rule: str = "") -> Ended:

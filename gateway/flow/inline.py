@@ -116,14 +116,14 @@ class Inline:
             caller.refuse(refused)
             return refused
         keeping.add(body)
-        outcome = keeping.judge(answer.status, answer.headers)
         if whole:
+            outcome = keeping.judge(answer.status, answer.headers)
             kept = keeping.kept(answer.status, answer.headers, outcome)
             settled = await ticket.settle(outcome, f"answered {answer.status}", kept)
             marks = _marks(admitted, settled.outcome if settled else outcome, settled.revision if settled else None)
             caller.reply(marks, answer, body)
             return marks
-        foretold = _foretold(admitted, outcome)
+        foretold = _foretold(admitted, keeping.foretell(answer.status, answer.headers))
         marks = _marks(admitted, foretold, _revision_to_be(admitted, foretold))
         caller.begin(marks, answer)
         await self._relay(ticket, answer, body, keeping, caller)
@@ -159,22 +159,22 @@ async def _next_piece(answer: Answer, keeping: Keeping) -> bytes:
     return piece
 
 
-def _marks(admitted: Admitted, outcome: Outcome, revision: int | None) -> Marks:
+def _marks(admitted: Admitted, outcome: Outcome | None, revision: int | None) -> Marks:
     counts = admitted.write.rule.revision == "gateway"
     return Marks(FORWARDED, admitted.write.epoch, outcome, revision if counts else None, admitted.intent)
 
 
-def _foretold(admitted: Admitted, outcome: Outcome) -> Outcome:
+def _foretold(admitted: Admitted, outcome: Outcome | None) -> Outcome | None:
     """The outcome as settling will conclude it: a refusal proves nothing about an attempt before."""
     return "unknown" if admitted.in_doubt and outcome == "not_applied" else outcome
 
 
-def _revision_to_be(admitted: Admitted, outcome: Outcome) -> int | None:
+def _revision_to_be(admitted: Admitted, outcome: Outcome | None) -> int | None:
     """The count after settling, foretold: under `revision: gateway` no other write of the resource is in flight.
 
     An attempt before this one, of which nobody knew, has been counted.
     """
-    if admitted.revision is None:
+    if admitted.revision is None or outcome is None:
         return None
     return admitted.revision + (outcome != "not_applied" and not admitted.in_doubt)
 

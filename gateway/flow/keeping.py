@@ -5,21 +5,30 @@ from gateway.core.decision import Refused
 from gateway.core.intent import KeptAnswer, keep_answer
 from gateway.core.outcome import Outcome, Replied, judge
 from gateway.core.request import HeaderPairs, Headers
+from gateway.core.rule import Outcomes
 from gateway.core.write import Write
-from gateway.policy.jsonrpc import asks_for_input
+from gateway.policy.jsonrpc import asks_for_input, status_of
+
+# Of an MCP answer so much is read, to tell an error from a result; what is larger is no error.
+_READ = 64 << 10
 
 
 class Keeping:
-    """Collects an answer's body up to the rule's `store_response`; nothing where the write is no intent."""
+    """Collects an answer's body up to the rule's `store_response`; nothing where nobody would look at it."""
 
     def __init__(self, write: Write) -> None:
         self._write = write
-        self._pieces: list[bytes] | None = None if write.intent is None else []
+        self._is_mcp = write.rule.upstream.protocol == "mcp"
+        self._pieces: list[bytes] | None = [] if self._is_mcp or write.intent is not None else None
         self._left = self.limit
 
     @property
     def limit(self) -> int:
-        """Bytes of a body that is kept at most."""
+        """Bytes of a body that is collected at most."""
+        return max(self._storable, _READ if self._is_mcp else 0)
+
+    @property
+    def _storable(self) -> int:
         return 0 if self._write.intent is None else self._write.rule.intent.store_response
 
     def add(self, piece: bytes | None) -> None:
@@ -32,21 +41,37 @@ class Keeping:
         else:
             self._pieces.append(piece)
 
+    def foretell(self, status: int, headers: HeaderPairs) -> Outcome | None:
+        """As `judge`, before the body is whole; None where the rest of it tells."""
+        if self._is_mcp and judge(self._outcomes, Replied(status, complete=True)) == "applied":
+            return None
+        return self.judge(status, headers)
+
     def judge(self, status: int, headers: HeaderPairs) -> Outcome:
         """What a whole answer proves. One that asks for more input does not end its intent: nothing was done yet."""
-        outcome = judge(self._write.rule.upstream.outcomes, Replied(status, complete=True))
-        if outcome == "applied" and self._pieces and self._asks_for_input(status, Headers(headers)):
+        outcome = judge(self._outcomes, Replied(status, complete=True))
+        if outcome != "applied" or not self._pieces:
+            return outcome
+        fields = Headers(headers)
+        plain = decoded(b"".join(self._pieces), fields.all(b"content-encoding"), self.limit)
+        if isinstance(plain, Refused):
+            return outcome
+        content_type = fields.first(b"content-type") or b""
+        if self._write.intent is not None and asks_for_input(status, content_type, plain):
             return "not_applied"
+        if self._is_mcp:
+            return judge(self._outcomes, Replied(status_of(status, content_type, plain), complete=True))
         return outcome
 
-    def _asks_for_input(self, status: int, headers: Headers) -> bool:
-        plain = decoded(b"".join(self._pieces or ()), headers.all(b"content-encoding"), self.limit)
-        if isinstance(plain, Refused):
-            return False
-        return asks_for_input(status, headers.first(b"content-type") or b"", plain)
+    @property
+    def _outcomes(self) -> Outcomes:
+        return self._write.rule.upstream.outcomes
 
     def kept(self, status: int, headers: HeaderPairs, outcome: Outcome) -> KeptAnswer | None:
         """The answer for repeats of an intent that was applied; None where it was too large."""
-        if self._pieces is None or outcome != "applied":
+        if self._write.intent is None or self._pieces is None or outcome != "applied":
             return None
-        return keep_answer(status, headers, b"".join(self._pieces), self._write.rule.upstream.replay_headers)
+        body = b"".join(self._pieces)
+        if len(body) > self._storable:
+            return None
+        return keep_answer(status, headers, body, self._write.rule.upstream.replay_headers)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from gateway.core.claim import ClaimProof
 from gateway.core.clock import Deadline
 from gateway.core.decision import Decision, Refused
 from gateway.core.epoch import Epoch
@@ -12,7 +13,8 @@ from gateway.core.lease import Lease
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
 from gateway.core.record import IntentRecord
 from gateway.core.request import HeaderPairs, Request
-from gateway.core.rule import Upstream
+from gateway.core.rule import Signed, Upstream
+from gateway.core.token import SignedClaim
 from gateway.core.write import AdmitReply, Admitted, Incident, ResourceKey, Settled, TicketId, Write
 
 
@@ -87,6 +89,14 @@ class Store(Protocol):
 
     async def lease_secret(self, tenant: str, key: str, resource: ResourceKey, holder: str) -> str:
         """The secret that belongs to a grant with an `Idempotency-Key`: the same for the same call, told to nobody."""
+        ...
+
+
+class Claims(Protocol):
+    """Who verifies signed claims."""
+
+    async def verify(self, claim: SignedClaim, terms: Signed, resource: ResourceKey) -> ClaimProof | Refused:
+        """What the claim proves now. Refused: `token-malformed`, `token-invalid`, `keys-unavailable`."""
         ...
 
 
@@ -195,6 +205,10 @@ class Caller(Protocol):
 
     def proceed(self) -> None:
         """Answer `Expect: 100-continue`, if the caller sent it and waits for it."""
+        ...
+
+    def as_call(self, body: bytes) -> None:
+        """The request's body, decoded, is to be read as a JSON-RPC call: a refusal is an error with its id."""
         ...
 
     def refuse(self, refused: Refused) -> None:

@@ -1,5 +1,8 @@
 """A read: passed on, streamed with the caller's own pace, and never stopped by a store that is away (G6)."""
 
+import asyncio
+import contextlib
+
 from gateway.core.decision import (
     PASSED,
     UPSTREAM_BROKEN,
@@ -20,6 +23,8 @@ from gateway.flow.ports import Answer, BodySource, Caller, Marks, Sender, Store
 _AS_IT_COMES = -1
 # A caller that takes nothing for this long holds a connection that others wait for.
 _STALL_S = 30.0
+# A silent event stream holds a connection to the upstream for so long after its caller has left.
+_LOOK_EVERY_S = 1.0
 
 
 class Reading:
@@ -59,14 +64,14 @@ class Reading:
 
 
 async def _relay(upstream: Upstream, marks: Marks, answer: Answer, caller: Caller) -> None:
-    """Pass the answer on; between two pieces the upstream may take as long as it may take for the head."""
+    """Pass the answer on."""
     piece, whole = await answer.read_small(_AS_IT_COMES)
     if whole:
         caller.reply(marks, answer, piece)
         return
     caller.begin(marks, answer)
     try:
-        while piece or (piece := await answer.read(upstream.timeouts.total_s)):
+        while piece or (piece := await _next_piece(upstream, answer, caller)):
             if not await caller.write(piece, _STALL_S):
                 caller.abort()
                 return
@@ -75,6 +80,20 @@ async def _relay(upstream: Upstream, marks: Marks, answer: Answer, caller: Calle
         caller.abort()
         return
     caller.end()
+
+
+async def _next_piece(upstream: Upstream, answer: Answer, caller: Caller) -> bytes:
+    """Between two pieces the upstream may take as long as it may take for the head.
+
+    An event stream may say nothing for as long as somebody listens; it ends when its caller has left.
+    """
+    if not answer.is_stream:
+        return await answer.read(upstream.timeouts.total_s)
+    while not caller.is_gone():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_EVERY_S):
+                return await answer.read(None)
+    return b""
 
 
 def _failed(evidence: NotSent | NoReply) -> Refused:

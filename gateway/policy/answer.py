@@ -7,6 +7,7 @@ from gateway.core.decision import AMBIGUOUS_TARGET, FORWARDED, PASSED, Refused
 from gateway.core.request import Headers, Request
 from gateway.core.target import Ambiguous, read_target
 from gateway.policy.match import Matched, NeedsBody, Read
+from gateway.policy.pattern import READ_METHODS
 from gateway.policy.ruleset import RuleSet
 
 BODY_NEEDED = "body-needed"
@@ -17,13 +18,15 @@ class Answer:
     """`decision` is `forwarded` where a rule takes the write: whether its token holds is not asked here.
 
     `passed` is a read, `body-needed` a write whose rule cannot be told without its body; else a problem's name.
-    `resource` is what a write belongs to, or whose count of writes a read shows; `intent_key` names its intent.
+    `claims` says how those of `authority: signed` are verified. `resource` is what a write belongs to, or whose count
+    of writes a read shows; `intent_key` names its intent.
     """
 
     decision: str
     upstream: str | None = None
     rule: str | None = None
     authority: str | None = None
+    claims: str | None = None
     resource: str | None = None
     intent_key: str | None = None
     detail: str | None = None
@@ -45,8 +48,10 @@ def answer(ruleset: RuleSet, request: Request, caller: Caller) -> Answer:
     match ruleset.match(request, caller):
         case Refused(decision, detail):
             return Answer(decision.name, upstream.name, detail=detail)
-        case Read(_, counted):
-            return Answer(PASSED.name, upstream.name, resource=counted)
+        case Read(_, counted, entry):
+            by_protocol = entry is None and request.method not in READ_METHODS
+            why = "The protocol's own: it writes nothing, and no rule is asked." if by_protocol else None
+            return Answer(PASSED.name, upstream.name, resource=counted, detail=why)
         case NeedsBody(_, matched):
             detail = "The body is read to answer this, and none was given."
             told = Answer(BODY_NEEDED, upstream.name, detail=detail)
@@ -57,7 +62,8 @@ def answer(ruleset: RuleSet, request: Request, caller: Caller) -> Answer:
 
 def _answer_of(ruleset: RuleSet, matched: Matched, request: Request, caller: Caller) -> Answer:
     rule = matched.entry.rule
-    known = Answer(FORWARDED.name, rule.upstream.name, rule.name, rule.authority)
+    claims = None if rule.signed is None else str(rule.signed)
+    known = Answer(FORWARDED.name, rule.upstream.name, rule.name, rule.authority, claims)
     resource = ruleset.resolve(matched, request, caller)
     if isinstance(resource, Refused):
         return _refused(known, resource)
@@ -76,7 +82,7 @@ def _fingerprint(matched: Matched, request: Request) -> bytes | Refused:
     """Only one that points into the body can be refused; others are not asked for here."""
     form = matched.entry.fingerprint
     limit = matched.entry.rule.upstream.limits.body
-    return form.begin(request.headers, limit, matched.body).digest(request.body) if form.needs_json else b""
+    return form.begin(request.headers, limit, matched.body.json).digest(request.body) if form.needs_json else b""
 
 
 def _refused(known: Answer, refused: Refused) -> Answer:

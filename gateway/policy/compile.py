@@ -3,10 +3,11 @@
 import re
 from itertools import chain
 
-from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, NativeKey, Origin, Timeouts, Tls, Upstream
+from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, NativeKey, Origin, Protocol, Timeouts, Tls, Upstream
 from gateway.policy import schema
 from gateway.policy.compile_entry import compile_read_only, compile_write
 from gateway.policy.compile_query import compile_query
+from gateway.policy.compile_signed import compile_signed, with_claims
 from gateway.policy.entry import Policy
 from gateway.policy.finding import Finding, Wrong
 from gateway.policy.header_name import header_to_replay, header_to_send
@@ -31,7 +32,10 @@ def compile_policy(source: Source, shape: schema.Policy, secrets: Secrets) -> Po
     for fault in unsupported_in_policy(shape):
         report.add(fault.path, fault.message)
     upstream = _upstream(report, shape, secrets)
-    writes = [compile_write(report, at, rule, shape, upstream) for at, rule in enumerate(shape.writes)]
+    writes = [
+        with_claims(compile_write(report, at, rule, shape, upstream), compile_signed(report, at, rule, secrets))
+        for at, rule in enumerate(shape.writes)
+    ]
     reads = [compile_read_only(report, at, entry, upstream) for at, entry in enumerate(shape.read_only)]
     query = compile_query(report, shape.capabilities.query, upstream.mount)
     _check_names(report, shape)
@@ -85,7 +89,14 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
         native_key=_native_key(report, shape.capabilities.idempotency_key),
         outcomes=report.take(("outcomes",), outcomes) or DEFAULT_OUTCOMES,
         replay_headers=_replay_headers(report, shape.replay_headers),
+        protocol=_protocol(report, shape),
     )
+
+
+def _protocol(report: Report, shape: schema.Policy) -> Protocol:
+    if shape.protocol == "mcp" and shape.reads == "deny":
+        report.add(("reads",), "an MCP client has to initialise and to list before it can call; write `pass`")
+    return shape.protocol
 
 
 def _epoch_header(report: Report, name: str | None) -> bytes | None:

@@ -5,7 +5,9 @@ from typing import TypeVar
 
 from gateway.core.rule import Fence, Rule, Upstream
 from gateway.policy import schema
+from gateway.policy.compile_body import check_conditions, check_parts, form_conditions, graphql_conditions
 from gateway.policy.compile_intent import compile_fingerprint, compile_key, intent_terms
+from gateway.policy.compile_message import check_messages, tool_conditions
 from gateway.policy.compile_template import compile_template
 from gateway.policy.condition import (
     Condition,
@@ -43,19 +45,22 @@ def compile_write(
     token_from = upstream.token_from if shape.token_from is None else tuple(shape.token_from)
     if len(set(token_from)) < len(token_from):
         report.add((*path, "token_from"), "a source of the token stands here twice; remove one")
-    if template is None or isinstance(shape.authority, schema.SignedAuthority):
+    if template is None:
         return None
     fence = shape.fence
     rule = Rule(
         name=shape.name,
         upstream=upstream,
-        authority=shape.authority,
+        authority="signed" if isinstance(shape.authority, schema.SignedAuthority) else shape.authority,
         token_from=token_from,
         revision=shape.revision,
         fence=Fence(fence.order, fence.concurrency, fence.queue_timeout, fence.drain_timeout, fence.sequence),
         intent=intent_terms(shape.intent, policy.capabilities.query),
+        errors=shape.errors,
     )
-    return Entry(matcher, rule, template, key, fingerprint)
+    entry = Entry(matcher, rule, template, key, fingerprint)
+    check_parts(report, path, entry)
+    return entry
 
 
 def compile_read_only(report: Report, at: int, shape: schema.ReadOnly, upstream: Upstream) -> ReadOnly:
@@ -111,11 +116,15 @@ def _matcher(report: Report, path: Path, texts: list[str], when: schema.When, up
             report.add(where, "`/-/fence/` is the gateway's own and can never match; write another path")
         patterns.append(pattern)
         places.append(report.place(where))
-    conditions = tuple(_conditions(report, (*path, "when"), when))
+    tools = tool_conditions(report, (*path, "when"), when, upstream)
+    conditions = (*_conditions(report, (*path, "when"), when), *tools)
+    check_conditions(report, (*path, "when"), conditions)
     never = contradiction(conditions)
     if never is not None:
         report.add((*path, "when"), never)
-    return Matcher(upstream, tuple(patterns), tuple(places), conditions, report.place(path))
+    matcher = Matcher(upstream, tuple(patterns), tuple(places), conditions, report.place(path))
+    check_messages(report, path, when, matcher)
+    return matcher
 
 
 def _is_under(pattern: Pattern, mount: tuple[str, ...]) -> bool:
@@ -136,6 +145,8 @@ def _conditions(report: Report, path: Path, when: schema.When) -> Iterator[Condi
         texts = _compiled(report, (*path, "query", name), values, _text)
         if texts:
             yield QueryCondition(name, texts)
+    yield from form_conditions(report, path, when)
+    yield from graphql_conditions(report, path, when)
     for text, values in when.json_.items():
         pointer = report.take_key((*path, "json", text), parse_pointer(text))
         scalars: frozenset[Scalar] = _compiled(report, (*path, "json", text), values, parse_scalar)

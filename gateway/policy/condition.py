@@ -1,14 +1,16 @@
-"""The conditions of `when`: a pointer, header or query parameter, and the values of which it must have one."""
+"""The conditions of `when`: a part of the request, and the values of which it must have one."""
 
-from collections.abc import Iterator
+from collections.abc import Set
 from dataclasses import dataclass
 from decimal import Decimal
 
 from gateway.core.decision import Refused
 from gateway.core.request import Request
+from gateway.policy.body import Body, BodyWanted
 from gateway.policy.fields import read_header, read_query
 from gateway.policy.finding import Wrong
-from gateway.policy.jsonbody import JsonReader, JsonValue, Missing, Number, Pointer
+from gateway.policy.jsonbody import JsonValue, Missing, Number, Pointer
+from gateway.policy.operation import Operation, OperationKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,41 +64,94 @@ class QueryCondition:
         return f"query {self.name}"
 
 
-Condition = JsonCondition | HeaderCondition | QueryCondition
+@dataclass(frozen=True, slots=True)
+class FormCondition:
+    name: str
+    values: frozenset[str]
+
+    def __str__(self) -> str:
+        return f"form {self.name}"
+
+
+# An operation's type, and one root field of it; None for any.
+RootField = tuple[OperationKind, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class BodyWanted:
-    """The answer needs the body, and it has not been read."""
+class GraphqlCondition:
+    """Each root field of the operation must be one of `values`."""
+
+    values: frozenset[RootField]
+
+    def __str__(self) -> str:
+        return "graphql"
+
+    @property
+    def wanted(self) -> str:
+        """For people."""
+        return ", ".join(f"{kind} {name or '(any)'}" for kind, name in sorted(self.values, key=str))
+
+    def holds(self, operation: Operation) -> bool:
+        kind = operation.kind
+        return (kind, None) in self.values or all((kind, name) in self.values for name in operation.fields)
+
+    def widened(self, known: Set[RootField]) -> frozenset[RootField]:
+        """Its values, and those of `known` that are among its "any"."""
+        kinds = {kind for kind, name in self.values if name is None}
+        return self.values | {one for one in known if one[0] in kinds} if kinds else self.values
+
+
+Condition = JsonCondition | HeaderCondition | QueryCondition | FormCondition | GraphqlCondition
+# What a condition looks at, as far as it can be compared.
+Subject = Scalar | str | Operation | None
 
 
 def first_unmet(
-    conditions: tuple[Condition, ...], request: Request, body: JsonReader
+    conditions: tuple[Condition, ...], request: Request, body: Body
 ) -> Condition | BodyWanted | Refused | None:
     """The first condition that does not hold, None if all do. The body's come last: it may not have to be read."""
     for condition in conditions:
-        match condition:
-            case JsonCondition(pointer, scalars):
-                if not body.is_there:
-                    return BodyWanted()
-                found = body.find(pointer)
-                if isinstance(found, Refused):
-                    return found
-                if isinstance(found, Missing) or scalar(found) not in scalars:
-                    return condition
-            case HeaderCondition(name, values):
-                text = read_header(request.headers, name)
-                if isinstance(text, Refused):
-                    return text
-                if text not in values:
-                    return condition
-            case QueryCondition(name, values):
-                text = read_query(request.target, name)
-                if isinstance(text, Refused):
-                    return text
-                if text not in values:
-                    return condition
+        found = read_subject(condition, request, body)
+        if isinstance(found, BodyWanted | Refused):
+            return found
+        if not _holds(condition, found):
+            return condition
     return None
+
+
+def read_subject(condition: Condition, request: Request, body: Body) -> Subject | BodyWanted | Refused:
+    """What a request has where the condition looks; None for nothing, or for a list or an object."""
+    match condition:
+        case HeaderCondition(name):
+            return read_header(request.headers, name)
+        case QueryCondition(name):
+            return read_query(request.target, name)
+        case FormCondition(name):
+            return body.lacking("form") or body.field(name)
+        case GraphqlCondition():
+            return body.lacking("json") or body.operation()
+        case JsonCondition(pointer):
+            found = body.lacking("json") or body.find(pointer)
+            if isinstance(found, BodyWanted | Refused):
+                return found
+            return None if isinstance(found, Missing) else scalar(found)
+
+
+def _holds(condition: Condition, found: Subject) -> bool:
+    if isinstance(condition, GraphqlCondition):
+        return isinstance(found, Operation) and condition.holds(found)
+    return found in condition.values
+
+
+def values_of(found: Subject) -> tuple[object, ...]:
+    """The values of which a condition that holds has at least one."""
+    if isinstance(found, Operation):
+        return ((found.kind, next(iter(found.fields))), (found.kind, None))
+    return (found,)
+
+
+def is_of_body(condition: Condition) -> bool:
+    return isinstance(condition, JsonCondition | FormCondition | GraphqlCondition)
 
 
 def scalar(value: JsonValue | int | Decimal) -> Scalar | None:
@@ -122,9 +177,15 @@ def parse_scalar(value: object) -> Scalar | Wrong:
 
 
 def are_disjoint(one: tuple[Condition, ...], other: tuple[Condition, ...]) -> bool:
-    """Whether no request meets both: on one pointer, header or parameter they want different values."""
-    wanted = dict(_wanted(one))
-    return any(key in wanted and wanted[key].isdisjoint(values) for key, values in _wanted(other))
+    """Whether no request meets both: of one part of it they want different values."""
+    wanted = {str(condition): condition for condition in one}
+    return any(_exclude(wanted.get(str(condition)), condition) for condition in other)
+
+
+def _exclude(one: Condition | None, other: Condition) -> bool:
+    if isinstance(one, GraphqlCondition) and isinstance(other, GraphqlCondition):
+        return one.widened(other.values).isdisjoint(other.widened(one.values))
+    return one is not None and frozenset[object](one.values).isdisjoint(other.values)
 
 
 def contradiction(conditions: tuple[Condition, ...]) -> str | None:
@@ -139,8 +200,3 @@ def contradiction(conditions: tuple[Condition, ...]) -> str | None:
             if outer is not inner and inner.tokens[: len(outer.tokens)] == outer.tokens:
                 return f"`{outer.text}` must be a plain value here, so that `{inner.text}` is never there; remove one"
     return None
-
-
-def _wanted(conditions: tuple[Condition, ...]) -> Iterator[tuple[str, frozenset[str] | frozenset[Scalar]]]:
-    for condition in conditions:
-        yield str(condition), condition.values

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gateway.core.rule import Rule, Upstream
-from gateway.policy.condition import Condition
+from gateway.policy.condition import Condition, GraphqlCondition
 from gateway.policy.finding import Finding
 from gateway.policy.fingerprint import NO_FINGERPRINT, Fingerprint
 from gateway.policy.key import Key
@@ -36,6 +36,10 @@ class Matcher:
     places: tuple[Place, ...]
     conditions: tuple[Condition, ...]
     place: Place
+
+    @property
+    def reads_graphql(self) -> bool:
+        return any(isinstance(condition, GraphqlCondition) for condition in self.conditions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from gateway.core.caller import Caller
-from gateway.core.decision import Refused
+from gateway.core.decision import PASSED, Refused
 from gateway.core.request import Request
 from gateway.policy.answer import Answer, answer
-from gateway.policy.condition import BodyWanted, first_unmet
+from gateway.policy.body import Body, BodyWanted
+from gateway.policy.condition import GraphqlCondition, first_unmet
 from gateway.policy.entry import Entry, ReadOnly
-from gateway.policy.jsonbody import JsonReader
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.pattern import READ_METHODS
 from gateway.policy.ruleset import RuleSet
@@ -43,6 +43,7 @@ class Explanation:
             ("upstream", told.upstream and f"{told.upstream} (mounted at {self.mount})"),
             ("rule", told.rule),
             ("authority", told.authority),
+            ("claims", told.claims),
             ("resource", told.resource),
             ("intent key", told.intent_key),
             ("detail", told.detail),
@@ -62,9 +63,9 @@ def explain(ruleset: RuleSet, request: Request, caller: Caller) -> Explanation:
     if isinstance(upstream, Refused):
         return Explanation(request.method, request.target.raw, None, told, ())
     mount = (upstream.mount.host or "") + "/" + "/".join(upstream.mount.segments)
-    if request.method in READ_METHODS:
-        return Explanation(request.method, request.target.raw, mount, told, ())
     taker = _taker(ruleset, request, caller)
+    if request.method in READ_METHODS or (told.decision == PASSED.name and taker is None):
+        return Explanation(request.method, request.target.raw, mount, told, ())
     entries: tuple[Entry | ReadOnly, ...] = (*ruleset.entries, *ruleset.read_only)
     considered = tuple(_considered(entry, request, taker) for entry in entries if entry.matcher.upstream is upstream)
     return Explanation(request.method, request.target.raw, mount, told, considered)
@@ -90,7 +91,8 @@ def _why(entry: Entry | ReadOnly, request: Request, taker: Entry | ReadOnly | No
         return "has another path"
     if not any(request.method in pattern.methods for pattern in paths):
         return f"does not take {request.method} here"
-    unmet = first_unmet(entry.matcher.conditions, request, JsonReader(request.body))
+    body = Body(request)
+    unmet = first_unmet(entry.matcher.conditions, request, body)
     match unmet:
         case None:
             return f"would take it, but {taker.label} is more specific" if taker else "refused before any rule is asked"
@@ -98,4 +100,6 @@ def _why(entry: Entry | ReadOnly, request: Request, taker: Entry | ReadOnly | No
             return "reads the body, which was not given"
         case Refused(_, detail):
             return detail
+        case GraphqlCondition():
+            return f"wants {unmet.wanted}, and this is {body.operation()}"
     return f"wants another value of {unmet}"

@@ -56,7 +56,7 @@ def read_query(target: Target, name: str) -> str | Refused | None:
     if target.query is None:
         return None
     values = target.query_values(name)
-    alike = [other for other in target.query_names() if other != name and _folded(other) == name.casefold()]
+    alike = [other for other in target.query_names() if other != name and folded(other) == folded(name)]
     if alike:
         return _ambiguous(f"query parameter {name} is there in another spelling too")
     if len(values) > 1:
@@ -70,9 +70,12 @@ def read_query(target: Target, name: str) -> str | Refused | None:
     return values[0]
 
 
-def _folded(name: str) -> str:
-    """What lenient readers make of a name: case, blanks and NUL around it, and brackets behind it do not count."""
-    return name.partition("[")[0].strip(" \t\0").casefold()
+def folded(name: str) -> str:
+    """What lenient readers make of a name: case, blanks and NUL around it, and brackets behind it do not count.
+
+    PHP reads dots and blanks inside it as underscores.
+    """
+    return name.partition("[")[0].strip(" \t\0").casefold().replace(".", "_").replace(" ", "_")
 
 
 def _options(line: bytes) -> list[bytes]:

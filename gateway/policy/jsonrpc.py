@@ -16,6 +16,7 @@ _ROUND_TRIP = ("inputResponses", "requestState")
 # Clients take the call's id for the first, and instrument each attempt with the others; none says what is to be done.
 _CORRELATION = ("progressToken", "traceparent", "tracestate")
 _INPUT_REQUIRED = "input_required"
+_CALLERS_ERRORS = frozenset({"-32700", "-32600", "-32601", "-32602", "-32020", "-32021", "-32022"})
 _DATA_LINE = re.compile(rb"(?:(?<=[\r\n])|\A)(data: ?)([^\r\n]+)")
 
 
@@ -49,16 +50,22 @@ def with_id(answer: bytes, request: bytes, content_type: bytes = b"application/j
     `content_type` is the answer's: in an event stream each `data` line is an answer of its own. Unchanged is what is
     no JSON-RPC answer, or none with an id; a batch, whose order says nothing; and everything else where in doubt.
     """
-    asked = _read(request)
-    if asked is None or "method" not in asked[1]:
+    spelled = call_id(request)
+    if spelled is None:
         return answer
-    wanted = asked[1].get("id")
-    if wanted is None or not isinstance(wanted.value, str | Number):
-        return answer
-    spelled = asked[0][wanted.start : wanted.end]
     if not _is_event_stream(content_type):
         return _spliced(answer, spelled)
     return _DATA_LINE.sub(lambda line: line[1] + _spliced(line[2], spelled), answer)
+
+
+def call_id(request: bytes) -> str | None:
+    """The id of a call as it is spelled; None for a notification, a batch, and what is no JSON-RPC call."""
+    asked = _read(request)
+    if asked is None or "method" not in asked[1]:
+        return None
+    text, members = asked
+    own = members.get("id")
+    return text[own.start : own.end] if own is not None and isinstance(own.value, str | Number) else None
 
 
 def _spliced(answer: bytes, spelled: str) -> bytes:
@@ -93,6 +100,27 @@ def asks_for_input(status: int, content_type: bytes, body: bytes) -> bool:
         return False
     messages = [line[2] for line in _DATA_LINE.finditer(body)] if _is_event_stream(content_type) else [body]
     return any(map(_wants_input, messages))
+
+
+def status_of(status: int, content_type: bytes, body: bytes) -> int:
+    """The HTTP status that an MCP answer of `status` 2xx stands for: that of its error, if it is one.
+
+    Invalid requests and headers are errors of the caller, found before anything is done (JSON-RPC 2.0, section 5.1;
+    MCP 2026-07-28, -32020 to -32022). All other errors are the server's, as is a stream that ended without an answer.
+    A result is one even if its tool says `isError`: it has run.
+    """
+    is_stream = _is_event_stream(content_type)
+    for message in [line[2] for line in _DATA_LINE.finditer(body)] if is_stream else [body]:
+        value = read_json(message)
+        if not isinstance(value, dict) or value.get("jsonrpc") != _VERSION or "method" in value:
+            continue
+        error = value.get("error")
+        if isinstance(error, dict):
+            code = error.get("code")
+            return 400 if isinstance(code, Number) and code.spelled in _CALLERS_ERRORS else 500
+        if "result" in value:
+            return status
+    return 500 if is_stream else status
 
 
 def _wants_input(message: bytes) -> bool:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from gateway.core.caller import Caller
 from gateway.core.decision import IDEMPOTENCY_KEY_REQUIRED, RESOURCE_UNRESOLVED, Refused
 from gateway.core.request import Request
-from gateway.policy.condition import BodyWanted
+from gateway.policy.body import Body, BodyWanted, Kind
 from gateway.policy.fields import read_idempotency_key
-from gateway.policy.jsonbody import JsonReader
 from gateway.policy.template import Absent, Naming, Template
 
 KEY = Naming("an intent's key", "the intent's key", "{header.idempotency-key}", 255, bare=True)
@@ -22,8 +21,9 @@ class Key:
     required: bool
 
     @property
-    def needs_json(self) -> bool:
-        return any(template.needs_json for template in self.templates)
+    def reads(self) -> Kind | None:
+        """What a body is read as where the key is in it."""
+        return next((template.reads for template in self.templates if template.reads is not None), None)
 
     @property
     def reads_header(self) -> bool:
@@ -31,7 +31,7 @@ class Key:
         return any(part.origin == "idempotency-key" for template in self.templates for part in template.parts)
 
     def read(
-        self, request: Request, path: Mapping[str, str], caller: Caller, json: JsonReader
+        self, request: Request, path: Mapping[str, str], caller: Caller, body: Body
     ) -> str | BodyWanted | Refused | None:
         """The key; None if there is none and none is required.
 
@@ -43,9 +43,9 @@ class Key:
         if isinstance(header, Refused):
             return header
         for template in self.templates:
-            if template.needs_json and not json.is_there:
+            if template.reads is not None and not body.is_there:
                 return BodyWanted()
-            key = template.try_fill(request, path, caller, json)
+            key = template.try_fill(request, path, caller, body)
             if not isinstance(key, Absent):
                 return key if isinstance(key, Refused) or _is_plain(key) else _unfit()
         return self._missing(header) if self.required else None

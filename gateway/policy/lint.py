@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from gateway.policy.condition import Condition, are_disjoint
+from gateway.core.rule import Rule
+from gateway.policy.condition import Condition, GraphqlCondition, are_disjoint
 from gateway.policy.entry import Entry, Place, Policy, ReadOnly
 from gateway.policy.finding import Finding
 from gateway.policy.overlap import Made, overlapping
@@ -106,8 +107,8 @@ def _conflict(methods: str, first: _Way, second: _Way) -> str:
         return f"this matches the same {methods} requests as `{first.pattern.text}` before it; remove one"
     return (
         f"this matches the same {methods} requests as {first.entry.label} at {first.place}, and neither is more "
-        "specific; change a path, or give them `when` conditions with different values on one pointer, header or "
-        "query parameter"
+        "specific; change a path, or give them `when` conditions with different values on one pointer, header, "
+        "query parameter, form field or GraphQL operation"
     )
 
 
@@ -123,11 +124,12 @@ def _rivals(ways: list[_Way]) -> Iterator[tuple[_Way, _Way]]:
 
 def _sharing_a_value(ways: list[_Way], key: str) -> Iterator[tuple[_Way, _Way]]:
     buckets: defaultdict[object, list[_Way]] = defaultdict(list)
-    for way in ways:
-        for condition in way.conditions:
-            if str(condition) == key:
-                for value in condition.values:
-                    buckets[value].append(way)
+    wanted = [(way, condition) for way in ways for condition in way.conditions if str(condition) == key]
+    known = {value for _, condition in wanted if isinstance(condition, GraphqlCondition) for value in condition.values}
+    for way, condition in wanted:
+        values = condition.widened(known) if isinstance(condition, GraphqlCondition) else condition.values
+        for value in values:
+            buckets[value].append(way)
     for bucket in buckets.values():
         yield from combinations(bucket, 2)
 
@@ -138,7 +140,11 @@ def _authorities(policies: tuple[Policy, ...]) -> Iterator[Finding]:
     for one, other in overlapping(made):
         first, second = sorted((one, other), key=lambda each: (each.place.file, each.place.line))
         yield second.place.finding(
-            f"rule {second.rule.name} (`authority: {second.rule.authority}`) can make the same resource as rule "
-            f"{first.rule.name} at {first.place} (`authority: {first.rule.authority}`); give both one authority, or "
+            f"rule {second.rule.name} ({_authority(second.rule)}) can make the same resource as rule "
+            f"{first.rule.name} at {first.place} ({_authority(first.rule)}); give both one authority, or "
             "begin their resources with different text"
         )
+
+
+def _authority(rule: Rule) -> str:
+    return f"`authority: {rule.authority}`" + ("" if rule.signed is None else f", {rule.signed}")

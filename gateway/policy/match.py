@@ -13,10 +13,15 @@ from gateway.core.decision import AMBIGUOUS_TARGET, NO_POLICY, NO_UPSTREAM, READ
 from gateway.core.request import Request
 from gateway.core.rule import Upstream
 from gateway.core.write import ResourceKey
-from gateway.policy.condition import BodyWanted, first_unmet
+from gateway.policy.body import Body, BodyWanted
+from gateway.policy.choice import Choice, Placed
 from gateway.policy.entry import Entry, ReadOnly
-from gateway.policy.jsonbody import JsonReader
+from gateway.policy.graphql import write_in_url
+from gateway.policy.mcp import changes_nothing, is_endpoint
 from gateway.policy.pattern import READ_METHODS, Pattern, split_slash
+
+# A document of so many bytes has a thousand tokens at most, which are parsed in five milliseconds.
+_GRAPHQL_AT_ONCE = 2 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,7 @@ class Matched:
 
     entry: Entry
     path: Mapping[str, str]
-    body: JsonReader = field(repr=False, compare=False)
+    body: Body = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,32 +50,27 @@ class NeedsBody:
     """A condition, a resource or an intent reads the body: read it, up to `upstream.limits.body`, and match again.
 
     `matched`: the rule that will take it, where this is told already: only the intent's key or fingerprint wants it.
+    `at_once`: of so many bytes a match takes a few milliseconds at most.
     """
 
     upstream: Upstream
     matched: Matched | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """An entry by way of one of its patterns."""
-
-    entry: Entry | ReadOnly
-    pattern: Pattern
+    at_once: int = 32 << 10
 
 
 class _Node:
-    """One step of the tree. `here` are the patterns that end at it, those with conditions first."""
+    """One step of the tree. `placed` are the patterns that end at it, `choice` how they are asked."""
 
-    __slots__ = ("any", "here", "literals", "rest")
+    __slots__ = ("any", "choice", "literals", "placed", "rest")
 
     def __init__(self) -> None:
         self.literals: dict[str, _Node] = {}
         self.any: _Node | None = None
         self.rest: _Node | None = None
-        self.here: list[_Placed] = []
+        self.placed: list[Placed] = []
+        self.choice: Choice | None = None
 
-    def place(self, placed: _Placed) -> None:
+    def place(self, placed: Placed) -> None:
         node = self
         for segment in placed.pattern.segments:
             if segment is None:
@@ -81,18 +81,26 @@ class _Node:
         if placed.pattern.rest is not None:
             node.rest = node.rest or _Node()
             node = node.rest
-        node.here.append(placed)
-        node.here.sort(key=lambda one: not one.entry.matcher.conditions)
+        node.placed.append(placed)
 
-    def walk(self, segments: tuple[str, ...]) -> Iterator[list[_Placed]]:
+    def finish(self) -> None:
+        """No more is placed here or below."""
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            node.choice = Choice(node.placed) if node.placed else None
+            pending.extend(node.literals.values())
+            pending.extend(below for below in (node.any, node.rest) if below is not None)
+
+    def walk(self, segments: tuple[str, ...]) -> Iterator[Choice]:
         """The patterns that take a path, the more specific ones first."""
         pending = [(self, 0)]
         end = len(segments)
         while pending:
             node, at = pending.pop()
             if at == end:
-                if node.here:
-                    yield node.here
+                if node.choice is not None:
+                    yield node.choice
                 continue
             if node.rest is not None:
                 pending.append((node.rest, end))
@@ -106,19 +114,26 @@ class _Node:
 class Index:
     """The entries of one upstream, by method and path."""
 
-    __slots__ = ("_counts", "_paths", "_roots", "upstream")
+    __slots__ = ("_counts", "_graphql", "_needs_body", "_paths", "_roots", "upstream")
 
     def __init__(self, upstream: Upstream, entries: Iterable[Entry | ReadOnly]) -> None:
         self.upstream = upstream
         self._roots: dict[tuple[str, bool], _Node] = {}
         self._paths: dict[bool, _Node] = {}
         self._counts = False
+        graphql: dict[object, Pattern] = {}
         for entry in entries:
             self._counts = self._counts or _counts(entry)
             for pattern in entry.matcher.patterns:
-                self._place(_Placed(entry, pattern))
+                self._place(Placed(entry, pattern))
+                if entry.matcher.reads_graphql:
+                    graphql[pattern.shape] = pattern
+        for root in (*self._roots.values(), *self._paths.values()):
+            root.finish()
+        self._graphql = tuple(graphql.values())
+        self._needs_body = NeedsBody(upstream, at_once=_GRAPHQL_AT_ONCE) if graphql else NeedsBody(upstream)
 
-    def _place(self, placed: _Placed) -> None:
+    def _place(self, placed: Placed) -> None:
         pattern = placed.pattern
         for method in pattern.methods:
             self._roots.setdefault((method, pattern.slash), _Node()).place(placed)
@@ -127,39 +142,57 @@ class Index:
     def match(self, request: Request, caller: Caller) -> Matched | Read | NeedsBody | Refused:
         if request.method in READ_METHODS:
             return self._read(request, caller)
+        body = Body(request)
+        if self.upstream.protocol == "mcp" and is_endpoint(request.target, self.upstream.mount):
+            harmless = changes_nothing(request, body)
+            if isinstance(harmless, BodyWanted):
+                return NeedsBody(self.upstream)
+            if harmless:
+                return harmless if isinstance(harmless, Refused) else Read(self.upstream, None)
         if request.target.has_encoded_slash and self.upstream.mount.encoded_slash == "refuse":
             detail = "Nothing was forwarded: the path has an encoded slash (%2F), which some servers take for a slash."
             return Refused(AMBIGUOUS_TARGET, f"{detail} Use a path without it.")
         segments, slash = split_slash(request.target)
         root = self._roots.get((request.method, slash))
-        body = JsonReader(request.body)
-        for here in root.walk(segments) if root else ():
-            for placed in here:
-                unmet = first_unmet(placed.entry.matcher.conditions, request, body)
-                if isinstance(unmet, BodyWanted):
-                    return NeedsBody(self.upstream)
-                if isinstance(unmet, Refused):
-                    return unmet
-                if unmet is None:
-                    return self._taken(placed, request, caller, body)
-        detail = f"Nothing was forwarded: no rule of upstream {self.upstream.name} allows this write."
+        for choice in root.walk(segments) if root else ():
+            taker = choice.taker(request, body)
+            if isinstance(taker, BodyWanted):
+                return self._needs_body
+            if isinstance(taker, Refused):
+                return taker
+            if taker is not None:
+                return self._taken(taker, request, caller, body)
+        return self._unmatched(body)
+
+    def _unmatched(self, body: Body) -> Refused:
+        operation = body.operation() if self._graphql and body.has_operation else "this write"
+        detail = f"Nothing was forwarded: no rule of upstream {self.upstream.name} allows {operation}."
         return Refused(NO_POLICY, f"{detail} Do not repeat it; a policy has to allow it first.")
 
-    def _taken(self, placed: _Placed, request: Request, caller: Caller, body: JsonReader) -> Matched | Read | NeedsBody:
+    def _taken(
+        self, placed: Placed, request: Request, caller: Caller, body: Body
+    ) -> Matched | Read | NeedsBody | Refused:
         entry = placed.entry
         if isinstance(entry, ReadOnly):
             return Read(self.upstream, self._counted_resource(request, caller), entry)
-        if entry.template.needs_json and not body.is_there:
-            return NeedsBody(self.upstream)
+        lacking = None if entry.template.reads is None else body.lacking(entry.template.reads)
+        if lacking is not None:
+            return self._needs_body if isinstance(lacking, BodyWanted) else lacking
         matched = Matched(entry, placed.pattern.captured(split_slash(request.target)[0]), body)
-        if not body.is_there and _intent_wants_body(matched, request, caller):
-            return NeedsBody(self.upstream, matched)
+        lacking = _afterwards_lacking(matched, request, caller)
+        if lacking is not None:
+            return NeedsBody(self.upstream, matched) if isinstance(lacking, BodyWanted) else lacking
         return matched
 
     def _read(self, request: Request, caller: Caller) -> Read | Refused:
         if self.upstream.reads == "deny":
             detail = f"Nothing was forwarded: upstream {self.upstream.name} takes no reads through this gateway."
             return Refused(READS_DENIED, f"{detail} Do not repeat it.")
+        target = request.target
+        if self._graphql and target.query and any(pattern.resembles(target) for pattern in self._graphql):
+            fault = write_in_url(target)
+            if fault is not None:
+                return fault
         return Read(self.upstream, self._counted_resource(request, caller))
 
     def _counted_resource(self, request: Request, caller: Caller) -> ResourceKey | None:
@@ -172,9 +205,10 @@ class Index:
             return None
         segments, slash = split_slash(target)
         root = self._paths.get(slash)
-        unread = JsonReader(None)
+        unread = Body(request)
         names: set[str] = set()
-        for placed in next(root.walk(segments), []) if root else []:
+        choice = next(root.walk(segments), None) if root else None
+        for placed in choice.entries if choice else ():
             if not _counts(placed.entry):
                 continue
             name = placed.entry.template.fill(request, placed.pattern.captured(segments), caller, unread)
@@ -184,13 +218,18 @@ class Index:
         return ResourceKey(names.pop()) if len(names) == 1 else None
 
 
-def _intent_wants_body(matched: Matched, request: Request, caller: Caller) -> bool:
-    """Whether the key cannot be told without the body, or is there and pointers into the body compare the intent."""
+def _afterwards_lacking(matched: Matched, request: Request, caller: Caller) -> BodyWanted | Refused | None:
+    """What is lacking of the body once the resource is told: for an error in the call's own words, for the key, or for
+    the pointers by which intents are compared."""
     key, fingerprint = matched.entry.key, matched.entry.fingerprint
-    if key is None or not (key.needs_json or fingerprint.needs_json):
-        return False
+    if matched.entry.rule.errors == "jsonrpc":
+        return matched.body.lacking("json")
+    if key is None or not (key.reads or fingerprint.needs_json):
+        return None
     named = key.read(request, matched.path, caller, matched.body)
-    return isinstance(named, BodyWanted) or (fingerprint.needs_json and isinstance(named, str))
+    if isinstance(named, BodyWanted):
+        return named if key.reads is None else matched.body.lacking(key.reads)
+    return matched.body.lacking("json") if fingerprint.needs_json and isinstance(named, str) else None
 
 
 def _counts(entry: Entry | ReadOnly) -> TypeGuard[Entry]:

@@ -3,14 +3,20 @@ of epochs, a false one costs a rename."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from gateway.core.rule import Rule
+from gateway.core.rule import Authority, Rule, Signed
 from gateway.policy.entry import Entry, Place
 from gateway.policy.producers import REST, literal_head, skeleton
 
 # One segment of a resource: the text before its first placeholder, the text behind its last one, and whether there is
 # a placeholder at all.
 Segment = tuple[str, str, bool]
+
+
+# Claims that are verified in another way come from another source of epochs.
+_Authority = tuple[Authority, Signed | None]
+_ORDER: tuple[Authority, ...] = ("lease", "header", "signed")
 
 
 class Made:
@@ -62,21 +68,15 @@ def _meet(one: Segment, other: Segment) -> bool:
 
 def overlapping(made: Iterable[Made]) -> Iterator[tuple[Made, Made]]:
     """For each rule at most one pair: it and the first rule of another authority that can make one of its resources."""
-    by_authority: defaultdict[str, dict[tuple[Segment, ...] | object, Made]] = defaultdict(dict)
+    groups: defaultdict[_Authority, dict[tuple[Segment, ...] | object, Made]] = defaultdict(dict)
     for one in made:
-        by_authority[one.rule.authority].setdefault((one.segments, one.rest), one)
+        groups[(one.rule.authority, one.rule.signed)].setdefault((one.segments, one.rest), one)
     by_head: defaultdict[str | None, list[Made]] = defaultdict(list)
-    for one in by_authority["lease"].values():
-        by_head[one.head].append(one)
-    for one in by_authority["header"].values():
-        near = (
-            [each for group in by_head.values() for each in group]
-            if one.head is None
-            else [
-                *by_head[one.head],
-                *by_head[None],
-            ]
-        )
-        rival = next((other for other in near if one.meets(other)), None)
-        if rival is not None:
-            yield one, rival
+    for authority in sorted(groups, key=lambda each: _ORDER.index(each[0])):
+        for one in groups[authority].values():
+            near = chain(*by_head.values()) if one.head is None else chain(by_head[one.head], by_head[None])
+            rival = next((other for other in near if one.meets(other)), None)
+            if rival is not None:
+                yield one, rival
+        for one in groups[authority].values():
+            by_head[one.head].append(one)

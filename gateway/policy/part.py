@@ -8,13 +8,16 @@ from typing import Literal
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
 from gateway.core.request import Request
+from gateway.policy.body import Body, Kind
 from gateway.policy.escape import PLAIN
 from gateway.policy.fields import read_header, read_idempotency_key, read_query
 from gateway.policy.finding import Wrong
-from gateway.policy.jsonbody import JsonReader, Missing, Number, Pointer, parse_pointer
+from gateway.policy.formbody import parse_field
+from gateway.policy.graphql import parse_argument
+from gateway.policy.jsonbody import JsonValue, Missing, Number, Pointer, parse_pointer
 
 # `idempotency-key` is the header of that name: it is parsed, so that its quoted and its bare form are one value.
-Origin = Literal["path", "rest", "query", "header", "idempotency-key", "json", "principal", "tenant"]
+Origin = Literal["path", "rest", "query", "header", "idempotency-key", "json", "form", "graphql", "principal", "tenant"]
 
 # One spelling for each value: 7, 7.0 and 7e0 are one number, and must not be three resources.
 _ONE_SPELLING = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
@@ -23,14 +26,28 @@ _HEADER_NAME = re.compile("[a-z0-9-]+")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One placeholder. `text` is as the policy spells it, `name` what follows the dot, `stop` what must be escaped."""
+    """One placeholder. `text` is as the policy spells it, `name` what follows the dot, `stop` what must be escaped.
+
+    `argument` is the way to an argument of a GraphQL operation.
+    """
 
     text: str
     origin: Origin
     name: str = ""
     pointer: Pointer | None = None
+    argument: tuple[str, ...] = ()
     stop: str = ""
     escapes: Mapping[int, str] = field(default_factory=lambda: PLAIN, repr=False, compare=False)
+
+    @property
+    def reads(self) -> Kind | None:
+        """What it reads the body as; None if it is elsewhere."""
+        match self.origin:
+            case "json" | "graphql":
+                return "json"
+            case "form":
+                return "form"
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +58,7 @@ class Unfit:
 
 
 def read_part(
-    part: Part, request: Request, path: Mapping[str, str], caller: Caller, json: JsonReader
+    part: Part, request: Request, path: Mapping[str, str], caller: Caller, body: Body
 ) -> str | Unfit | Refused | None:
     """What the request has there; None if it has nothing."""
     match part.origin:
@@ -57,13 +74,16 @@ def read_part(
             return caller.principal
         case "tenant":
             return caller.tenant
+        case "form":
+            return body.field(part.name)
+        case "graphql":
+            return _plain(body.argument(part.argument))
         case "json":
-            return _json_value(part, json)
+            assert part.pointer is not None
+            return _plain(body.find(part.pointer))
 
 
-def _json_value(part: Part, json: JsonReader) -> str | Unfit | Refused | None:
-    assert part.pointer is not None
-    found = json.find(part.pointer)
+def _plain(found: JsonValue | Missing | Refused) -> str | Unfit | Refused | None:
     match found:
         case Refused() | str():
             return found
@@ -93,9 +113,15 @@ def parse_part(text: str, rests: frozenset[str]) -> Part | Wrong:
             return Part(text, "query", name)
         case "header" if name:
             return _header_part(text, name)
+        case "form" if name:
+            field = parse_field(name)
+            return field if isinstance(field, Wrong) else Part(text, "form", name)
+        case "graphql" if name:
+            argument = parse_argument(name)
+            return argument if isinstance(argument, Wrong) else Part(text, "graphql", name, argument=argument)
     return Wrong(
-        f"`{{{text}}}` names no part of a request; write path.NAME, query.NAME, header.NAME, json:/POINTER, principal "
-        "or tenant"
+        f"`{{{text}}}` names no part of a request; write path.NAME, query.NAME, header.NAME, json:/POINTER, "
+        "form.NAME, graphql.ARGUMENT, principal or tenant"
     )
 
 

@@ -43,6 +43,15 @@ class Pattern:
             return False
         return all(own is None or own == other for own, other in zip(self.segments, segments, strict=False))
 
+    def resembles(self, target: Target) -> bool:
+        """As `takes`, for a server to which neither case nor a slash at the end makes another path."""
+        segments, _ = split_slash(target)
+        fixed = len(self.segments)
+        if len(segments) < fixed or (len(segments) > fixed) != (self.rest is not None):
+            return False
+        pairs = zip(self.segments, segments, strict=False)
+        return all(own is None or own.casefold() == other.casefold() for own, other in pairs)
+
     def captured(self, segments: tuple[str, ...]) -> Mapping[str, str]:
         """What the placeholders take of a path that is this pattern's.
 

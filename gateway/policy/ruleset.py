@@ -16,7 +16,7 @@ from gateway.core.request import Headers, Request
 from gateway.core.rule import Rule, Upstream
 from gateway.core.target import Ambiguous, read_target
 from gateway.core.write import ResourceKey
-from gateway.policy.condition import BodyWanted
+from gateway.policy.body import BodyWanted
 from gateway.policy.entry import Entry, Policy, ReadOnly
 from gateway.policy.match import Index, Matched, Mounts, NeedsBody, Read
 from gateway.policy.producers import Producers

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, StrictBool, StrictInt, StrictStr, Tag
 
-from gateway.policy.units import parse_duration, parse_size
+from gateway.policy.units import DURATION, SIZE, parse_duration, parse_size
 
 
 class Shape(BaseModel):
@@ -33,7 +33,8 @@ def _duration(at_most: str) -> BeforeValidator:
             raise ValueError(f"this duration must be more than nothing and at most `{at_most}`")
         return seconds
 
-    return BeforeValidator(read)
+    told = f"A duration of at most `{at_most}`, such as `250ms`, `2s`, `5m`, `24h` or `1d`."
+    return BeforeValidator(read, json_schema_input_type=Annotated[str, Field(pattern=DURATION, description=told)])
 
 
 def _size(at_least: str, at_most: str, *, or_none: bool = False) -> BeforeValidator:
@@ -53,11 +54,22 @@ def _size(at_least: str, at_most: str, *, or_none: bool = False) -> BeforeValida
             raise ValueError(f"this size must be at least `{at_least}` and at most `{at_most}`")
         return size
 
-    return BeforeValidator(read)
+    none = ", or `none`" if or_none else ""
+    told = f"A size from `{at_least}` to `{at_most}`, such as `64KiB`, `10MiB` or a count of bytes{none}."
+    pattern = f"{SIZE}|^none$" if or_none else SIZE
+    written = Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern=pattern)]
+    return BeforeValidator(read, json_schema_input_type=Annotated[written, Field(description=told)])
 
 
 def _headed(value: object) -> object:
     return {"header": value} if isinstance(value, str) else value
+
+
+def _by_kind(value: object) -> object:
+    """`query`, or a list of types, stands for all their fields."""
+    if isinstance(value, dict):
+        return {kind: [] if names is None else names for kind, names in value.items()}
+    return dict.fromkeys(map(str, value if isinstance(value, list) else [value]))
 
 
 Name = StrictStr
@@ -76,6 +88,13 @@ Source = Literal["fencing-token", "bearer", "basic"]
 Sources = Annotated[list[Source], BeforeValidator(_listed), Field(min_length=1)]
 
 
+Kind = Literal["query", "mutation", "subscription"]
+# By type of operation the root fields, None for any.
+Operations = Annotated[
+    dict[Kind, Texts | None], BeforeValidator(_by_kind, json_schema_input_type=Kind | list[Kind] | dict[Kind, Texts])
+]
+
+
 class Mount(Shape):
     path: StrictStr = "/"
     host: StrictStr | None = None
@@ -84,9 +103,12 @@ class Mount(Shape):
 
 
 class When(Shape):
+    tool: Texts | None = None
     json_: Annotated[dict[StrictStr, Values], Field(alias="json")] = {}
     header: dict[StrictStr, Values] = {}
     query: dict[StrictStr, Values] = {}
+    form: dict[StrictStr, Texts] = {}
+    graphql: Operations = {}
 
 
 class ReadOnly(Shape):
@@ -138,7 +160,9 @@ class NativeKey(Shape):
 
 
 class Capabilities(Shape):
-    idempotency_key: Annotated[NativeKey | None, BeforeValidator(_headed)] = None
+    idempotency_key: Annotated[
+        NativeKey | None, BeforeValidator(_headed, json_schema_input_type=StrictStr | NativeKey)
+    ] = None
     fencing_token: StrictStr | None = None
     conditional: StrictBool = False
     query: Query | None = None
@@ -155,22 +179,30 @@ class Notify(Shape):
     events: Texts = ["awaiting_approval", "unknown", "incident"]
 
 
+class Keys(Shape):
+    file: StrictStr | None = None
+    secret: Annotated[StrictStr | None, Field(repr=False)] = None
+    jwks: StrictStr | None = None
+
+
 class Signed(Shape):
-    keys: Any
-    algorithms: Texts
-    audience: StrictStr | None = None
+    keys: Keys
+    algorithms: Annotated[
+        list[Literal["EdDSA", "ES256", "RS256", "HS256"]], BeforeValidator(_listed), Field(min_length=1)
+    ]
+    audience: Annotated[StrictStr, Field(min_length=1)] | None = None
 
 
 class SignedAuthority(Shape):
     signed: Signed
 
 
-def _authority_form(value: object) -> Literal["named", "signed"]:
-    return "signed" if isinstance(value, dict) else "named"
+def _authority_form(value: object) -> Literal["named", "described"]:
+    return "described" if isinstance(value, dict) else "named"
 
 
 Authority = Annotated[
-    Annotated[Literal["lease", "header"], Tag("named")] | Annotated[SignedAuthority, Tag("signed")],
+    Annotated[Literal["lease", "header"], Tag("named")] | Annotated[SignedAuthority, Tag("described")],
     Discriminator(_authority_form),
 ]
 
@@ -243,6 +275,7 @@ class Rule(RuleFields):
 class Policy(Shape):
     upstream: Name
     url: StrictStr
+    protocol: Literal["http", "mcp"] = "http"
     mount: Mount = Mount()
     host: Literal["url", "preserve"] = "url"
     reads: Literal["pass", "deny"] = "pass"

@@ -19,6 +19,7 @@ _WANTED = {
     "list_type": "a list is wanted; write `[...]`",
     "dict_type": "a mapping is wanted; write `{...}`",
     "model_type": "a mapping is wanted; write `{...}`",
+    "string_too_short": "this text must not be empty",
     "too_short": "at least one value is wanted",
 }
 

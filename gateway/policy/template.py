@@ -6,14 +6,14 @@ percent-encoded, and so is the character with which the text behind the value be
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.core.caller import Caller
 from gateway.core.decision import RESOURCE_UNRESOLVED, Refused
 from gateway.core.request import Request
+from gateway.policy.body import Body, Kind
 from gateway.policy.escape import escaped, escapes, is_escaped
 from gateway.policy.finding import Wrong
-from gateway.policy.jsonbody import JsonReader
 from gateway.policy.part import Part, Unfit, parse_part, read_part
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -49,7 +49,7 @@ Piece = str | Part
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A compiled template. `needs_json`: filling it reads the body."""
+    """A compiled template."""
 
     text: str
     pieces: tuple[Piece, ...]
@@ -60,22 +60,21 @@ class Template:
         return (piece for piece in self.pieces if isinstance(piece, Part))
 
     @property
-    def needs_json(self) -> bool:
-        return any(part.origin == "json" for part in self.parts)
+    def reads(self) -> Kind | None:
+        """What filling it reads the body as; None if it does not."""
+        return next((part.reads for part in self.parts if part.reads is not None), None)
 
     @property
     def reads_only_target(self) -> bool:
         """Whether path and query alone make the name, so that a read of it has the same name."""
         return all(part.origin in ("path", "rest", "query") for part in self.parts)
 
-    def fill(self, request: Request, path: Mapping[str, str], caller: Caller, json: JsonReader) -> str | Refused:
+    def fill(self, request: Request, path: Mapping[str, str], caller: Caller, body: Body) -> str | Refused:
         """The name that a request has. Refused with `resource-unresolved` if a part is missing or empty."""
-        name = self.try_fill(request, path, caller, json)
+        name = self.try_fill(request, path, caller, body)
         return self.unresolved(name.part, "is missing") if isinstance(name, Absent) else name
 
-    def try_fill(
-        self, request: Request, path: Mapping[str, str], caller: Caller, json: JsonReader
-    ) -> str | Absent | Refused:
+    def try_fill(self, request: Request, path: Mapping[str, str], caller: Caller, body: Body) -> str | Absent | Refused:
         """As `fill`, but a part that is missing is for the caller to judge."""
         filled: list[str] = []
         bare = self.naming.bare and len(self.pieces) == 1
@@ -83,7 +82,7 @@ class Template:
             if isinstance(piece, str):
                 filled.append(piece)
                 continue
-            value = read_part(piece, request, path, caller, json)
+            value = read_part(piece, request, path, caller, body)
             if value is None:
                 return Absent(piece)
             if isinstance(value, Refused):
@@ -159,7 +158,7 @@ def parse_template(text: str, rests: frozenset[str] = frozenset(), naming: Namin
 
 
 def _stopped(part: Part, stop: str) -> Part:
-    return Part(part.text, part.origin, part.name, part.pointer, stop, escapes(stop))
+    return replace(part, stop=stop, escapes=escapes(stop))
 
 
 def _literal_fault(literal: str, before: list[Piece], naming: Naming) -> Wrong | None:

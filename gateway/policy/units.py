@@ -2,6 +2,10 @@
 
 import re
 
+# For JSON Schema, whose patterns match anywhere in a text.
+DURATION = "^[0-9]{1,9}(ms|s|m|h|d)$"
+SIZE = "^[0-9]{1,15}(B|KiB|MiB|GiB|TiB)?$"
+
 _DURATION = re.compile("([0-9]{1,9})(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZE = re.compile("([0-9]{1,15})(B|KiB|MiB|GiB|TiB)?")

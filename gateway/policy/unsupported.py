@@ -22,10 +22,6 @@ def unsupported_in_policy(policy: schema.Policy) -> Iterator[Unsupported]:
 
 def unsupported_in_rule(rule: schema.Rule) -> Iterator[Unsupported]:
     yield from _choices(rule)
-    if isinstance(rule.authority, schema.SignedAuthority):
-        yield Unsupported(
-            ("authority",), "`authority: {signed: ...}` is not supported by this version; write `lease` or `header`"
-        )
     if rule.effect.compensation is not None:
         yield _field(("effect", "compensation"))
     if rule.budget:
@@ -38,7 +34,6 @@ def _choices(rule: schema.Rule) -> Iterator[Unsupported]:
         (("delivery",), rule.delivery, "inline"),
         (("approval",), rule.approval, "none"),
         (("on_stale",), rule.on_stale, "reject"),
-        (("errors",), rule.errors, "problem"),
         (("fence", "after_unknown"), rule.fence.after_unknown, "continue"),
     )
     for path, value, supported in chosen:

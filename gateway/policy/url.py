@@ -2,10 +2,11 @@
 
 import re
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
-from gateway.core.rule import Origin
+from gateway.core.rule import KeyUrl, Origin
 from gateway.core.target import Ambiguous, read_target
 from gateway.policy.finding import Wrong
 
@@ -46,6 +47,30 @@ def parse_url(text: str) -> Url | Wrong:
     if base_path and (isinstance(read_target(base_path), Ambiguous) or base_path.endswith("/")):
         return Wrong("the URL's path can be read in two ways; write it without dots, empty segments and backslashes")
     return Url(Origin(scheme, host, port or {"http": 80, "https": 443}[scheme]), base_path)
+
+
+def parse_keys_url(text: str) -> KeyUrl | Wrong:
+    """Where a JWKS is: https, or http on this machine alone, because whoever answers there decides who may write."""
+    place, mark, query = text.partition("?")
+    if "@" in place.partition("//")[2].partition("/")[0]:
+        return Wrong("a URL may hold no user or password; public keys need none")
+    url = parse_url(place)
+    if isinstance(url, Wrong):
+        return url
+    origin, path = url.origin, urlsplit(place).path or "/"
+    if origin.scheme == "http" and not _is_loopback(origin.host):
+        return Wrong("keys that come over plain http could be anybody's; write https")
+    target = path + mark + query
+    if isinstance(read_target(target), Ambiguous):
+        return Wrong("the URL can be read in two ways; write it without dots, empty segments, backslashes and `#`")
+    return KeyUrl(origin, target)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def parse_mount_path(text: str) -> tuple[str, ...] | Wrong:

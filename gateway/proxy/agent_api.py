@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gateway.core import problem
 from gateway.core.caller import Caller, Control, parse_holder, parse_idempotency_key, read_control
+from gateway.core.claim import ClaimProof
 from gateway.core.decision import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
@@ -23,6 +24,7 @@ from gateway.core.decision import (
     Facts,
     Refused,
 )
+from gateway.core.epoch import Epoch
 from gateway.core.faults import BodyTooLarge
 from gateway.core.identify import read_proof
 from gateway.core.lease import TTL_RANGE_S, Lease
@@ -32,7 +34,8 @@ from gateway.core.token import BareProof, LeaseProof
 from gateway.core.write import ResourceKey
 from gateway.flow.gate import Ended
 from gateway.flow.lease import Ask, Leases
-from gateway.flow.ports import BodySource, Marks
+from gateway.flow.ports import BodySource, Claims, Marks
+from gateway.flow.proving import prove
 from gateway.policy.jsonbody import JsonValue, Number, read_json
 from gateway.policy.ruleset import RuleSet
 from gateway.proxy.intent_api import Records, show_intent
@@ -59,8 +62,9 @@ class _Asked:
 class AgentApi:
     """Answers the calls. What they mean is the flow's and the store's to say."""
 
-    def __init__(self, policies: Callable[[], RuleSet], leases: Leases, records: Records) -> None:
+    def __init__(self, policies: Callable[[], RuleSet], leases: Leases, records: Records, claims: Claims) -> None:
         self._policies = policies
+        self._claims = claims
         self._leases = leases
         self._records = records
 
@@ -152,26 +156,37 @@ class AgentApi:
         unknown = _unknown_members(asked.members, {"resource", "target", "wait_s"})
         if unknown is not None:
             return unknown
-        found = self._resource(asked, "header")
+        found = self._resource(asked, "header", "signed")
         if isinstance(found, Refused):
             return found
         resource, rule = found
-        proof = read_proof(asked.control, rule.token_from, "header", resource)
+        proof = await self._granted_elsewhere(asked.control, rule, resource)
         if isinstance(proof, Refused):
             return proof
+        epoch, holder = proof
         wait_s = _seconds(asked.members, "wait_s", 0.0, _LONGEST_WAIT_S)
         if isinstance(wait_s, Refused):
             return wait_s
-        assert isinstance(proof, BareProof) and asked.control.holder is not None
-        in_flight = await self._leases.register(
-            resource, proof.epoch, asked.control.holder, wait_s, asked.reply.is_gone
-        )
+        in_flight = await self._leases.register(resource, epoch, holder, wait_s, asked.reply.is_gone)
         if isinstance(in_flight, Refused):
             return in_flight
-        members: dict[str, object] = {"resource": resource, "epoch": str(proof.epoch)}
+        members: dict[str, object] = {"resource": resource, "epoch": str(epoch)}
         members |= {"drained": in_flight == 0, "in_flight": in_flight}
         asked.reply.own(REGISTERED, _JSON, json.dumps(members).encode())
-        return Ended(Marks(REGISTERED), resource=resource, epoch=proof.epoch, holder=asked.control.holder)
+        return Ended(Marks(REGISTERED), resource=resource, epoch=epoch, holder=holder)
+
+    async def _granted_elsewhere(
+        self, control: Control, rule: Rule, resource: ResourceKey
+    ) -> tuple[Epoch, str] | Refused:
+        """The epoch of another system's grant, and its holder."""
+        claim = await prove(self._claims, rule, resource, control)
+        proof = claim or read_proof(control, rule.token_from, rule.authority, resource)
+        if isinstance(proof, Refused):
+            return proof
+        if isinstance(proof, ClaimProof):
+            return proof.epoch, proof.holder
+        assert isinstance(proof, BareProof) and control.holder is not None
+        return proof.epoch, control.holder
 
     def _read_ask(self, asked: _Asked) -> Ask | Refused:
         members = asked.members
@@ -221,7 +236,7 @@ class AgentApi:
         assert isinstance(proof, LeaseProof)
         return resource, proof
 
-    def _resource(self, asked: _Asked, authority: Authority) -> tuple[ResourceKey, Rule] | Refused:
+    def _resource(self, asked: _Asked, *authorities: Authority) -> tuple[ResourceKey, Rule] | Refused:
         """The resource a call names, or that the rules find for its target."""
         resource, target = asked.members.get("resource"), asked.members.get("target")
         if (resource is None) == (target is None):
@@ -232,19 +247,20 @@ class AgentApi:
             if isinstance(resolved, Refused):
                 return resolved
             resource, rule = resolved
-            return (ResourceKey(resource), rule) if rule.authority == authority else _no_such(resource, authority)
+            return (ResourceKey(resource), rule) if rule.authority in authorities else _no_such(resource, authorities)
         if not isinstance(resource, str) or not resource:
             return Refused(BAD_REQUEST, "Nothing was done: `resource` and `target` are texts.")
-        found = self._rule(resource, authority)
+        found = self._rule(resource, *authorities)
         return found if isinstance(found, Refused) else (ResourceKey(resource), found)
 
-    def _rule(self, resource: str, authority: Authority) -> Rule | Refused:
+    def _rule(self, resource: str, *authorities: Authority) -> Rule | Refused:
         rule = self._policies().rule_for_resource(resource)
-        return rule if rule is not None and rule.authority == authority else _no_such(resource, authority)
+        return rule if rule is not None and rule.authority in authorities else _no_such(resource, authorities)
 
 
-def _no_such(resource: str, authority: Authority) -> Refused:
-    detail = f"Nothing was done: no rule with `authority: {authority}` can produce this resource. Check its spelling."
+def _no_such(resource: str, authorities: tuple[Authority, ...]) -> Refused:
+    named = " or ".join(f"`authority: {authority}`" for authority in authorities)
+    detail = f"Nothing was done: no rule with {named} can produce this resource. Check its spelling."
     return Refused(NO_SUCH_RESOURCE, detail, Facts(resource=resource))
 
 

@@ -14,6 +14,8 @@ from gateway.proxy.spool import Spool
 _BATCH = 512 << 10
 # A digest of so much takes less than a millisecond (BLAKE2b: 1.3 GiB/s); beyond it others would wait.
 _FED_AT_ONCE = 1 << 20
+# An agent that was stopped in its upload may come back, but not after this: its connection is another's.
+_STALL_S = 60.0
 
 
 class IncomingBody:
@@ -21,6 +23,7 @@ class IncomingBody:
 
     def __init__(self, request: web.BaseRequest, length: int | None) -> None:
         self._content = request.content
+        self._protocol = request.protocol
         self._held: bytes | None = None
         self._spool: Spool | None = None
         self._at = 0
@@ -132,9 +135,17 @@ class IncomingBody:
 
     async def _next(self) -> bytes:
         try:
-            piece = await self._content.readany()
+            async with asyncio.timeout(_STALL_S):
+                piece = await self._content.readany()
+        except TimeoutError:
+            raise CallerGone(f"nothing more of the request's body came for {_STALL_S:g} s") from None
         except (OSError, HttpProcessingError, web.RequestPayloadError):
             raise CallerGone("the request's body broke off, or its framing is faulty") from None
+        except RuntimeError:
+            # aiohttp's word where the connection had ended before the wait for its next bytes began.
+            if self._protocol.connected:
+                raise
+            raise CallerGone("the caller left before its request's body was whole") from None
         self._count(piece)
         return piece
 

@@ -6,8 +6,10 @@ from typing import Any, Protocol
 
 from aiohttp import web
 from aiohttp.http import RawRequestMessage
-from aiohttp.http_exceptions import HttpProcessingError
-from aiohttp.web_protocol import RequestHandler
+from aiohttp.http_exceptions import BadHttpMethod, HttpProcessingError
+from aiohttp.http_parser import HttpRequestParserPy
+from aiohttp.streams import EMPTY_PAYLOAD
+from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
 from gateway.core.caller import Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, INTERNAL, Refused
@@ -26,6 +28,11 @@ RESERVED = ("-", "fence")
 _CLOSE_WITHIN_S = 1.0
 # The parser quotes what it could not read, up to the whole of a head.
 _LONGEST_WHY = 100
+# From a head's first byte to its last. Whoever sends one byte a second would hold a connection for an hour; a head of
+# 8 KiB over the worst mobile line takes three seconds.
+_HEAD_WITHIN_S = 20.0
+# How a body in chunks ends when nothing follows its last chunk, and nothing came behind it.
+_LAST_CHUNK = b"\r\n0\r\n\r\n"
 
 
 class Observer(Protocol):
@@ -59,6 +66,8 @@ class Listener:
         if fault is not None or headers.first(b"upgrade") is not None:
             # No protocol is switched to, but the parser takes what follows for another one's.
             reply.close_after()
+        if body.length is None and isinstance(raw.protocol, _Connection):
+            reply.close_unless(raw.protocol.has_no_trailer)
         try:
             ended = _refuse(reply, _not_http(fault)) if fault else await self._route(raw, headers, body, reply)
         except CallerGone:
@@ -144,19 +153,43 @@ class ProxyServer(web.Server):
 class _Connection(RequestHandler):
     """aiohttp's connection; what its parser refuses is told as a problem, and the connection is closed."""
 
-    __slots__ = ("_observer",)
+    __slots__ = ("_head_timer", "_observer", "_tail")
 
     def __init__(self, server: ProxyServer, observer: Observer, **settings: Any) -> None:
         # aiohttp's own keyword arguments, passed through.
         super().__init__(server, **settings)
         self._observer = observer
+        self._tail = b""
+        self._head_timer: asyncio.TimerHandle | None = None
+        if isinstance(self._parser, HttpRequestParserPy):
+            self._parser.__class__ = _AsSpelled
+
+    def has_no_trailer(self) -> bool:
+        """Whether the body that was read ended with its last chunk, and nothing has come since.
+
+        The compiled parser keeps the last field of a trailer and gives it to the next request of the connection: a
+        caller could put a field, a token even, into another's request wherever a proxy before this one shares the
+        connection. After a trailer no request of the connection is looked at any more.
+        """
+        return not self._messages and self._tail == _LAST_CHUNK
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._stop_head_timer()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Take what came. A fault inside a body ends that body at once: whoever waits for its next piece is told.
 
         The compiled parser only queues the fault behind the request that it broke, which then waits for ever.
         """
+        # Before the parser: it asks for bytes again, with none, while it is being asked.
+        self._tail = (data if len(data) >= len(_LAST_CHUNK) else self._tail + data)[-len(_LAST_CHUNK) :]
         super().data_received(data)
+        if self._waiter is None or self._waiter.done():
+            self._stop_head_timer()
+        elif self._head_timer is None and data.lstrip(b"\r\n"):
+            # Nothing is under way, and nothing whole has come: this begins a head.
+            self._head_timer = self._loop.call_later(_HEAD_WITHIN_S, self._head_is_late)
         if self._messages and not isinstance(self._messages[-1][0], RawRequestMessage):
             bodies = [payload for _, payload in self._messages]
             if self._current_request is not None:
@@ -164,6 +197,19 @@ class _Connection(RequestHandler):
             for body in bodies:
                 if not body.is_eof():
                     body.set_exception(HttpProcessingError(message="its framing is faulty"))
+
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _head_is_late(self) -> None:
+        """Answer as for a head that cannot be parsed, and close."""
+        self._head_timer = None
+        if self._waiter is not None and not self._waiter.done():
+            late = HttpProcessingError(code=400, message=f"its head was not whole within {_HEAD_WITHIN_S:g} seconds")
+            self._messages.append((_ErrInfo(400, late, late.message), EMPTY_PAYLOAD))
+            self._waiter.set_result(None)
 
     def handle_error(
         self,
@@ -184,3 +230,16 @@ class _Connection(RequestHandler):
         sent = reply.sent()
         sent.force_close()
         return sent
+
+
+class _AsSpelled(HttpRequestParserPy):
+    """aiohttp's parser where its compiled one is missing; a method is taken as it is spelled, or not at all.
+
+    Methods are case-sensitive (RFC 9110, section 9.1): the parser would make PUT of `put`, another request.
+    """
+
+    def parse_message(self, lines: list[bytes]) -> RawRequestMessage:
+        method = lines[0].partition(b" ")[0]
+        if method != method.upper():
+            raise BadHttpMethod(method.decode("latin-1"))
+        return super().parse_message(lines)

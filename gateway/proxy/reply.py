@@ -1,17 +1,21 @@
 """The way back to the agent: heads and bodies written as they are, framed anew."""
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 from email.utils import formatdate
 from http import HTTPStatus
 
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
-from gateway.core import problem
+from gateway.core import problem, rpc_error
 from gateway.core.decision import Decision, Refused
 from gateway.core.intent import KeptAnswer
 from gateway.core.request import HeaderPairs
 from gateway.flow.ports import Answer, Marks
+from gateway.policy.jsonrpc import call_id
+from gateway.proxy.accept import as_accepted
 from gateway.proxy.body import IncomingBody
 from gateway.upstream.headers import answer_headers
 
@@ -49,6 +53,8 @@ class Reply:
         self._head_only = request.method == "HEAD"
         self._expects = request.headers.get("Expect", "").lower() == "100-continue" and not self._is_http_10
         self._chunked = False
+        self._may_stay_open: Callable[[], bool] | None = None
+        self._call: bytes | None = None
         self.status = 0
 
     def is_gone(self) -> bool:
@@ -69,13 +75,27 @@ class Reply:
         """The connection ends with this answer."""
         self._keep_alive = False
 
+    def close_unless(self, may_stay_open: Callable[[], bool]) -> None:
+        """As `close_after`, unless this holds once the answer begins."""
+        self._may_stay_open = may_stay_open
+
     async def drop_rest(self) -> None:
         """Take from the caller what is left of its body. One that still waits for `100 Continue` has sent none."""
         if not (self._expects or self._body.is_read or self.is_gone()):
             await self._body.drop(_DROP_BYTES, _DROP_WITHIN_S)
 
+    def as_call(self, body: bytes) -> None:
+        self._call = body
+
     def refuse(self, refused: Refused) -> None:
-        self.own(refused.decision, problem.CONTENT_TYPE, problem.render(refused), refused.facts.retry_after_s)
+        decision, retry_after_s = refused.decision, refused.facts.retry_after_s
+        spelled = None if self._call is None else call_id(self._call)
+        if spelled is None:
+            self.own(decision, problem.CONTENT_TYPE, problem.render(refused), retry_after_s)
+            return
+        content_type, body = as_accepted(rpc_error.render(refused, spelled), self._request.headers.getall("Accept", ()))
+        # MCP and JSON-RPC clients look into the body of a 200 only.
+        self.own(replace(decision, status=200), content_type, body, retry_after_s)
 
     def own(self, decision: Decision, content_type: bytes, body: bytes, retry_after_s: int | None = None) -> None:
         """An answer of the gateway itself."""
@@ -141,6 +161,8 @@ class Reply:
         self.status = status
         if not self._body.is_read:
             # What is left of the body would be read as the next request.
+            self._keep_alive = False
+        elif self._may_stay_open is not None and not self._may_stay_open():
             self._keep_alive = False
         lines = [b"HTTP/1.1 %d %b\r\n" % (status, reason)]
         for name, value in fields:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 
+from gateway.serve.tls import TlsFiles
 from gateway.settings import Address, LogFormat, LogLevel
 
 
@@ -18,6 +19,7 @@ class Assignment:
     grace_s: float
     log_format: LogFormat
     log_level: LogLevel
+    tls: TlsFiles | None = None
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -25,4 +27,6 @@ class Assignment:
 
 def read_assignment(line: bytes) -> Assignment:
     members = json.loads(line)
-    return Assignment(**members | {"listen": Address(**members["listen"])})
+    tls = members["tls"]
+    built = {"listen": Address(**members["listen"]), "tls": None if tls is None else TlsFiles(**tls)}
+    return Assignment(**members | built)

@@ -5,10 +5,11 @@ others while a worker is restarted; the kernel spreads connections over those wh
 """
 
 import socket
+from contextlib import ExitStack
 
 from gateway.settings import Address
 
-_BACKLOG = 1024
+BACKLOG = 1024
 
 
 def hold_port(address: Address) -> socket.socket:
@@ -41,12 +42,31 @@ def listen_beside(address: Address) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listening.bind(_sockaddr(address))
-        listening.listen(_BACKLOG)
+        listening.listen(BACKLOG)
         listening.setblocking(False)
     except OSError:
         listening.close()
         raise
     return listening
+
+
+def listen_alone(address: Address) -> tuple[socket.socket, ...]:
+    """Listen on a port that nobody shares, at every address that its name stands for. Raises OSError."""
+    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    with ExitStack() as opened:
+        sockets = []
+        for family, _, _, _, sockaddr in dict.fromkeys(found):
+            listening = opened.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                # Else `::` takes the IPv4 port too, which a name may stand for beside it.
+                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listening.bind(sockaddr)
+            listening.listen(BACKLOG)
+            listening.setblocking(False)
+            sockets.append(listening)
+        opened.pop_all()
+    return tuple(sockets)
 
 
 def _new_socket(address: Address) -> socket.socket:

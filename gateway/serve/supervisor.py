@@ -27,11 +27,13 @@ from gateway.flow.inquiry import Inquiry
 from gateway.log import Log
 from gateway.metrics import ParentMetrics
 from gateway.policy.reload import PolicyHolder
+from gateway.serve.accepting import Accepting
 from gateway.serve.assignment import Assignment
 from gateway.serve.policies import Policies
-from gateway.serve.port import bound_address, hold_port
+from gateway.serve.port import bound_address, hold_port, listen_alone
 from gateway.serve.snapshot import Snapshot
 from gateway.serve.sweeping import Sweeping
+from gateway.serve.tls import TlsFault, TlsFiles
 from gateway.serve.workers import Workers
 from gateway.settings import Address, ServeSettings, environment
 from gateway.store.connect import open_store
@@ -75,14 +77,15 @@ async def serve(settings: ServeSettings, log: Log) -> None:
         running = Running(
             store, lambda: holder.current, policies.reload, lambda: workers.ready, signals.stop.is_set, metrics, log
         )
-        admin = await _listen_for_operators(running, settings, ending)
+        admin, for_operators = await _listen_for_operators(running, settings, log, ending)
         workers.start()
         ending.push_async_callback(workers.stop, assignment.grace_s + _KILL_AFTER_GRACE_S)
         async with asyncio.TaskGroup() as beside:
             tasks = [
                 beside.create_task(policies.watch()),
+                beside.create_task(for_operators.watch()),
                 beside.create_task(sweeping.run()),
-                beside.create_task(_announce(workers, listen, admin, log)),
+                beside.create_task(_announce(workers, _url(listen, settings.tls_cert), admin, log)),
             ]
             await signals.stop.wait()
             for task in tasks:
@@ -202,20 +205,40 @@ def _assignment(
         grace_s=settings.grace if settings.grace is not None else longest_s + _GRACE_BEYOND_TOTAL_S,
         log_format=log.form,
         log_level=settings.log_level,
+        tls=_tls_files("--tls-cert", settings.tls_cert, settings.tls_key, settings.tls_client_ca),
     )
 
 
-async def _listen_for_operators(running: Running, settings: ServeSettings, ending: AsyncExitStack) -> Address:
+def _tls_files(option: str, cert: Path | None, key: Path | None, client_ca: Path | None = None) -> TlsFiles | None:
+    """A listener's files, usable now: what a worker would find wrong with them stops the start."""
+    if cert is None or key is None:
+        return None
+    files = TlsFiles(str(cert), str(key), None if client_ca is None else str(client_ca))
+    try:
+        files.context()
+    except TlsFault as fault:
+        raise StartRefused(f"{option}: {fault}") from None
+    return files
+
+
+async def _listen_for_operators(
+    running: Running, settings: ServeSettings, log: Log, ending: AsyncExitStack
+) -> tuple[str, Accepting]:
+    """The listener's URL, and what accepts there."""
+    files = _tls_files("--admin-tls-cert", settings.admin_tls_cert, settings.admin_tls_key)
     app = build_admin(running, token=settings.admin_token, on_loopback=settings.admin.is_loopback)
     runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
     await runner.setup()
     ending.push_async_callback(runner.cleanup)
+    assert runner.server is not None
     try:
-        await web.TCPSite(runner, settings.admin.host, settings.admin.port).start()
+        sockets = listen_alone(settings.admin)
     except OSError as error:
         raise StartRefused(_cannot_listen("--admin", settings.admin, error)) from None
-    host, port = runner.addresses[0][:2]
-    return Address(host, port)
+    accepting = Accepting(runner.server, sockets, files, log)
+    ending.callback(accepting.close)
+    await accepting.open()
+    return _url(bound_address(sockets[0]), settings.admin_tls_cert), accepting
 
 
 def _inquiry(
@@ -228,7 +251,11 @@ def _inquiry(
     return inquiry
 
 
-async def _announce(workers: Workers, listen: Address, admin: Address, log: Log) -> None:
+def _url(address: Address, cert: Path | None) -> str:
+    return f"{'http' if cert is None else 'https'}://{address}"
+
+
+async def _announce(workers: Workers, proxy: str, admin: str, log: Log) -> None:
     log.info(f"every caller is {ANONYMOUS}: no principals are configured")
     await workers.wait_ready()
-    log.info("ready", proxy=f"http://{listen}", admin=f"http://{admin}", workers=workers.ready)
+    log.info("ready", proxy=proxy, admin=admin, workers=workers.ready)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
+from gateway.claims.verifier import Verifier
 from gateway.core.faults import StoreUnavailable
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
@@ -30,13 +31,16 @@ from gateway.policy.reload import PolicyHolder
 from gateway.policy.ruleset import RuleSet
 from gateway.proxy.agent_api import AgentApi
 from gateway.proxy.listener import Listener, ProxyServer
+from gateway.serve.accepting import Accepting
 from gateway.serve.assignment import Assignment, read_assignment
 from gateway.serve.port import listen_beside
 from gateway.serve.recorder import Recorder
+from gateway.serve.tls import TlsFault
 from gateway.serve.workers import READY
 from gateway.settings import environment
 from gateway.store.connect import open_store
 from gateway.store.tether import die_with_parent
+from gateway.upstream.document import Documents
 from gateway.upstream.sender import HttpSender
 
 # 192 bits, in base64url.
@@ -64,13 +68,15 @@ async def run_worker(assignment: Assignment, log: Log) -> None:
         log.error("a worker cannot load the policies and ends", finding=str(policies[0]))
         sys.exit(1)
     async with proxy(assignment, lambda: policies.current, log) as server:
-        listening = listen_beside(assignment.listen)
-        accepting = await loop.create_server(server, sock=listening)
+        accepting = Accepting(server, [listen_beside(assignment.listen)], assignment.tls, log)
+        await accepting.open()
         sys.stdout.buffer.write(READY)
         sys.stdout.buffer.flush()
-        reloading = loop.create_task(_reload_when_told(policies, told_to_reload, log))
+        reloading = loop.create_task(_reload_when_told(policies, accepting, told_to_reload, log))
+        watching = loop.create_task(accepting.watch())
         await told_to_stop.wait()
         reloading.cancel()
+        watching.cancel()
         accepting.close()
         await server.finish(assignment.grace_s)
 
@@ -87,23 +93,27 @@ async def proxy(assignment: Assignment, rules: Callable[[], RuleSet], log: Log) 
     store = await open_store(assignment.store, on_wake=wakes.on_wake, timeout_s=assignment.store_timeout_s, clock=clock)
     store.on_call = metrics.store_called
     sender = HttpSender(clock)
+    claims = Verifier(clock, Documents(sender).fetch, asyncio.get_running_loop().time, log.warning)
     admission = Admission(store, clock, wakes, tasks)
     inline = Inline(admission, store, sender, clock, tasks, metrics)
-    gate = Gate(rules, Naming(store), inline, Reading(store, sender))
-    agents = AgentApi(rules, Leases(store, clock, wakes, tasks, lambda: secrets.token_urlsafe(_SECRET_BYTES)), store)
+    gate = Gate(rules, Naming(store), inline, Reading(store, sender), claims)
+    leases = Leases(store, clock, wakes, tasks, lambda: secrets.token_urlsafe(_SECRET_BYTES))
+    agents = AgentApi(rules, leases, store, claims)
     try:
         yield Listener(gate, agents, Recorder(metrics, log)).server()
     finally:
         await tasks.drain(_SETTLE_WITHIN_S)
+        claims.close()
         sender.close()
         await store.close()
 
 
-async def _reload_when_told(policies: PolicyHolder, told: asyncio.Event, log: Log) -> None:
-    """Read the policies again at each SIGHUP: in a thread, because requests go on meanwhile."""
+async def _reload_when_told(policies: PolicyHolder, accepting: Accepting, told: asyncio.Event, log: Log) -> None:
+    """Read certificates and policies again at each SIGHUP: these in a thread, because requests go on meanwhile."""
     while True:
         await told.wait()
         told.clear()
+        await accepting.renew()
         findings = await asyncio.to_thread(policies.reload)
         if isinstance(findings, tuple):
             # The parent has just found them valid; a credential's file may have gone since.
@@ -123,6 +133,10 @@ def main() -> None:
             runner.run(run_worker(assignment, log))
         except StoreUnavailable as away:
             log.error("a worker cannot reach the store and ends", reason=str(away))
+            sys.exit(1)
+        except TlsFault as fault:
+            # The parent found the files usable; one of them has changed since.
+            log.error("a worker cannot start and ends", reason=str(fault))
             sys.exit(1)
         except OSError as error:
             # Such as no room for the metrics' files, which would end it later, in the middle of a request.

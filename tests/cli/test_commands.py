@@ -68,7 +68,8 @@ finally:
 
 
 @pytest.mark.parametrize(
-    "name", ["serve", "demo", "check", "test", "explain", "doctor", "resources", "intents", "audit"]
+    "name",
+    ["serve", "demo", "check", "test", "explain", "import-openapi", "schema", "doctor", "resources", "intents", "audit"],
 )
 def test_every_command_explains_itself(name: str) -> None:
     """The list and the commands agree."""

@@ -28,6 +28,7 @@ TABLE: dict[str, tuple[int | None, str | None]] = {
     "token-required": (428, "reacquire"),
     "token-malformed": (400, "fix-request"),
     "token-invalid": (401, "reacquire"),
+    "keys-unavailable": (503, "retry"),
     "sequence-required": (400, "fix-request"),
     "stale-epoch": (412, "stop"),
     "holder-mismatch": (412, "stop"),

@@ -9,6 +9,7 @@ from gateway.core.token import (
     BareProof,
     LeaseProof,
     Proof,
+    SignedClaim,
     TokenSource,
     authorization_is_a_token,
     digest_secret,
@@ -18,6 +19,9 @@ from gateway.core.token import (
 
 SECRET = "abcdefghijklmnopqrst-_"
 LEASE = f"42.{SECRET}"
+JWS = "eyJhbGciOiJFUzI1NiJ9.e30.AAAA-_"
+# {"epoch":1,"resource":"r"}
+CLAIM = "e30.eyJlcG9jaCI6MSwicmVzb3VyY2UiOiJyIn0.AAAA"
 
 
 def basic(userinfo: str | bytes) -> str:
@@ -33,11 +37,13 @@ def basic(userinfo: str | bytes) -> str:
         ("18446744073709551615", BareProof(Epoch((1 << 64) - 1))),
         (LEASE, LeaseProof(Epoch(42), digest_secret(SECRET))),
         ("1." + "A" * 128, LeaseProof(Epoch(1), digest_secret("A" * 128))),
+        (JWS, SignedClaim(JWS)),
+        ("a.b." + "c" * 8188, SignedClaim("a.b." + "c" * 8188)),
     ],
-    ids=["bare", "zero", "the largest", "lease", "longest secret"],
+    ids=["bare", "zero", "the largest", "lease", "longest secret", "a compact JWS", "longest JWS"],
 )
-def test_a_token_is_a_bare_epoch_or_an_epoch_with_its_secret(text: str, proof: Proof) -> None:
-    """`42` or `42.SECRET`; of the secret only its digest is kept."""
+def test_a_token_is_a_bare_epoch_an_epoch_with_its_secret_or_a_jws(text: str, proof: Proof) -> None:
+    """`42`, `42.SECRET` or `HEADER.PAYLOAD.SIGNATURE`; of the secret only its digest is kept."""
     assert parse_token(text) == proof
 
 
@@ -65,10 +71,20 @@ def test_a_token_is_a_bare_epoch_or_an_epoch_with_its_secret(text: str, proof: P
         "5;",
         "1e3",
         "\u0664\u0662",
+        "e30.e30.",
+        "e30..AAAA",
+        ".e30.AAAA",
+        "e30.e30",
+        "e30.e30.AAAA.AAAA",
+        "e30.e30.AA=",
+        "e30.e30.A+/A",
+        "e30.e30.AAAA\n",
+        "e30.e 30.AAAA",
+        "a.b." + "c" * 8189,
     ],
 )
 def test_nothing_else_is_a_token(text: str) -> None:
-    """No short, long or foreign secret, no other number, no blank, no list."""
+    """No short, long or foreign secret, no other number, no blank, no list; no JWS without a signature."""
     assert parse_token(text) is None
 
 
@@ -135,6 +151,10 @@ def test_authorization_carries_a_token_where_a_rule_takes_it(
         ("Bearer ghp_abcdef", ("bearer",), False),
         (basic("agent:hunter2"), ("basic",), False),
         ("Digest username=x", ("bearer", "basic"), False),
+        (f"Bearer {CLAIM}", ("fencing-token",), True),
+        (f"Digest a, {CLAIM}", ("fencing-token",), True),
+        (basic(f"agent:{CLAIM}"), ("fencing-token",), True),
+        (f"Bearer {JWS}", ("fencing-token", "bearer"), False),
     ],
     ids=[
         "a lease token as bearer, whatever the rule takes",
@@ -147,8 +167,12 @@ def test_authorization_carries_a_token_where_a_rule_takes_it(
         "an API key",
         "a password",
         "another scheme",
+        "a signed claim as bearer, whatever the rule takes",
+        "a signed claim in any scheme",
+        "a signed claim as password",
+        "another JWT is a key to the API",
     ],
 )
 def test_a_token_never_goes_upstream(value: str, sources: tuple[TokenSource, ...], is_token: bool) -> None:
-    """A lease token is told by its form; a bare epoch only where a rule takes it from there."""
+    """A lease token and a signed claim are told by their form; a bare epoch only where a rule takes it from there."""
     assert authorization_is_a_token(value, sources) is is_token

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from gateway.core.clock import Deadline
-from gateway.core.decision import STALE_EPOCH, Refused
+from gateway.core.decision import STALE_EPOCH, TOKEN_INVALID, Refused
 from gateway.core.faults import CallerGone, StoreUnavailable
 from gateway.core.rule import Fence, Rule
 from gateway.core.write import Admitted, Waiting
@@ -41,9 +42,41 @@ class Door:
         return self.said
 
 
+CLAIM_ENDS = Deadline(0.0, 0.0)
+
+
+class ClaimClock(BootClock):
+    """A clock by which a claim has so long left, each time that it is asked."""
+
+    def __init__(self, *left: float) -> None:
+        self._left = list(left)
+
+    def left(self, deadline: Deadline) -> float:
+        return self._left.pop(0) if deadline is CLAIM_ENDS else super().left(deadline)
+
+
 def ticket(got: tuple[Admitted, Deadline] | Refused) -> str:
     assert isinstance(got, tuple)
     return got[0].ticket
+
+
+@pytest.mark.parametrize(
+    ("left", "asked", "admitted"),
+    [((60.0,), ["admit t1"], True), ((-1.0,), [], False), ((60.0, -1.0), ["admit t1", "leave"], False)],
+    ids=["a claim that holds", "one that expired while its body came", "one that expires while it waits"],
+)
+async def test_a_claims_end_is_judged_when_its_write_is_admitted(
+    left: tuple[float, ...], asked: list[str], admitted: bool
+) -> None:
+    """Each time that the store would be asked; nothing is asked under a claim that has ended."""
+    door = Door(ADMIT if admitted else replace(OLDER, recheck_s=0))
+    admission = Admission(door.store, ClaimClock(*left), door.wakes, door.tasks)
+
+    got = await admission.admit(replace(write(PATIENT), expires=CLAIM_ENDS), door.caller.is_gone)
+
+    assert await door.closed() == asked
+    assert isinstance(got, tuple) is admitted
+    assert admitted or (isinstance(got, Refused) and got.decision is TOKEN_INVALID)
 
 
 async def test_a_waiter_asks_again_when_it_is_woken() -> None:

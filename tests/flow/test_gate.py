@@ -3,6 +3,9 @@
 import pytest
 
 from gateway.core.caller import Caller
+from gateway.core.claim import ClaimProof
+from gateway.core.decision import TOKEN_INVALID, Refused
+from gateway.core.epoch import Epoch
 from gateway.core.faults import BodyTooLarge
 from gateway.core.request import Headers, Request
 from gateway.core.target import Target, read_target
@@ -21,6 +24,7 @@ from tests.playbook import (
     Counted,
     ScriptedAnswer,
     ScriptedCaller,
+    ScriptedClaims,
     ScriptedSender,
     ScriptedStore,
     Transcript,
@@ -39,6 +43,10 @@ writes:
   - name: told
     match: POST /reports
     resource: report/{json:/id}
+  - name: signed
+    match: DELETE /reports/{id}
+    resource: claimed/{path.id}
+    authority: {signed: {keys: {secret: 0123456789abcdef0123456789abcdef}, algorithms: [HS256]}}
 """
 TOKEN = (b"Fencing-Token", b"42.abcdefghijklmnopqrst-_")
 SENT = ["admit t1", "proceed", "send t1", "read small", "settle t1 applied: answered 200", "reply applied ok", "close"]
@@ -72,12 +80,14 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
     return rules_from(tmp_path_factory.mktemp("policies") / "p", POLICY)
 
 
-async def handle(rules: RuleSet, line: str, body: Body, *pairs: tuple[bytes, bytes]) -> tuple[Ended, Transcript]:
+async def handle(
+    rules: RuleSet, line: str, body: Body, *pairs: tuple[bytes, bytes], proved: tuple[object, ...] = ()
+) -> tuple[Ended, Transcript]:
     said, tasks, clock = Transcript(), Tasks(), BootClock()
     store = ScriptedStore(said, admit=[ADMIT], settle=[SETTLED])
     sender = ScriptedSender(said, ScriptedAnswer(said))
     inline = Inline(Admission(store, clock, Wakes(), tasks), store, sender, clock, tasks, Counted())
-    gate = Gate(lambda: rules, Naming(store), inline, Reading(store, sender))
+    gate = Gate(lambda: rules, Naming(store), inline, Reading(store, sender), ScriptedClaims(said, *proved))
     method, _, raw = line.partition(" ")
     target = read_target(raw)
     assert isinstance(target, Target)
@@ -93,6 +103,21 @@ async def test_a_write_goes_under_its_rule(rules: RuleSet) -> None:
     assert said == SENT
     assert (ended.upstream, ended.rule, ended.resource, ended.epoch) == ("reports", "named", "report/7", 42)
     assert body.limit == 30
+
+
+async def test_a_claim_is_verified_before_its_write_is_admitted(rules: RuleSet) -> None:
+    """Its epoch and its holder are those of the write; one that does not hold asks the store nothing."""
+    claim = (b"Fencing-Token", b"e30.e30.AAAA")
+    proof = ClaimProof(Epoch(42), "agent-a", BootClock().after(60))
+    refusal = Refused(TOKEN_INVALID, "d")
+
+    ended, said = await handle(rules, "DELETE /reports/7", Body(), claim, proved=(proof,))
+    refused, heard = await handle(rules, "DELETE /reports/7", Body(), claim, proved=(refusal,))
+
+    assert said == ["verify e30.e30.AAAA for claimed/7", *SENT]
+    assert (ended.epoch, ended.holder) == (42, "agent-a")
+    assert heard == ["verify e30.e30.AAAA for claimed/7", "refuse token-invalid"]
+    assert refused.told is refusal
 
 
 async def test_a_read_is_passed_on(rules: RuleSet) -> None:

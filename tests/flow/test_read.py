@@ -8,6 +8,7 @@ from gateway.core.write import ResourceKey
 from gateway.flow.read import Reading
 from tests.playbook import (
     RESOURCE,
+    STUCK,
     UPSTREAM,
     NoBody,
     ScriptedAnswer,
@@ -91,3 +92,14 @@ async def test_the_count_is_fetched_before_the_read(revision: object, shown: int
 
     assert said[:3] == ["revision of report/7", "proceed", "send read"]
     assert [marks.revision for marks in caller.marks] == [shown]
+
+
+async def test_a_silent_event_stream_is_left_when_its_caller_has() -> None:
+    """Nothing more is awaited from the upstream, and its connection is given up."""
+    said = Transcript()
+    stream = ScriptedAnswer(said, small=(b"", False), pieces=(STUCK,), is_stream=True)
+    caller = ScriptedCaller(said, gone=(False, True))
+    reading = Reading(ScriptedStore(said), ScriptedSender(said, stream))
+    await reading.run(UPSTREAM, None, request("GET"), NoBody(), caller)
+
+    assert said == ["proceed", "send read", "read at once", "begin passed", "read on", "end", "close"]

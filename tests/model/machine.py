@@ -41,6 +41,8 @@ class StoreMachine(RuleBasedStateMachine):
         self.fences: dict[ResourceKey, Fence] = {}
         self.trails: dict[ResourceKey, Trail] = {}
         self.left_over: set[tuple[str, str]] = set()
+        # By gateway and resource, the largest epoch that it has seen: it outlives what the store loses.
+        self.seen: dict[tuple[int, ResourceKey], int] = {}
         self.admitted: list[Admitted] = []
         self.requests = 0
         self.remembered: tuple[Any, ...] | None = None
@@ -93,6 +95,10 @@ class StoreMachine(RuleBasedStateMachine):
         assert told(reply) == self.fence(write.resource).admit(write, ticket)
         if isinstance(reply, Admitted):
             self.admitted.append(reply)
+            self.see(gateway, write.resource, write.epoch)
+
+    def see(self, gateway: int, resource: ResourceKey, epoch: int) -> None:
+        self.seen[gateway, resource] = max(epoch, self.seen.get((gateway, resource), 0))
 
     def remember(self) -> None:
         """A replica has all of it."""

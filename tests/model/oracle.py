@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gateway.core.epoch import HIGHEST
 from gateway.core.intent import IntentId, KeptAnswer, ResolvedBy
 from gateway.core.outcome import Outcome
 from gateway.core.write import Admitted, Replayed, Settled, TicketId, Write
@@ -120,14 +119,14 @@ class Fence:
             return 0
         return self._end_overdue([*self.older, *self.tickets])
 
-    def grant(self, holder: str, secret: bytes, takeover: bool, fresh: int) -> str:
-        """`granted`, or a refusal. `fresh` is the epoch that a new lease has."""
+    def grant(self, holder: str, secret: bytes, takeover: bool, fresh: int, exhausted: bool) -> str:
+        """`granted`, or a refusal. `fresh` is the epoch that a new lease has; `exhausted`: there is none."""
         if self.lease == "live" and self.secret == secret:
             self._end_overdue([*self.older])
             return "granted"
         if self.lease == "live" and not takeover:
             return "lease-held"
-        if self.highest == HIGHEST:
+        if exhausted:
             return "epochs-exhausted"
         self._raise(fresh, holder)
         self._end_overdue([*self.older])

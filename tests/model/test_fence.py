@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 
 from gateway.core.decision import Refused
+from gateway.core.epoch import HIGHEST
 from gateway.core.intent import Intent, IntentId, KeptAnswer, ResolvedBy
 from gateway.core.lease import Lease
 from gateway.core.outcome import Outcome
@@ -188,16 +189,18 @@ class FenceMachine(StoreMachine):
     )
     def grant(self, gateway: int, resource: ResourceKey, holder: str, secret: bytes, takeover: bool) -> None:
         fence = self.fence(resource)
-        before = fence.highest or 0
+        before = max(fence.highest or 0, self.seen.get((gateway, resource), 0))
         reply = self.run(
             self.stores[gateway].grant(resource, holder, secret, ttl_ms=LEASE_MS, takeover=takeover, watch=False)
         )
         fresh = reply.epoch if isinstance(reply, Lease) else 0
-        assert name_of(reply, "granted") == fence.grant(holder, secret, takeover, fresh)
+        known = fence.secret == secret
+        assert name_of(reply, "granted") == fence.grant(holder, secret, takeover, fresh, exhausted=before == HIGHEST)
         if isinstance(reply, Lease):
             assert (reply.epoch, reply.holder) == (fence.highest, fence.holder)
             assert reply.in_flight == len(fence.older)
-            assert fresh >= before
+            assert fresh > before or known
+            self.see(gateway, resource, fresh)
 
     @rule(
         gateway=drawn.gateways,
@@ -226,6 +229,7 @@ class FenceMachine(StoreMachine):
         assert name_of(reply, "registered") == self.fence(resource).register(epoch, holder)
         if not isinstance(reply, Refused):
             assert reply == len(self.fence(resource).older)
+            self.see(gateway, resource, epoch)
 
     @rule(gateway=drawn.gateways, resource=drawn.resources, wanted=drawn.epochs, again=st.booleans())
     def advance(self, gateway: int, resource: ResourceKey, wanted: Wanted, again: bool) -> None:

@@ -56,6 +56,36 @@ def test_each_rule_says_why_it_did_not_match(ruleset: RuleSet) -> None:
     assert [one.entry for one in explanation.considered if one.taken] == ["rule one"]
 
 
+def test_it_shows_how_claims_are_verified(tmp_path: Path) -> None:
+    """The algorithms, whose keys and for which audience; a secret is not shown."""
+    secret = "0123456789abcdef0123456789abcdef"
+    terms = f"{{keys: {{secret: {secret}}}, algorithms: HS256, audience: fence}}"
+    claimed = f"writes: [{{name: one, match: 'PUT /x', resource: x, authority: {{signed: {terms}}}}}]\n"
+
+    explanation = explain(rules(tmp_path, HEAD + claimed), request("PUT", "/x"), CALLER)
+
+    assert explanation.answer.authority == "signed"
+    assert "claims     HS256 with a shared secret, for fence" in str(explanation)
+    assert secret not in repr(explanation)
+
+
+def test_a_rule_of_graphql_says_what_it_wants_and_what_came(tmp_path: Path) -> None:
+    """By type and root fields; a form's field is named as other conditions are."""
+    policy = (
+        "writes:\n"
+        "  - {name: some, match: POST /x, resource: x, when: {graphql: {mutation: [b, a], query: [c]}}}\n"
+        "  - {name: form, match: POST /y, resource: y, when: {form: {kind: note}}}\n"
+    )
+    ruleset = rules(tmp_path, HEAD + policy)
+    form = ("Content-Type", "application/x-www-form-urlencoded")
+
+    mutation = explain(ruleset, request("POST", "/x", body='{"query": "mutation { a z }"}'), CALLER)
+    field = explain(ruleset, request("POST", "/y", form, body="kind=mail"), CALLER)
+
+    assert mutation.considered[0].why == "wants mutation a, mutation b, query c, and this is mutation { a, z }"
+    assert field.considered[1].why == "wants another value of form kind"
+
+
 def test_a_general_rule_names_the_one_that_beats_it(ruleset: RuleSet) -> None:
     """What would match but is less specific says so."""
     explanation = explain(ruleset, request("PUT", "/x/a?v=1", body="{}"), CALLER)
@@ -143,3 +173,18 @@ def test_the_trail_and_the_data_path_agree(
         case Refused(decision):
             assert told.answer.decision == decision.name
             assert not any(one.taken for one in told.considered)
+
+
+def test_a_message_of_the_protocol_passes_without_a_rule(tmp_path: Path) -> None:
+    """It says so; the rules were not asked. A tool's call shows which condition each of them wants."""
+    rule = "  - {name: a, match: POST /mcp, when: {tool: a}, resource: x}\n"
+    ruleset = rules(tmp_path, HEAD + "protocol: mcp\nmount: {path: /mcp}\nwrites:\n" + rule)
+    listed = request("POST", "/mcp", body='{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}')
+    called = request("POST", "/mcp", body='{"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "b"}}')
+
+    passed, refused = explain(ruleset, listed, CALLER), explain(ruleset, called, CALLER)
+
+    assert (passed.answer.decision, passed.considered) == ("passed", ())
+    assert passed.answer.detail == "The protocol's own: it writes nothing, and no rule is asked."
+    assert refused.answer.decision == "no-policy"
+    assert [one.why for one in refused.considered] == ["wants another value of json /params/name"]

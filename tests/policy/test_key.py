@@ -11,8 +11,7 @@ from gateway.core.decision import (
     Decision,
     Refused,
 )
-from gateway.policy.condition import BodyWanted
-from gateway.policy.jsonbody import JsonReader
+from gateway.policy.body import Body, BodyWanted
 from gateway.policy.key import KEY, Key
 from gateway.policy.template import Template, parse_template
 from tests.policy.asking import request
@@ -32,7 +31,7 @@ def read(
     named: Key, *headers: tuple[str, str], target: str = "/", body: str | None = "", **path: str
 ) -> str | BodyWanted | Refused | None:
     asked = request("POST", target, *headers, body=body)
-    return named.read(asked, path, ADA, JsonReader(asked.body))
+    return named.read(asked, path, ADA, Body(asked))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.policy.load import load_policies
+from tests.issuer import SECRET
 from tests.policy.asking import HEAD, rules
 
 PAIRS = {
@@ -18,6 +19,14 @@ PAIRS = {
         "{header: {a: x, B: z}}",
     ),
     "different query values": ("PUT /x", "{query: {k: 1}}", "PUT /x", "{query: {k: 2}}"),
+    "different values of one form field": ("POST /x", "{form: {k: a}}", "POST /x", "{form: {k: [b, c]}}"),
+    "different fields of GraphQL": (
+        "POST /x",
+        "{graphql: {mutation: [a, b]}}",
+        "POST /x",
+        "{graphql: {mutation: c, query: a}}",
+    ),
+    "different operations of GraphQL": ("POST /x", "{graphql: mutation}", "POST /x", "{graphql: [query]}"),
     "with and without conditions": ("PUT /x", "{query: {k: 1}}", "PUT /x", "{}"),
     "different methods": ("PUT /x", "{}", '"POST,PATCH /x"', "{}"),
     "text and placeholder": ("PUT /x/a", "{}", '"PUT /x/{id}"', "{}"),
@@ -77,6 +86,32 @@ def test_rules_of_two_authorities_never_share_a_resource(tmp_path: Path, one: st
         (directory / "policy.yaml").write_text(f"{HEAD}writes:\n{''.join(entries)}")
 
         assert isinstance(load_policies(directory, {}), tuple) is meets
+
+
+@pytest.mark.parametrize(
+    ("other", "differs"),
+    [
+        (f"keys: {{secret: {SECRET}}}, algorithms: HS256", False),
+        (f"keys: {{secret: {SECRET}}}, algorithms: HS256, audience: fence", True),
+        (f"keys: {{secret: {SECRET}0}}, algorithms: HS256", True),
+    ],
+    ids=["the same terms", "another audience", "another secret"],
+)
+def test_claims_that_are_verified_in_another_way_are_another_authority(
+    tmp_path: Path, other: str, differs: bool
+) -> None:
+    """Two issuers of epochs for one resource would overtake each other."""
+    entries = [
+        f"  - {{name: {method}, match: '{method} /x/{{id}}', resource: 'x/{{path.id}}', "
+        f"authority: {{signed: {{{terms}}}}}}}\n"
+        for method, terms in (("PUT", f"keys: {{secret: {SECRET}}}, algorithms: HS256"), ("POST", other))
+    ]
+    (tmp_path / "policy.yaml").write_text(f"{HEAD}writes:\n{''.join(entries)}")
+
+    loaded = load_policies(tmp_path, {})
+
+    assert isinstance(loaded, tuple) is differs
+    assert not differs or "`authority: signed`, HS256 with a shared secret" in str(loaded)
 
 
 def test_an_upstream_for_one_host_takes_no_rule_from_the_others(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ read_only:
     when: {json: {/dry: true}}
 writes:
   - {name: plain, match: POST /x, resource: plain}
-  - {name: typed, match: POST /x, resource: "{json:/id}", when: {header: {content-type: text/plain}, json: {/dry: 0}}}
+  - {name: typed, match: POST /x, resource: "{json:/id}", when: {header: {content-type: application/json}, json: {/dry: 0}}}
   - {name: flagged, match: POST /x, resource: r, when: {query: {f: [1, 2]}, json: {/dry: null}}}
   - {name: named, match: POST /y, resource: "y/{json:/id}"}
 """
@@ -174,7 +174,7 @@ def test_conditions_choose_among_rules_of_one_path(tmp_path: Path, target: str, 
     """A list means any of its values; true, 1 and "true" are three; a missing member meets nothing, not even null."""
     ruleset = rules(tmp_path, HEAD + WHEN)
 
-    found = ruleset.match(request("POST", target, ("Content-Type", "text/plain"), body=body), CALLER)
+    found = ruleset.match(request("POST", target, ("Content-Type", "application/json"), body=body), CALLER)
 
     assert ("read" if isinstance(found, Read) else isinstance(found, Matched) and found.entry.rule.name) == taken
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gateway.core.caller import Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, HEADER_MALFORMED, RESOURCE_UNRESOLVED, Decision, Refused
-from gateway.policy.jsonbody import JsonReader
+from gateway.policy.body import Body
 from gateway.policy.template import Template, parse_template
 from tests.policy.asking import request
 
@@ -21,7 +21,7 @@ def template(text: str, *rests: str) -> Template:
 
 def fill(text: str, *headers: tuple[str, str], target: str = "/", body: str = "", **path: str) -> str | Refused:
     asked = request("PUT", target, *headers, body=body)
-    return template(text).fill(asked, path, ADA, JsonReader(asked.body))
+    return template(text).fill(asked, path, ADA, Body(asked))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,8 @@ def test_the_rest_of_a_path_keeps_its_slashes() -> None:
     """Slashes between segments stay; one inside a segment was escaped when the path was taken apart."""
     compiled = template("file/{path.rest}", "rest")
 
-    filled = compiled.fill(request("PUT", "/"), {"rest": "a/b%2Fc"}, ADA, JsonReader(None))
+    asked = request("PUT", "/")
+    filled = compiled.fill(asked, {"rest": "a/b%2Fc"}, ADA, Body(asked))
 
     assert filled == "file/a/b%2Fc"
     assert compiled.matches("file/a/b%2Fc", ADA)
@@ -174,7 +175,7 @@ def test_two_writes_share_a_resource_only_if_their_values_are_equal(one: list[st
 
 def test_a_template_says_what_it_reads() -> None:
     """The body is read only where a part needs it; a read's resource is told by path and query alone."""
-    assert template("{json:/a}").needs_json
-    assert not template("{path.a}/{query.b}").needs_json
+    assert template("{json:/a}").reads == "json"
+    assert template("{path.a}/{query.b}").reads is None
     assert template("{path.a}/{query.b}").reads_only_target
     assert not template("{tenant}/{path.a}").reads_only_target

@@ -278,6 +278,26 @@ async def test_a_bomb_costs_no_memory(store_url: str, tmp_path: Path) -> None:
         assert peak < 1 << 20
 
 
+@pytest.mark.slow
+async def test_a_mebibyte_that_inflates_to_a_gibibyte_costs_what_may_be_held(store_url: str, tmp_path: Path) -> None:
+    """Under the default limits too; no epoch moves."""
+    coding = zlib.compressobj(wbits=31)
+    bomb = b"".join(coding.compress(bytes(1 << 20)) for _ in range(1_024)) + coding.flush()
+    async with stack(store_url, tmp_path, BY_BODY.replace("limits: {{body: 4KiB}}\n", "")) as gate:
+        await gate.lease("report/7")
+        before = await gate.highest("report/7")
+        tracemalloc.start()
+        try:
+            answer = await gate.write("/reports", "Content-Encoding: gzip", method="POST", body=bomb)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+        assert (answer.status, answer.decision, gate.upstream.seen) == (413, "body-too-large", [])
+        assert await gate.highest("report/7") == before
+        assert peak < 32 << 20
+
+
 @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunked"])
 async def test_a_body_over_the_stream_limit_is_refused(store_url: str, tmp_path: Path, chunked: bool) -> None:
     """Announced or not, nothing of it leaves if the limit shows before the first byte; the resource stays free."""

@@ -114,7 +114,7 @@ async def test_what_follows_a_body_is_a_request_of_its_own(store_url: str, tmp_p
         await gate.lease("report/7")
         async with RawClient(gate.port) as client:
             token = gate.tokens["agent-a"].encode()
-            await client.send(CHUNKED.replace(b"TOKEN", token) + b"3\r\nabc\r\n0\r\n\r\n" + hidden)
+            await client.send(PUT.replace(b"TOKEN", token) + b"Content-Length: 3\r\n\r\nabc" + hidden)
             answers = [await client.answer(), await client.answer("DELETE")]
 
         assert [(answer.status, answer.decision) for answer in answers] == [
@@ -122,6 +122,18 @@ async def test_what_follows_a_body_is_a_request_of_its_own(store_url: str, tmp_p
             (428, "token-required"),
         ]
         assert [(seen.line, seen.body) for seen in gate.upstream.seen] == [("PUT /reports/7 HTTP/1.1", b"abc")]
+
+
+async def test_what_follows_a_body_in_chunks_at_once_is_not_looked_at(store_url: str, tmp_path: Path) -> None:
+    """It might have been given a trailer's field: the answer to the first request is the connection's last."""
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        whole = CHUNKED + b"3\r\nabc\r\n0\r\n\r\n"
+        taken = await _conversation(gate, whole + whole)
+
+        assert taken.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert (taken.count(b"HTTP/1.1 "), taken.count(b"\r\nConnection: close\r\n")) == (1, 1)
+        assert [seen.body for seen in gate.upstream.seen] == [b"abc"]
 
 
 @pytest.mark.parametrize("method", ["TRACE", "PROPFIND", "BREW"])

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from gateway.serve.port import bound_address, hold_port, listen_beside
+from gateway.serve.port import bound_address, hold_port, listen_alone, listen_beside
 from gateway.settings import Address
 
 ANY_PORT = Address("127.0.0.1", 0)
@@ -61,3 +61,16 @@ def test_an_ipv6_address_is_held_like_any_other() -> None:
     """Both families of addresses serve."""
     with hold_port(Address("::1", 0)) as held, listen_beside(bound_address(held)) as worker:
         assert exchange(bound_address(held), worker) == b"hello"
+
+
+def test_a_port_that_nobody_shares_is_refused_to_a_second() -> None:
+    """At every address that the name stands for; nothing stays open behind a refusal."""
+    first = listen_alone(ANY_PORT)
+    address = bound_address(first[0])
+    with pytest.raises(OSError, match="in use"):
+        listen_alone(address)
+    assert exchange(address, first[0]) == b"hello"
+    first[0].close()
+
+    for again in listen_alone(address):
+        again.close()

@@ -81,6 +81,21 @@ def test_a_wrong_setting_is_named_with_what_to_write(option: str, value: str | N
     assert str(raised.value).startswith(sentence)
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"tls_cert": "a"}, "--tls-cert and --tls-key belong together"),
+        ({"admin_tls_key": "a"}, "--admin-tls-cert and --admin-tls-key belong together"),
+        ({"tls_client_ca": "a"}, "--tls-client-ca wants --tls-cert and --tls-key"),
+    ],
+    ids=["a certificate alone", "a key alone", "authorities without a certificate"],
+)
+def test_tls_is_asked_for_as_a_whole(options: dict[str, str], sentence: str) -> None:
+    """A listener that is meant to be encrypted never comes up in plain text."""
+    with pytest.raises(SettingsError, match=sentence):
+        read_serve_settings({"policies": "policies"} | options)
+
+
 @pytest.mark.parametrize("admin", ["0.0.0.0:8081", "[::]:8081", "192.0.2.1:8081", "gateway.internal:8081"])
 def test_an_admin_listener_that_others_reach_needs_a_token(admin: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever can advance an epoch can stop a writer: on loopback any user may, elsewhere a token decides."""

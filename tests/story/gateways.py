@@ -176,11 +176,13 @@ class Gateway:
         kind = "Content-Type: application/json"
         return await ask(self.admin, "POST", f"/api/v1/intents/{intent}/resolve", kind, body=document, host="localhost")
 
-    async def decisions(self) -> Counter[str]:
-        """How many requests were decided how, as it counts them itself."""
+    async def counted(self, metric: str, label: str) -> Counter[str]:
+        """What the gateway counts itself, by one of the metric's labels."""
         text = (await ask(self.admin, "GET", "/metrics", host="localhost")).body.decode()
-        found = re.findall(r'^fencegate_requests_total\{decision="([^"]*)".*\} ([0-9.e+]+)$', text, re.MULTILINE)
-        return Counter({decision: int(float(count)) for decision, count in found})
+        counts: Counter[str] = Counter()
+        for labels, count in re.findall(rf"^{metric}\{{(.*)\}} ([0-9.e+]+)$", text, re.MULTILINE):
+            counts.update({value: int(float(count)) for value in re.findall(rf'\b{label}="([^"]*)"', labels)})
+        return counts
 
     async def command(self, *words: str) -> str:
         """A `fencegate` command against this gateway; returns what it prints."""

@@ -112,7 +112,7 @@ async def test_a_gateway_that_was_stopped_before_it_sent_frees_the_key(shared_st
 
         assert (meanwhile.status, meanwhile.decision) == (409, "outcome-unknown")
         assert sent_meanwhile == []
-        assert told.problem["detail"].startswith("Not forwarded")
+        assert str(told.problem["detail"]).startswith("Not forwarded")
         assert last.decision == "forwarded"
         assert api.sent == ["receipt"]
 

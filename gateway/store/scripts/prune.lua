@@ -7,15 +7,19 @@
 
 local now = clock.read()
 intents.check('applied', 'not_applied')
-local gone = 0
+local left_over = {}
 for _, state in ipairs({ 'applied', 'not_applied' }) do
   -- By chance: rules keep their intents for different times, so that the oldest of a list is not the next to go.
   for _, id in ipairs(redis.call('ZRANDMEMBER', K.state .. state, ARGV[1])) do
-    if redis.call('EXISTS', K.record .. id) == 0 then
-      gone = gone + redis.call('ZREM', K.state .. state, id)
+    -- Its time may be over, and the key have another intent by now.
+    if intents.state(id) ~= state then
+      left_over[#left_over + 1] = { K.state .. state, id }
     end
   end
 end
+for _, entry in ipairs(left_over) do
+  redis.call('ZREM', entry[1], entry[2])
+end
 redis.call('XTRIM', K.audit, 'MAXLEN', '~', ARGV[2])
 redis.call('XTRIM', K.audit, 'MINID', '~', ARGV[3])
-return { 'pruned', now, gone }
+return { 'pruned', now, #left_over }

@@ -26,7 +26,9 @@ redis.call('ZCARD', K.deadlines)
 local own = record
 if not record or record.ticket ~= id then
   own = intents.new(intent, about, now)
-  own.ticket, own.attempts, own.resource, own.epoch, own.holder = id, attempt, resource, epoch, ARGV[4]
+  own.ticket, own.attempts, own.resource, own.epoch = id, attempt, resource, epoch
+  -- Who writes with a lease's secret need not name itself: the ticket has the holder's name.
+  own.holder = ticket and ticket.holder or ARGV[4]
   own.upstream, own.rule, own.fingerprint = ARGV[5], ARGV[6], ARGV[11]
   own.retain = tonumber(tells.retain or own.retain)
   own.query = tonumber(tells.query or 0)

@@ -27,6 +27,17 @@ function intents.read(id)
   return record
 end
 
+-- The state alone, or nil: a record may have an answer of many kilobytes.
+function intents.state(id)
+  local packed = redis.call('GETRANGE', K.record .. id, 0, 31)
+  if packed == '' then
+    return nil
+  end
+  -- Three bytes say how many fields there are; the first two are the version and the state.
+  local _, _, state = cmsgpack.unpack_limit(packed, 2, 3)
+  return state
+end
+
 -- A record that nobody has seen; `about` is its key, tenant and target as the gateway spelled them, '' without a key.
 function intents.new(id, about, now)
   return {

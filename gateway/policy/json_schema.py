@@ -1,0 +1,70 @@
+"""The JSON Schema of a policy file, for editors. It is looser than `check`, never stricter."""
+
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from gateway.policy.schema import Policy
+
+_DESCRIPTIONS = {
+    "When": "Further conditions, all of which must hold; of a list of values any one. What is not there meets none.",
+    "When.json": "JSON pointer (RFC 6901) into the body: the value that must stand there. The body is read for it.",
+    "When.header": "Name of a request header: its value.",
+    "When.query": "Name of a query parameter: its value.",
+    "When.form": "Name of a field of a form body: its value. The body is read for it.",
+    "When.graphql": "Types of GraphQL operations, and the root fields that they may have.",
+    "When.tool": "Name of a tool that an MCP call names.",
+    "ReadOnly": "Requests that change nothing although their method is a writing one: they pass without a token.",
+    "Mount": "Which requests are this upstream's, by path and host.",
+    "Mount.strip": "Whether the mount's path is dropped before forwarding.",
+    "Mount.encoded_slash": "`opaque`: an encoded slash (%2F) is a character of its segment, as in GitLab's API.",
+    "Rule": "One kind of write: which requests it takes, the resource that they write, and how they are fenced.",
+    "Rule.match": "`METHOD[,METHOD] /path/{name}/{rest...}`, or a list of them. The path is the one that agents use.",
+    "Rule.resource": "What is written, such as `report/{path.id}`; also {query.X}, {header.x}, {json:/p}, {tenant}.",
+    "RuleFields": "Laid under every rule of the file.",
+    "Credential": "A header that the gateway puts on every forwarded request; `${env:NAME}` or `${file:/path}` in it.",
+    "Query": "How the upstream is asked what became of an intent.",
+    "Evidence": "What an answer must look like to prove it.",
+    "Evidence.json": "JSON pointer into the answer: a value, or a comparison such as `>1`.",
+    "Capabilities": "What the upstream does by itself.",
+    "Intent": "One action with an idempotency key: how it is named, compared and kept.",
+    "Fence": "How writes of one resource wait for each other.",
+    "Effect": "What a write does to the world; `risk: high` wants a guard against a second execution.",
+    "Outcomes": "Which statuses prove that nothing was written, and which prove nothing; 2xx and 3xx are applied.",
+}
+
+
+class _Written(GenerateJsonSchema):
+    """The schema of what people write: a list of one may be written as its only item."""
+
+    def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
+        described = super().function_before_schema(schema)
+        if described.get("type") == "array" and "items" in described:
+            return {"anyOf": [described["items"], described]}
+        return described
+
+
+def policy_json_schema() -> dict[str, Any]:
+    """A new document (draft 2020-12)."""
+    document = Policy.model_json_schema(by_alias=True, schema_generator=_Written)
+    document["$schema"] = _Written.schema_dialect
+    document["title"] = "A policy of fencegate: one upstream and its write rules"
+    models = document["$defs"]
+    # `defaults` may hold what a rule leaves out.
+    models["Rule"]["required"] = ["name"]
+    for model in (document, *models.values()):
+        model.pop("description", None)
+        for field in model.get("properties", {}).values():
+            _tidy(field)
+    for name, text in _DESCRIPTIONS.items():
+        model, _, field = name.partition(".")
+        (models[model]["properties"][field] if field else models[model])["description"] = text
+    return document
+
+
+def _tidy(field: dict[str, Any]) -> None:
+    """Defaults of durations and sizes are numbers inside, which nobody may write; titles only repeat the names."""
+    field.pop("title", None)
+    if not isinstance(field.get("default"), str | bool):
+        field.pop("default", None)

@@ -1,0 +1,162 @@
+"""A document compared with the rules of an upstream: writing operations that stay closed, rules that nothing needs."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gateway.core.rule import Upstream
+from gateway.core.target import Ambiguous, read_target
+from gateway.policy.entry import Entry, ReadOnly
+from gateway.policy.finding import Finding, Wrong
+from gateway.policy.openapi.operation import Document, Operation
+from gateway.policy.openapi.wording import comment
+from gateway.policy.pattern import Pattern
+from gateway.policy.ruleset import RuleSet
+from gateway.policy.url import parse_url
+
+# A segment's text, or None where anything may stand.
+Segments = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """The paths that a pattern or an operation takes, as the API sees them. `rest`: one segment or more follows."""
+
+    method: str
+    segments: Segments
+    rest: bool
+    slash: bool
+
+    def covers(self, other: "_Reach") -> bool:
+        """Whether every request of `other` is one of this."""
+        own, theirs = len(self.segments), len(other.segments)
+        fits = theirs + other.rest > own if self.rest else theirs == own and not other.rest
+        if not fits or self.method != other.method or self.slash != other.slash:
+            return False
+        return all(mine in (None, text) for mine, text in zip(self.segments, other.segments, strict=False))
+
+    def meets(self, other: "_Reach") -> bool:
+        """Whether some request belongs to both."""
+        own, theirs = len(self.segments), len(other.segments)
+        fits = (theirs >= own + 1 or other.rest) if self.rest else (own == theirs and not other.rest)
+        if not (fits or (other.rest and own > theirs)) or self.method != other.method or self.slash != other.slash:
+            return False
+        pairs = zip(self.segments, other.segments, strict=False)
+        return all(None in (mine, text) or mine == text for mine, text in pairs)
+
+
+class _Reaches:
+    """Many of them, so that thousands of rules are compared with thousands of operations in a moment."""
+
+    def __init__(self, reaches: Iterable[_Reach]) -> None:
+        self._exact: set[_Reach] = set()
+        self._by_length: defaultdict[tuple[str, int], list[_Reach]] = defaultdict(list)
+        self._resting: list[_Reach] = []
+        for reach in reaches:
+            if reach in self._exact:
+                continue
+            self._exact.add(reach)
+            (self._resting if reach.rest else self._by_length[(reach.method, len(reach.segments))]).append(reach)
+
+    def cover(self, reach: _Reach) -> bool:
+        return reach in self._exact or any(one.covers(reach) for one in self._near(reach))
+
+    def meet(self, reach: _Reach) -> bool:
+        return reach in self._exact or any(one.meets(reach) for one in self._near(reach))
+
+    def _near(self, reach: _Reach) -> Iterable[_Reach]:
+        if reach.rest:
+            return self._exact
+        return (*self._by_length.get((reach.method, len(reach.segments)), ()), *self._resting)
+
+
+def described_upstream(ruleset: RuleSet, document: Document, name: str | None) -> Upstream | Wrong:
+    """The upstream that a document describes: the named one, the only one, or the one at the document's server."""
+    if name is not None:
+        found = [upstream for upstream in ruleset.upstreams if upstream.name == name]
+        return found[0] if found else Wrong(f"there is no upstream `{name}` in the policies; name one of them")
+    if len(ruleset.upstreams) == 1:
+        return ruleset.upstreams[0]
+    url = parse_url(document.server or "")
+    found = [] if isinstance(url, Wrong) else [each for each in ruleset.upstreams if each.origin == url.origin]
+    if len(found) == 1:
+        return found[0]
+    return Wrong("the document's server does not tell which upstream it describes; say it with `--upstream NAME`")
+
+
+def uncovered(ruleset: RuleSet, upstream: Upstream, document: Document, file: str) -> tuple[Finding, ...]:
+    """A warning for each writing operation that no rule takes, and for each rule that takes no operation.
+
+    A rule with conditions counts as taking its path: which values its operations have, the document does not say.
+    """
+    every: tuple[Entry | ReadOnly, ...] = (*ruleset.entries, *ruleset.read_only)
+    entries = [entry for entry in every if entry.matcher.upstream is upstream]
+    base = _base(document, upstream)
+    operations = [(each, _operation_reach(each, base)) for each in document.operations]
+    return (*_gaps(entries, operations, upstream, file), *_idle(entries, operations, upstream))
+
+
+def _gaps(
+    entries: list[Entry | ReadOnly], operations: list[tuple[Operation, _Reach]], upstream: Upstream, file: str
+) -> Iterator[Finding]:
+    taken = _Reaches(reach for entry in entries for reach in _entry_reaches(entry, upstream))
+    for operation, reach in operations:
+        if not taken.cover(reach):
+            named = f" ({comment(operation.operation_id)})" if operation.operation_id else ""
+            message = (
+                f"{comment(str(operation))}{named}: no rule of upstream {upstream.name} takes it, so that agents get "
+                "`no-policy`; write a rule, or leave it closed"
+            )
+            yield Finding(file, 1, 1, message, "warning")
+
+
+def _idle(
+    entries: list[Entry | ReadOnly], operations: list[tuple[Operation, _Reach]], upstream: Upstream
+) -> Iterator[Finding]:
+    described = _Reaches(reach for _, reach in operations)
+    for entry in entries:
+        if not any(described.meet(reach) for reach in _entry_reaches(entry, upstream)):
+            message = f"{entry.label} takes no operation of the document; remove it, or keep it for what is undescribed"
+            place = entry.matcher.place
+            yield Finding(place.file, place.line, place.column, message, "warning")
+
+
+def _base(document: Document, upstream: Upstream) -> tuple[str, ...]:
+    """What stands before a document's paths, as the API sees them: its server's path, else the policy's."""
+    server = document.server
+    path = upstream.base_path
+    if server is not None and server.startswith("/"):
+        path = server
+    elif server is not None:
+        url = parse_url(server)
+        path = path if isinstance(url, Wrong) else url.base_path
+    return tuple(piece for piece in path.split("/") if piece)
+
+
+def _operation_reach(operation: Operation, base: tuple[str, ...]) -> _Reach:
+    pieces = operation.path.removeprefix("/").split("/")
+    slash = not pieces[-1]
+    segments: list[str | None] = [_literal(piece) for piece in (pieces[:-1] if slash else pieces)]
+    rest = bool(segments) and pieces[len(segments) - 1].endswith(("+}", "*}", "...}"))
+    return _Reach(operation.method, (*base, *(segments[:-1] if rest else segments)), rest, slash)
+
+
+def _literal(piece: str) -> str | None:
+    """A segment's text, decoded; None with a placeholder in it, which may then be any text."""
+    if "{" in piece:
+        return None
+    target = read_target("/" + piece)
+    return piece if isinstance(target, Ambiguous) else target.segments[0]
+
+
+def _entry_reaches(entry: Entry | ReadOnly, upstream: Upstream) -> Iterator[_Reach]:
+    base = tuple(piece for piece in upstream.base_path.split("/") if piece)
+    for pattern in entry.matcher.patterns:
+        segments = _forwarded(pattern, upstream)
+        for method in pattern.methods:
+            yield _Reach(method, (*base, *segments), pattern.rest is not None, pattern.slash)
+
+
+def _forwarded(pattern: Pattern, upstream: Upstream) -> Segments:
+    mount = upstream.mount
+    return pattern.segments[len(mount.segments) :] if mount.strip else pattern.segments

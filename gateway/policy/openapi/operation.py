@@ -1,0 +1,173 @@
+"""The writing operations of a document, and what it says of each."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gateway.policy.finding import Wrong
+from gateway.policy.openapi.tree import Node, Tree, read_tree
+
+# The methods that OpenAPI 3.1 knows and that are no reads. TRACE is never forwarded.
+_WRITES = ("post", "put", "patch", "delete")
+# A document of this size is a mistake or an attack; the largest public ones have about 10,000 operations in all.
+_OPERATIONS = 20_000
+_PARAMETERS = 200
+# What people write to say that a call changes nothing. Compared without case, dashes and underscores.
+_READ_HINTS = frozenset({"xreadonly", "xreadonlyhint", "xsafe", "xissafe", "xsideeffectfree"})
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A header that an operation takes, as spelled."""
+
+    name: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """Where callers show who they are, and the word that stands before what they show, if any."""
+
+    header: str
+    scheme: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One writing operation. `path` as the document has it, `server` one of its own, `faults` what was not readable."""
+
+    method: str
+    path: str
+    operation_id: str
+    summary: str
+    headers: tuple[Header, ...]
+    hinted_read: bool
+    server: str | None
+    faults: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is used of a document. `server`: the first one's URL, its variables replaced by their defaults."""
+
+    title: str
+    server: str | None
+    credential: Credential | None
+    operations: tuple[Operation, ...]
+    faults: tuple[str, ...]
+
+
+def read_document(path: Path) -> Document | Wrong:
+    """The writing operations of a JSON or YAML file. Wrong: see `read_tree` and `read_operations`."""
+    tree = read_tree(path)
+    return tree if isinstance(tree, Wrong) else read_operations(tree)
+
+
+def read_operations(tree: Tree) -> Document | Wrong:
+    """All writing operations in the order of the document. Wrong: `paths` is missing, or too long."""
+    paths = tree.root.get("paths")
+    if not isinstance(paths, Mapping):
+        return Wrong("the document has no `paths`; name one that describes an API")
+    info = tree.root.get("info")
+    operations: list[Operation] = []
+    faults: list[str] = []
+    for path, value in paths.items():
+        if not isinstance(path, str) or path.startswith("x-"):
+            continue
+        item = tree.resolved(value)
+        if isinstance(item, Wrong):
+            faults.append(f"{path}: {item.message}; its operations got no rule")
+            continue
+        operations.extend(_operations(tree, path, item))
+        if len(operations) > _OPERATIONS:
+            return Wrong(f"the document has more than {_OPERATIONS} writing operations; split it")
+    title = _text(info.get("title")) if isinstance(info, Mapping) else ""
+    return Document(title, _server(tree.root), _credential(tree), tuple(operations), tuple(faults))
+
+
+def _operations(tree: Tree, path: str, item: Node) -> Iterator[Operation]:
+    for method in _WRITES:
+        found = item.get(method)
+        if not isinstance(found, Mapping):
+            continue
+        headers, faults = _headers(tree, item, found)
+        yield Operation(
+            method.upper(),
+            path,
+            _text(found.get("operationId")),
+            _text(found.get("summary")) or _text(found.get("description")),
+            headers,
+            _is_hinted_read(found),
+            _server(found) or _server(item),
+            faults,
+        )
+
+
+def _headers(tree: Tree, item: Node, operation: Node) -> tuple[tuple[Header, ...], tuple[str, ...]]:
+    """The operation's own headers over those of its path (OpenAPI 3.1, section 4.8.10)."""
+    headers: dict[str, Header] = {}
+    faults: list[str] = []
+    for parameter in (*_list(item.get("parameters")), *_list(operation.get("parameters"))):
+        found = tree.resolved(parameter)
+        if isinstance(found, Wrong):
+            faults.append(f"a parameter was not read: {found.message}")
+            continue
+        name = _text(found.get("name"))
+        if found.get("in") == "header" and name:
+            headers[name.lower()] = Header(name, _is_true(found.get("required")))
+    return tuple(headers.values()), tuple(dict.fromkeys(faults))
+
+
+def _list(value: object) -> list[Any]:
+    return value[:_PARAMETERS] if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is_true(value: object) -> bool:
+    """YAML is read as text."""
+    return value is True or value == "true"
+
+
+def _is_hinted_read(operation: Node) -> bool:
+    return any(
+        isinstance(name, str) and name.lower().replace("-", "").replace("_", "") in _READ_HINTS and _is_true(value)
+        for name, value in operation.items()
+    )
+
+
+def _server(node: Node) -> str | None:
+    servers = _list(node.get("servers"))
+    first = servers[0] if servers else None
+    url = first.get("url") if isinstance(first, Mapping) else None
+    if not isinstance(first, Mapping) or not isinstance(url, str):
+        return None
+    variables = first.get("variables")
+    for name, variable in list(variables.items())[:_PARAMETERS] if isinstance(variables, Mapping) else ():
+        default = variable.get("default") if isinstance(variable, Mapping) else None
+        if isinstance(default, str) and len(url) + len(default) < 2000:
+            url = url.replace("{" + str(name) + "}", default)
+    return url
+
+
+def _credential(tree: Tree) -> Credential | None:
+    """How the API wants a credential, by the first scheme that is a header."""
+    components = tree.root.get("components")
+    schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
+    for value in schemes.values() if isinstance(schemes, Mapping) else ():
+        scheme = tree.resolved(value)
+        if isinstance(scheme, Wrong):
+            continue
+        if scheme.get("type") in ("http", "oauth2", "openIdConnect"):
+            is_basic = _text(scheme.get("scheme")).lower() == "basic"
+            return Credential("Authorization", "Basic" if is_basic else "Bearer")
+        name = _text(scheme.get("name"))
+        if scheme.get("type") == "apiKey" and scheme.get("in") == "header" and name:
+            return Credential(name, "")
+    return None

@@ -1,0 +1,166 @@
+"""The text of a proposed policy: every rule with what was decided for it, and every open question beside its rule."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gateway.policy.finding import Wrong
+from gateway.policy.header_name import header_to_send
+from gateway.policy.openapi.operation import Document, Header
+from gateway.policy.openapi.proposal import Proposal, native_key, propose, unread_keys
+from gateway.policy.openapi.wording import comment
+from gateway.policy.url import parse_url
+
+# What YAML reads as this very text, without quotes.
+_PLAIN = re.compile("[A-Za-z/][A-Za-z0-9/_.-]*(?: /[A-Za-z0-9/_.-]*)?")
+_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off"})
+_UNKNOWN_URL = "https://api.example.com"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyText:
+    """A policy file that loads, and what could not be decided for it, a line each."""
+
+    text: str
+    rules: int
+    open: tuple[str, ...]
+
+
+def policy_text(document: Document, source: str, upstream: str) -> PolicyText:
+    """The policy for a document that came from the file `source`."""
+    proposals = propose(document, upstream)
+    url, url_question = _url(document)
+    questions = [question for question in (url_question, _credential_question(document)) if question]
+    questions += [comment(fault) for fault in document.faults]
+    questions += map(comment, unread_keys(proposals))
+    ruled = [each for each in proposals if each.closed is None]
+    lines = [
+        *_head(source, document, len(proposals)),
+        f"upstream: {_scalar(upstream)}",
+        f"url: {_scalar(url)}",
+        f"# Agents call /{upstream}/...; the API gets what is behind it.",
+        f"mount: {{path: /{upstream}, strip: true}}",
+        "",
+        *(f"# DECIDE: {question}" for question in questions),
+        *_credentials(document, upstream),
+        *_capabilities(document, ruled),
+        *_read_only(ruled),
+        "writes:" if ruled else "writes: []",
+    ]
+    for each in proposals:
+        lines += _rule(each)
+    told = [
+        f"{each.name} ({comment(str(each.operation))}): {question}" for each in proposals for question in _open(each)
+    ]
+    return PolicyText("\n".join(lines) + "\n", len(ruled), (*questions, *told))
+
+
+def _head(source: str, document: Document, count: int) -> Iterator[str]:
+    title = f" ({comment(document.title)})" if document.title.strip() else ""
+    yield f"# Proposed by `fencegate import-openapi` from {comment(source)}{title}, {count} writing operations."
+    yield "# What the document does not say is marked DECIDE. An operation without a rule stays closed (`no-policy`)."
+    yield ""
+
+
+def _url(document: Document) -> tuple[str, str | None]:
+    server = document.server or ""
+    if not isinstance(parse_url(server), Wrong):
+        return server, None
+    if server.startswith("/") and not isinstance(parse_url(_UNKNOWN_URL + server), Wrong):
+        return _UNKNOWN_URL + server, "the document does not say at which host the API is; correct `url`"
+    return _UNKNOWN_URL, "the document does not say where the API is; correct `url`"
+
+
+def _credential_question(document: Document) -> str | None:
+    if document.credential is None or isinstance(header_to_send(document.credential.header), Wrong):
+        return "the document does not say how callers show who they are; give the gateway alone a credential"
+    return None
+
+
+def _credentials(document: Document, upstream: str) -> Iterator[str]:
+    credential = document.credential
+    if credential is None or isinstance(header_to_send(credential.header), Wrong):
+        return
+    variable = f"{upstream.upper().replace('-', '_')}_TOKEN"
+    value = f"{credential.scheme} ${{env:{variable}}}".strip()
+    yield "# DECIDE: keep the API's credential here, and take it from the agents: who has it writes past the gateway."
+    yield "# credentials:"
+    yield f"#   - {{header: {json.dumps(credential.header)}, value: {json.dumps(value)}}}"
+    yield ""
+
+
+def _capabilities(document: Document, ruled: Iterable[Proposal]) -> Iterator[str]:
+    key = native_key(document)
+    conditional = any(each.conditional for each in ruled)
+    if key is None and not conditional:
+        return
+    yield "capabilities:"
+    if key is not None:
+        yield f"  # The API takes idempotency keys in {key}: a repeat is sent on under the same key, and refused there."
+        yield "  # DECIDE: how long does the API remember a key? 24 hours are assumed; nothing is sent again after it."
+        yield f"  idempotency_key: {{header: {json.dumps(key)}, retain: 24h}}"
+    if conditional:
+        yield "  # Some operations take If-Match; it is forwarded, and the API's 412 comes back untouched."
+        yield "  conditional: true"
+    yield ""
+
+
+def _read_only(ruled: Iterable[Proposal]) -> Iterator[str]:
+    likely = [each for each in ruled if each.reads_like]
+    if not likely:
+        return
+    yield "# DECIDE: these look like reads. Where one changes nothing, uncomment its line and remove its rule below."
+    yield "# read_only:"
+    for each in likely:
+        yield f"#   - match: {_scalar(each.match)}  # {each.reads_like}"
+    yield ""
+
+
+def _rule(each: Proposal) -> Iterator[str]:
+    summary = comment(each.operation.summary)
+    if summary:
+        yield f"  # {summary}"
+    for question in _open(each):
+        yield f"  # DECIDE: {question}"
+    if each.closed is not None:
+        yield f"  # Closed: {comment(each.match)}"
+        return
+    if each.parent:
+        yield "  # A create or an action without an id of its own: it belongs to what stands before it in the path."
+    if each.conditional:
+        yield "  # Takes If-Match."
+    yield f"  - name: {_scalar(each.name)}"
+    yield f"    match: {_scalar(each.match)}"
+    yield f"    resource: {_scalar(each.resource)}"
+    if each.key is not None:
+        yield from _intent(each.key)
+    elif each.operation.method == "POST":
+        yield "    # intent: {mode: required}  # where a second execution would do harm"
+
+
+def _intent(key: Header) -> Iterator[str]:
+    mode = "required" if key.required else "optional"
+    yield f"    intent: {{mode: {mode}, {_key_places(key)}on_unknown: retry}}"
+
+
+def _key_places(key: Header) -> str:
+    lower = key.name.lower()
+    if lower == "idempotency-key":
+        return ""
+    return f'key: ["{{header.idempotency-key}}", "{{header.{lower}}}"], '
+
+
+def _open(each: Proposal) -> Iterator[str]:
+    """What the document leaves open for one operation."""
+    if each.closed is not None:
+        yield f"no rule: {comment(each.closed)}"
+    yield from (comment(fault) for fault in each.operation.faults)
+    if each.reads_like and each.closed is None:
+        yield f"is it a read? ({each.reads_like}) It is a write until you say otherwise"
+
+
+def _scalar(text: str) -> str:
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+        return text
+    return json.dumps(text)

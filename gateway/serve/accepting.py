@@ -1,0 +1,98 @@
+"""Accepts connections on a listener's sockets, over TLS where files are named.
+
+Changed files count from the next connection on; those that are open keep what they began with.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
+from ssl import SSLContext
+
+from gateway.log import Log
+from gateway.serve.port import BACKLOG
+from gateway.serve.tls import TlsFault, TlsFiles
+
+# An operator who has renewed a certificate looks next whether it is served.
+_LOOK_EVERY_S = 1.0
+# A client that begins a handshake and falls silent holds a connection that was never counted.
+_HANDSHAKE_WITHIN_S = 10.0
+# One that does not answer the closing alert is not waited for longer than others take to answer it.
+_SHUTDOWN_WITHIN_S = 5.0
+
+
+class Accepting:
+    """One listener. `sockets` listen already; they are closed in the end."""
+
+    def __init__(
+        self,
+        factory: Callable[[], asyncio.Protocol],
+        sockets: Sequence[socket.socket],
+        files: TlsFiles | None,
+        log: Log,
+    ) -> None:
+        self._factory = factory
+        self._sockets = sockets
+        self._files = files
+        self._log = log
+        self._tried = None if files is None else files.stamp()
+        self._servers: list[asyncio.Server] = []
+
+    async def open(self) -> None:
+        """Accept from now on. Raises TlsFault."""
+        await self._serve(None if self._files is None else self._files.context())
+
+    def close(self) -> None:
+        """Accept nothing more; connections that are open stay."""
+        for server in self._servers:
+            server.close()
+        for listening in self._sockets:
+            listening.close()
+
+    async def renew(self) -> None:
+        """Read files that have changed. If they cannot be used, those in force stay, and the log says why."""
+        if self._files is None or self._files.stamp() == self._tried:
+            return
+        self._tried = self._files.stamp()
+        try:
+            context = self._files.context()
+        except TlsFault as fault:
+            self._log.error("the TLS files were not reloaded; those in force stay", reason=str(fault))
+            return
+        await self._serve(context)
+        self._log.info("the TLS files were reloaded", cert=self._files.cert)
+
+    async def watch(self) -> None:
+        """Renew whenever the files have changed. Ends at once without files, else never.
+
+        The second look keeps out a file that is still being written, or a new certificate whose key is yet to come.
+        """
+        looked = self._tried
+        while self._files is not None:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            now = self._files.stamp()
+            if now == looked and now != self._tried:
+                await self.renew()
+            looked = now
+
+    async def _serve(self, context: SSLContext | None) -> None:
+        """Begin with this context, then end with the last one.
+
+        A context in use cannot take an authority back, so there is a new one, and servers for it on second descriptors
+        of the same sockets: connections that wait to be accepted are lost to neither.
+        """
+        servers = [await self._server(listening, context) for listening in self._sockets]
+        for server in self._servers:
+            server.close()
+        self._servers = servers
+
+    async def _server(self, listening: socket.socket, context: SSLContext | None) -> asyncio.Server:
+        patience = None if context is None else _HANDSHAKE_WITHIN_S
+        farewell = None if context is None else _SHUTDOWN_WITHIN_S
+        return await asyncio.get_running_loop().create_server(
+            self._factory,
+            sock=listening.dup(),
+            backlog=BACKLOG,
+            ssl=context,
+            ssl_handshake_timeout=patience,
+            ssl_shutdown_timeout=farewell,
+        )

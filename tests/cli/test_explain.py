@@ -1,0 +1,72 @@
+"""`fencegate explain --har`: recorded traffic, judged and counted."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli import main
+
+POLICY = """upstream: pets
+url: https://api.example
+mount: {path: /pets-api, strip: true}
+writes:
+  - {name: replace, match: "PUT /pets-api/pets/{id}", resource: "pet/{path.id}"}
+"""
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "pets.yaml").write_text(POLICY)
+    requests = [("PUT", "pets/7"), ("GET", "pets/7"), ("DELETE", "pets/\x1b[2J"), ("PUT", "pets/8")]
+    entries = [{"request": {"method": method, "url": f"https://api.example/{path}"}} for method, path in requests]
+    (tmp_path / "a.har").write_text(json.dumps({"log": {"entries": entries}}))
+    return tmp_path
+
+
+def run(directory: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["explain", *arguments, "--policies", str(directory / "policies")])
+
+
+def test_one_line_a_request_and_a_summary(directory: Path) -> None:
+    """What a terminal must not be given is escaped."""
+    result = run(directory, "--har", str(directory / "a.har"))
+
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert result.exit_code == 0
+    assert lines[1:5] == [
+        ["forwarded", "replace", "pet/7", "PUT", "https://api.example/pets/7"],
+        ["passed", "-", "-", "GET", "https://api.example/pets/7"],
+        ["ambiguous-target", "-", "-", "DELETE", "https://api.example/pets/\\x1b[2J"],
+        ["forwarded", "replace", "pet/8", "PUT", "https://api.example/pets/8"],
+    ]
+    assert result.stdout.splitlines()[-1] == "4 requests: 2 forwarded, 1 passed, 1 ambiguous-target"
+
+
+def test_the_same_in_json(directory: Path) -> None:
+    """Each request with all that is known of it, and the counts."""
+    shown = json.loads(run(directory, "--har", str(directory / "a.har"), "--json").stdout)
+
+    assert shown["summary"] == {"forwarded": 2, "passed": 1, "ambiguous-target": 1}
+    assert shown["requests"][0]["target"] == "/pets-api/pets/7"
+    assert shown["requests"][0]["answer"]["resource"] == "pet/7"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "METHOD URL, or --har FILE"),
+        (("PUT",), "METHOD URL, or --har FILE"),
+        (("PUT", "/a", "--har", "a.har"), "brings its own requests"),
+        (("--har", "/nonexistent"), "cannot be read"),
+    ],
+    ids=["nothing", "no URL", "both", "no archive"],
+)
+def test_a_question_is_one_of_two(directory: Path, arguments: tuple[str, ...], message: str) -> None:
+    """A request that is spelled out, or an archive."""
+    result = run(directory, *arguments)
+
+    assert result.exit_code != 0
+    assert message in result.stderr

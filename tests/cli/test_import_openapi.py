@@ -1,0 +1,88 @@
+"""`fencegate import-openapi`: a first policy, on stdout or in a new file."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli import main
+
+DOCUMENT = """
+openapi: 3.0.3
+info: {title: Pet Store}
+servers: [{url: https://api.example}]
+paths:
+  /pets/{id}: {put: {operationId: replacePet}}
+  /pets/search: {post: {operationId: searchPets}}
+"""
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    (tmp_path / "pets.yaml").write_text(DOCUMENT)
+    return tmp_path / "pets.yaml"
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["import-openapi", *map(str, arguments)])
+
+
+def test_the_policy_goes_to_stdout_and_the_questions_to_stderr(document: Path) -> None:
+    """So that the one can be piped and the other is seen."""
+    result = run(document)
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("# Proposed by `fencegate import-openapi` from pets.yaml (Pet Store)")
+    assert "upstream: pet-store\n" in result.stdout
+    assert "DECIDE searchPets (POST /pets/search): is it a read?" in result.stderr
+    assert result.stderr.splitlines()[-1] == "2 rules, 2 questions; read it, then `fencegate check`"
+
+
+def test_what_it_writes_passes_the_check(document: Path, tmp_path: Path) -> None:
+    """Also against the document itself: nothing is left open by accident."""
+    (tmp_path / "policies").mkdir()
+
+    written = run(document, "--upstream", "pets", "--output", tmp_path / "policies" / "pets.yaml")
+    checked = CliRunner().invoke(main, ["check", str(tmp_path / "policies"), "--openapi", str(document)])
+
+    assert (written.exit_code, written.stdout) == (0, "")
+    assert (checked.exit_code, checked.stdout) == (0, f"{tmp_path}/policies: 1 upstreams, 2 rules, no errors\n")
+
+
+def test_a_policy_is_never_overwritten(document: Path, tmp_path: Path) -> None:
+    """Somebody may have worked on it."""
+    (tmp_path / "mine.yaml").write_text("mine")
+
+    result = run(document, "--output", tmp_path / "mine.yaml")
+
+    assert result.exit_code == 1
+    assert "is there already" in result.stderr
+    assert (tmp_path / "mine.yaml").read_text() == "mine"
+
+
+def test_the_same_in_json(document: Path) -> None:
+    """For programs: the text, the count of rules, the questions."""
+    shown = json.loads(run(document, "--json").stdout)
+
+    assert (shown["rules"], len(shown["open"])) == (2, 2)
+    assert shown["text"].startswith("# Proposed")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("/nonexistent.yaml",), "cannot be read"),
+        (("pets.yaml", "--upstream", "Pet Store"), "write lower-case letters"),
+        (("pets.yaml", "--output", "/nonexistent/pets.yaml"), "cannot be written"),
+    ],
+    ids=["no document", "no name", "no directory"],
+)
+def test_a_slip_is_told(document: Path, arguments: tuple[str, ...], message: str) -> None:
+    """And nothing is written."""
+    first = str(document) if arguments[0] == "pets.yaml" else arguments[0]
+
+    result = run(first, *arguments[1:])
+
+    assert result.exit_code != 0
+    assert message in result.stderr

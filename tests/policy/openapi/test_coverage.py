@@ -1,0 +1,101 @@
+"""What a document has and a policy does not, and the other way round."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.policy.finding import Wrong
+from gateway.policy.openapi.coverage import described_upstream, uncovered
+from tests.policy.asking import rules
+from tests.policy.openapi.documents import document
+
+SERVED = "upstream: api\nurl: https://api.example/v1\nmount: {path: /m, strip: true}\n"
+OTHER = "upstream: other\nurl: https://other.example\nmount: {path: /other}\n"
+
+
+def compared(directory: Path, match: str, paths: Any, head: str = SERVED, **more: Any) -> list[str]:
+    """Which operations are gaps, and whether the rule is idle, for a policy with one rule."""
+    text = f"{head}writes:\n  - {{name: one, match: '{match}', resource: x}}\n"
+    ruleset = rules(directory, text)
+    read = document(directory, paths, **more)
+    upstream = described_upstream(ruleset, read, None)
+    assert not isinstance(upstream, Wrong)
+    found = uncovered(ruleset, upstream, read, "openapi.json")
+    assert {finding.severity for finding in found} <= {"warning"}
+    return [finding.message.partition(":")[0].partition(" takes")[0] for finding in found]
+
+
+@pytest.mark.parametrize(
+    ("match", "path", "gaps"),
+    [
+        ("PUT /m/a/{x}", "/a/{id}", []),
+        ("PUT /m/a/{x...}", "/a/{id}", []),
+        ("PUT /m/a/{x...}", "/a/{id}/b", []),
+        ("PUT /m/a/{x...}", "/a", ["PUT /a", "rule one"]),
+        ("PUT /m/a/b", "/a/{id}", ["PUT /a/{id}"]),
+        ("PUT /m/a/{x}", "/a/b", []),
+        ("PUT /m/a/{x}", "/a/{id}/", ["PUT /a/{id}/", "rule one"]),
+        ("POST /m/a/{x}", "/a/{id}", ["PUT /a/{id}", "rule one"]),
+        ("PUT /m/a/{x}", "/a/{id}.json", []),
+        ("PUT /m/a/{x}", "/a/{rest+}", ["PUT /a/{rest+}"]),
+        ("PUT /m/a/{x...}", "/a/{rest+}", []),
+        ("PUT /m/a/%62", "/a/b", []),
+        ("PUT /m/{x}/b", "/a/{id}", ["PUT /a/{id}"]),
+    ],
+)
+def test_a_rule_takes_all_of_an_operation_or_leaves_a_gap(
+    tmp_path: Path, match: str, path: str, gaps: list[str]
+) -> None:
+    """A rule is idle only if no request of any operation is its own."""
+    assert compared(tmp_path, match, {path: {"put": {}}}) == gaps
+
+
+@pytest.mark.parametrize(
+    ("head", "match", "servers"),
+    [
+        (SERVED, "PUT /m/a", [{"url": "https://api.example/v1"}]),
+        (SERVED, "PUT /m/a", [{"url": "/v1/"}]),
+        (SERVED, "PUT /m/a", []),
+        ("upstream: api\nurl: https://api.example\n", "PUT /v1/a", [{"url": "https://api.example/v1"}]),
+    ],
+    ids=["both have a base", "a path alone", "no server", "the base is in the match"],
+)
+def test_paths_are_compared_as_the_api_sees_them(tmp_path: Path, head: str, match: str, servers: object) -> None:
+    """Mounts that are dropped, and base paths, are taken into account."""
+    assert compared(tmp_path, match, {"/a": {"put": {}}}, head, servers=servers) == []
+
+
+def test_a_read_covers_its_operation(tmp_path: Path) -> None:
+    """A policy has decided about it."""
+    ruleset = rules(tmp_path, SERVED + "read_only: [{match: POST /m/search}]\n")
+
+    assert uncovered(ruleset, ruleset.upstreams[0], document(tmp_path, {"/search": {"post": {}}}), "a.json") == ()
+
+
+def test_the_upstream_is_named_or_found_by_its_server(tmp_path: Path) -> None:
+    """Among several, a document that fits none is a question."""
+    ruleset = rules(tmp_path, SERVED, OTHER)
+    read = document(tmp_path, {})
+    astray = document(tmp_path, {}, servers=[{"url": "https://elsewhere.example"}])
+
+    for name, wanted in ((None, "api"), ("other", "other")):
+        upstream = described_upstream(ruleset, read, name)
+        assert not isinstance(upstream, Wrong)
+        assert upstream.name == wanted
+    for wrong in (described_upstream(ruleset, astray, None), described_upstream(ruleset, read, "none")):
+        assert isinstance(wrong, Wrong)
+
+
+def test_thousands_are_compared_in_a_moment(tmp_path: Path) -> None:
+    """Rules times operations is not the time it takes."""
+    many = 1000
+    text = "writes:\n" + "".join(
+        f"  - {{name: r{at}, match: 'PUT /m/a/{{x}}/b{at}', resource: x}}\n" for at in range(many)
+    )
+    ruleset = rules(tmp_path, SERVED + text)
+    read = document(tmp_path, {f"/a/{{id}}/b{at}": {"put": {}} for at in range(1, many + 1)})
+
+    found = uncovered(ruleset, ruleset.upstreams[0], read, "a.json")
+
+    assert [finding.message.partition(" ")[0] for finding in found] == ["PUT", "rule"]

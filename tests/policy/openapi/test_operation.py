@@ -1,0 +1,109 @@
+"""What is taken from a document: its writing operations, and no more."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.policy.finding import Wrong
+from gateway.policy.openapi.operation import Credential, Header, read_document, read_operations
+from gateway.policy.openapi.tree import Tree
+from tests.policy.openapi.documents import document, text
+
+
+def test_writing_methods_are_operations(tmp_path: Path) -> None:
+    """Reads, TRACE and extensions are not."""
+    item = {name: {} for name in ("get", "head", "options", "trace", "post", "put", "patch", "delete", "x-post")}
+
+    read = document(tmp_path, {"/a": item, "x-b": item, "/c": {"put": "nonsense"}})
+
+    assert [str(each) for each in read.operations] == ["POST /a", "PUT /a", "PATCH /a", "DELETE /a"]
+
+
+def test_an_operations_header_stands_over_its_paths(tmp_path: Path) -> None:
+    """And both may be references; what is no header, or cannot be read, is not one."""
+    read = document(
+        tmp_path,
+        {
+            "/a": {
+                "parameters": [
+                    {"name": "If-Match", "in": "header"},
+                    {"name": "id", "in": "path"},
+                    {"$ref": "https://x.example/y"},
+                    {"$ref": "https://x.example/y"},
+                ],
+                "put": {"parameters": [{"$ref": "#/components/parameters/M"}, "nonsense"]},
+            }
+        },
+        components={"parameters": {"M": {"name": "if-match", "in": "header", "required": True}}},
+    )
+
+    (operation,) = read.operations
+    assert operation.headers == (Header("if-match", True),)
+    assert len(operation.faults) == 2
+
+
+@pytest.mark.parametrize(
+    ("hint", "is_read"),
+    [
+        ({"x-read-only": True}, True),
+        ({"x-readOnlyHint": True}, True),
+        ({"x-safe": False}, False),
+        ({"x-b": True}, False),
+    ],
+    ids=["read-only", "as MCP spells it", "denied", "another"],
+)
+def test_an_extension_may_hint_at_a_read(tmp_path: Path, hint: dict[str, bool], is_read: bool) -> None:
+    """Only a hint: a policy has to say it."""
+    assert document(tmp_path, {"/a": {"post": hint}}).operations[0].hinted_read is is_read
+
+
+@pytest.mark.parametrize(
+    ("servers", "server"),
+    [
+        (
+            [{"url": "https://{r}.example", "variables": {"r": {"default": "eu"}}}, {"url": "https://b"}],
+            "https://eu.example",
+        ),
+        ([{"url": "/v1"}], "/v1"),
+        ([{"url": ["x"]}], None),
+        ("nonsense", None),
+        ([], None),
+    ],
+    ids=["variables", "a path", "no text", "no list", "none"],
+)
+def test_the_first_server_is_the_upstreams(tmp_path: Path, servers: object, server: str | None) -> None:
+    """With its variables replaced by their defaults."""
+    assert document(tmp_path, {}, servers=servers).server == server
+
+
+@pytest.mark.parametrize(
+    ("scheme", "credential"),
+    [
+        ({"type": "http", "scheme": "bearer"}, Credential("Authorization", "Bearer")),
+        ({"type": "http", "scheme": "Basic"}, Credential("Authorization", "Basic")),
+        ({"type": "apiKey", "in": "header", "name": "X-Api-Key"}, Credential("X-Api-Key", "")),
+        ({"type": "apiKey", "in": "query", "name": "key"}, None),
+        ({"$ref": "#/nowhere"}, None),
+    ],
+    ids=["bearer", "basic", "key in a header", "key in the query", "unreadable"],
+)
+def test_how_callers_show_who_they_are_is_known(tmp_path: Path, scheme: object, credential: Credential | None) -> None:
+    """Where the document says it."""
+    assert document(tmp_path, {}, components={"securitySchemes": {"a": scheme}}).credential == credential
+
+
+def test_a_path_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """Its operations get no rule, and the others do."""
+    read = document(tmp_path, {"/a": {"$ref": "paths.yaml#/a"}, "/b": {"$ref": "#/paths/~1c"}, "/c": {"put": {}}})
+
+    assert [str(each) for each in read.operations] == ["PUT /b", "PUT /c"]
+    assert read.faults[0].startswith("/a: `paths.yaml#/a` lies outside the document")
+
+
+def test_too_many_operations_and_no_paths_are_errors(tmp_path: Path) -> None:
+    """A document has bounds."""
+    (tmp_path / "a.json").write_text(text("nonsense"))
+    endless = Tree({"paths": {f"/{at}": {"put": {}} for at in range(20_001)}})
+
+    for read in (read_document(tmp_path / "a.json"), read_document(tmp_path / "none"), read_operations(endless)):
+        assert isinstance(read, Wrong)

@@ -1,0 +1,192 @@
+"""The text of a proposed policy: it loads, whatever the document says, and asks what it does not say."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.core.caller import Caller
+from gateway.policy.finding import Wrong
+from gateway.policy.load import load_policies
+from gateway.policy.match import Matched
+from gateway.policy.openapi.operation import read_operations
+from gateway.policy.openapi.policy_text import policy_text
+from gateway.policy.openapi.tree import Tree
+from gateway.policy.openapi.wording import upstream_name
+from gateway.policy.ruleset import RuleSet
+from tests.policy.asking import request
+from tests.policy.openapi.documents import document
+
+PETS: dict[str, Any] = {
+    "/pets": {
+        "get": {},
+        "post": {
+            "operationId": "createPet",
+            "summary": "Create a pet",
+            "parameters": [{"name": "Idempotency-Key", "in": "header", "required": True}],
+        },
+    },
+    "/pets/search": {"post": {"operationId": "searchPets"}},
+    "/pets/{petId}": {"put": {"operationId": "replacePet", "parameters": [{"name": "If-Match", "in": "header"}]}},
+    "/pets/{petId}:feed": {"post": {"operationId": "feedPet"}},
+}
+WHOLE = """\
+# Proposed by `fencegate import-openapi` from pets.json (Pet Store), 4 writing operations.
+# What the document does not say is marked DECIDE. An operation without a rule stays closed (`no-policy`).
+
+upstream: pets
+url: "https://api.example/v1"
+# Agents call /pets/...; the API gets what is behind it.
+mount: {path: /pets, strip: true}
+
+# DECIDE: keep the API's credential here, and take it from the agents: who has it writes past the gateway.
+# credentials:
+#   - {header: "Authorization", value: "Bearer ${env:PETS_TOKEN}"}
+
+capabilities:
+  # The API takes idempotency keys in Idempotency-Key: a repeat is sent on under the same key, and refused there.
+  # DECIDE: how long does the API remember a key? 24 hours are assumed; nothing is sent again after it.
+  idempotency_key: {header: "Idempotency-Key", retain: 24h}
+  # Some operations take If-Match; it is forwarded, and the API's 412 comes back untouched.
+  conditional: true
+
+# DECIDE: these look like reads. Where one changes nothing, uncomment its line and remove its rule below.
+# read_only:
+#   - match: POST /pets/pets/search  # `search` in its name
+
+writes:
+  # Create a pet
+  # A create or an action without an id of its own: it belongs to what stands before it in the path.
+  - name: createPet
+    match: POST /pets/pets
+    resource: pets/pets
+    intent: {mode: required, on_unknown: retry}
+  # DECIDE: is it a read? (`search` in its name) It is a write until you say otherwise
+  # A create or an action without an id of its own: it belongs to what stands before it in the path.
+  - name: searchPets
+    match: POST /pets/pets/search
+    resource: pets/pets/search
+    # intent: {mode: required}  # where a second execution would do harm
+  # Takes If-Match.
+  - name: replacePet
+    match: "PUT /pets/pets/{pet_id}"
+    resource: "pets/pets/{path.pet_id}"
+  # DECIDE: no rule: a segment of its path is text and a placeholder in one, which no match can say exactly
+  # Closed: POST /pets/pets/{petId}:feed
+"""
+
+
+def loaded(text: str) -> RuleSet:
+    with tempfile.TemporaryDirectory() as directory:
+        (Path(directory) / "policy.yaml").write_text(text, encoding="utf-8")
+        found = load_policies(Path(directory), {})
+    assert isinstance(found, RuleSet), "\n".join(map(str, found)) + "\n" + text
+    return found
+
+
+def test_the_whole_text(tmp_path: Path) -> None:
+    """Every decision and every question stands beside its rule."""
+    scheme = {"securitySchemes": {"a": {"type": "http", "scheme": "bearer"}}}
+
+    policy = policy_text(document(tmp_path, PETS, components=scheme), "pets.json", "pets")
+
+    assert policy.text == WHOLE
+    assert policy.rules == 3
+    assert policy.open == (
+        "searchPets (POST /pets/search): is it a read? (`search` in its name) It is a write until you say otherwise",
+        "feedPet (POST /pets/{petId}:feed): no rule: a segment of its path is text and a placeholder in one, which no "
+        "match can say exactly",
+    )
+
+
+def test_the_text_is_a_policy(tmp_path: Path) -> None:
+    """Its rules take the document's operations, and nothing is a read that nobody confirmed."""
+    ruleset = loaded(policy_text(document(tmp_path, PETS), "pets.json", "pets").text)
+
+    found = ruleset.match(request("POST", "/pets/pets/search"), Caller())
+
+    assert isinstance(found, Matched)
+    assert found.entry.rule.name == "searchPets"
+    assert ruleset.upstreams[0].base_path == "/v1"
+    assert ruleset.upstreams[0].native_key is not None
+
+
+def test_a_key_in_another_header_is_read_there(tmp_path: Path) -> None:
+    """Agents of the API go on sending it as they do."""
+    key = {"name": "X-Idempotency-Key", "in": "header"}
+
+    text = policy_text(document(tmp_path, {"/a": {"post": {"parameters": [key]}}}), "a.json", "up").text
+
+    assert 'key: ["{header.idempotency-key}", "{header.x-idempotency-key}"], on_unknown: retry' in text
+    loaded(text)
+
+
+@pytest.mark.parametrize(
+    ("servers", "url", "asks"),
+    [
+        ([{"url": "https://a.example"}], "https://a.example", False),
+        ([{"url": "/v2"}], "https://api.example.com/v2", True),
+        ([], "https://api.example.com", True),
+        ([{"url": "ftp://a\nwrites: []"}], "https://api.example.com", True),
+        ([{"url": "https://u:p@a.example"}], "https://api.example.com", True),
+    ],
+    ids=["known", "a path", "none", "hostile", "with a password"],
+)
+def test_an_unknown_server_is_a_question(tmp_path: Path, servers: object, url: str, asks: bool) -> None:
+    """The policy names a place that is none, and says so."""
+    policy = policy_text(document(tmp_path, {}, servers=servers), "a.json", "up")
+
+    assert f'url: "{url}"' in policy.text
+    assert any("correct `url`" in question for question in policy.open) is asks
+    loaded(policy.text)
+
+
+def test_five_thousand_operations_load(tmp_path: Path) -> None:
+    """In about the time that their rules take to be checked."""
+    paths = {f"/things{at}/{{id}}": {"put": {}, "delete": {}} for at in range(2500)}
+
+    policy = policy_text(document(tmp_path, paths), "big.json", "big")
+
+    assert policy.rules == 5000
+    assert policy.text.count("\n  - name: ") == 5000
+
+
+words = st.text(max_size=12) | st.sampled_from(
+    ["{id}", "{a-b}", "{x+}", "{", "..", "%2F", "%zz", ";", "true", "a: b", "#", "\n- x"]
+)
+anything: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+)
+parameters = st.lists(
+    st.fixed_dictionaries(
+        {"name": st.sampled_from(["Idempotency-Key", "X-Idempotency-é", "If-Match"]) | words, "in": st.just("header")}
+    )
+    | st.fixed_dictionaries({"$ref": words})
+    | anything,
+    max_size=3,
+)
+operations = st.dictionaries(
+    st.sampled_from(["operationId", "summary", "description", "x-read-only"]), anything, max_size=4
+).flatmap(lambda fields: parameters.map(lambda listed: {**fields, "parameters": listed}))
+items = st.dictionaries(st.sampled_from(["post", "put", "patch", "delete", "$ref"]), operations | anything, max_size=4)
+paths = st.dictionaries(
+    st.lists(words, max_size=4).map(lambda parts: "/" + "/".join(parts)) | words, items | anything, max_size=5
+)
+
+
+@given(paths, words, anything, anything)
+def test_the_text_loads_whatever_the_document_says(paths: Any, title: str, servers: Any, schemes: Any) -> None:
+    """Names, summaries and paths are a stranger's; none of them becomes a part of the policy's grammar."""
+    root = {"paths": paths, "info": {"title": title}, "servers": servers, "components": {"securitySchemes": schemes}}
+    read = read_operations(Tree(json.loads(json.dumps(root))))
+    assert not isinstance(read, Wrong)
+
+    policy = policy_text(read, f"{title}.json", upstream_name(title))
+
+    assert len(loaded(policy.text).entries) == policy.rules
+    assert all(line.isprintable() for line in policy.open)

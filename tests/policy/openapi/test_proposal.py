@@ -1,0 +1,118 @@
+"""One operation as a rule."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.policy.openapi.proposal import Proposal, native_key, propose, unread_keys
+from tests.policy.openapi.documents import document
+
+KEY = {"name": "Idempotency-Key", "in": "header"}
+OTHER_KEY = {"name": "X-Idempotency-Token", "in": "header", "required": True}
+
+
+def proposed(directory: Path, method: str, path: str, **operation: object) -> Proposal:
+    (one,) = propose(document(directory, {path: {method: operation}}), "up")
+    return one
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "match", "resource", "parent"),
+    [
+        ("put", "/pets/{petId}", "PUT /up/pets/{pet_id}", "up/pets/{path.pet_id}", False),
+        ("post", "/pets", "POST /up/pets", "up/pets", True),
+        ("post", "/pets/{id}/photos", "POST /up/pets/{id}/photos", "up/pets/{path.id}", True),
+        ("put", "/pets/{id}/photo", "PUT /up/pets/{id}/photo", "up/pets/{path.id}", False),
+        ("put", "/a/{id}/b/{id}", "PUT /up/a/{id}/b/{id_2}", "up/a/{path.id}/b/{path.id_2}", False),
+        ("delete", "/{pet-id}/", "DELETE /up/{pet_id}/", "up/{path.pet_id}", False),
+        ("post", "/", "POST /up/", "up", True),
+        ("put", "/f/{path+}", "PUT /up/f/{path...}", "up/f/{path.path}", False),
+        ("put", "/%61/{x}", "PUT /up/%61/{x}", "up/a/{path.x}", False),
+        ("put", "/{}", "PUT /up/{part}", "up/{path.part}", False),
+    ],
+    ids=["id", "create", "create below", "part", "twice", "slash", "root", "greedy", "escape", "nameless"],
+)
+def test_a_path_becomes_a_match_and_a_resource(
+    tmp_path: Path, method: str, path: str, match: str, resource: str, parent: bool
+) -> None:
+    """The resource ends with the last placeholder; what is created has no id yet and takes its parent."""
+    one = proposed(tmp_path, method, path)
+
+    assert (one.match, one.resource, one.parent, one.closed) == (match, resource, parent, None)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/pets/{id}:cancel",
+        "/pets/{id}.json",
+        "/pets/{a}-{b}",
+        "/a//b",
+        "/../b",
+        "/a;v=1",
+        "/a?b=c",
+        "/{a+}/b",
+        "a/b",
+        "/{a",
+        "/a b",
+        "/é",
+    ],
+)
+def test_what_a_match_cannot_say_exactly_stays_closed(tmp_path: Path, path: str) -> None:
+    """A rule that takes more than its operation would fence the wrong resource."""
+    assert proposed(tmp_path, "put", path).closed
+
+
+def test_another_server_is_another_upstream(tmp_path: Path) -> None:
+    """Its operations must not be sent to this one."""
+    assert "server of its own" in (proposed(tmp_path, "put", "/a", servers=[{"url": "https://b.example"}]).closed or "")
+
+
+def test_the_second_of_two_equal_paths_stays_closed(tmp_path: Path) -> None:
+    """Placeholders' names do not tell requests apart."""
+    first, other, second = propose(
+        document(tmp_path, {"/a/{x}": {"put": {"operationId": "one"}, "delete": {}}, "/a/{y}": {"put": {}}}), "up"
+    )
+
+    assert (first.closed, other.closed) == (None, None)
+    assert second.closed == "it has the same requests as one; keep one of the two"
+
+
+def test_idempotency_keys_are_recognised(tmp_path: Path) -> None:
+    """The most frequent header is the capability; an operation with another one is told."""
+    paths = {
+        "/a": {"post": {"parameters": [KEY]}},
+        "/b": {"post": {"parameters": [{**KEY, "name": "idempotency-key"}]}},
+        "/c": {"post": {"parameters": [OTHER_KEY], "operationId": "c"}},
+        "/d": {"post": {"parameters": [{"name": "Idempotency_Key", "in": "header"}]}},
+    }
+    read = document(tmp_path, {**paths, "/e": paths["/a"]})
+
+    proposals = propose(read, "up")
+
+    assert native_key(read) == "Idempotency-Key"
+    assert [each.key is not None for each in proposals] == [True, True, False, False, True]
+    assert unread_keys(proposals) == ("c (POST /c): takes its key in X-Idempotency-Token",)
+
+
+def test_if_match_is_recognised(tmp_path: Path) -> None:
+    """In any spelling."""
+    assert proposed(tmp_path, "put", "/a", parameters=[{"name": "if-match", "in": "header"}]).conditional
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "operation", "reads_like"),
+    [
+        ("post", "/pets/search", {}, "`search` in its name"),
+        ("post", "/pets", {"operationId": "listPets"}, "`list` in its name"),
+        ("put", "/search", {}, None),
+        ("delete", "/a", {"x-read-only": True}, "a hint in the document"),
+        ("post", "/pets", {"operationId": "createPet"}, None),
+    ],
+    ids=["path", "id", "no POST", "hint", "create"],
+)
+def test_a_likely_read_is_a_question(
+    tmp_path: Path, method: str, path: str, operation: dict[str, object], reads_like: str | None
+) -> None:
+    """By its name, where it is a POST, or by a hint."""
+    assert proposed(tmp_path, method, path, **operation).reads_like == reads_like

@@ -1,0 +1,132 @@
+"""Rules that read GraphQL and forms, through a whole gateway: what they cannot read for certain moves nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.raw import RawAnswer
+from tests.stack import Stack, stack
+
+POLICY = """
+upstream: tracker
+url: http://localhost:{port}
+mount: {{path: /t}}
+timeouts: {{connect: 1s, total: 5s}}
+limits: {{body: 256KiB}}
+read_only:
+  - {{match: POST /t/graphql, when: {{graphql: query}}}}
+writes:
+  - name: update
+    match: POST /t/graphql
+    when: {{graphql: {{mutation: [issueUpdate, issueArchive]}}}}
+    resource: issue/{{graphql.id}}
+  - name: post
+    match: POST /t/messages
+    when: {{form: {{kind: [note, mail]}}}}
+    resource: issue/{{form.issue}}
+"""
+JSON = "Content-Type: application/json"
+FORM = "Content-Type: application/x-www-form-urlencoded"
+
+
+async def ask_graphql(gate: Stack, document: str, query: str = "", **more: object) -> RawAnswer:
+    body = json.dumps({"query": document, **more}).encode()
+    return await gate.write(f"/t/graphql{query}", JSON, method="POST", body=body)
+
+
+async def test_a_mutation_is_a_write_of_what_its_argument_names(store_url: str, tmp_path: Path) -> None:
+    """Literal or variable, under any alias; the bytes arrive as they were sent, and a query needs no token."""
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        await gate.lease("issue/7")
+        literal = await ask_graphql(gate, 'mutation { a: issueUpdate(id: "7") { ok } }')
+        variable = await ask_graphql(gate, "mutation M($i: ID!) { issueArchive(id: $i) { ok } }", variables={"i": "7"})
+        query = await ask_graphql(gate, "{ issue(id: 9) { title } }")
+
+        assert [one.decision for one in (literal, variable, query)] == ["forwarded", "forwarded", "passed"]
+        assert json.loads(gate.upstream.seen[1].body)["variables"] == {"i": "7"}
+        assert len(gate.upstream.seen) == 3
+
+
+@pytest.mark.parametrize(
+    ("document", "more", "decision"),
+    [
+        ("mutation { issueUpdate(id: 7) { ok } issueDelete(id: 7) { ok } }", {}, "no-policy"),
+        ("mutation issueUpdate { issueDelete(id: 7) { ok } }", {}, "no-policy"),
+        ("mutation { issueUpdate: issueDelete(id: 7) { ok } }", {}, "no-policy"),
+        ("mutation { ...F } fragment F on Mutation { issueDelete(id: 7) { ok } }", {}, "no-policy"),
+        ("query A { a } mutation B { issueDelete(id: 7) { ok } }", {"operationName": "B"}, "no-policy"),
+        ("query A { a } mutation B { issueUpdate(id: 7) { ok } }", {}, "ambiguous-target"),
+        ("subscription { issues { id } }", {}, "no-policy"),
+        ("mutation { issueUpdate(id: 7) { ok } b: issueUpdate(id: 8) { ok } }", {}, "ambiguous-target"),
+        ("mutation ($id: ID, $x: ID) { issueUpdate(id: $x) { ok } }", {"variables": {"id": "7"}}, "resource-unresolved"),
+        ("{ a }", {"extensions": {"persistedQuery": {"sha256Hash": "x"}}}, "ambiguous-target"),
+        ("{ a }", {"documentId": "x"}, "ambiguous-target"),
+        ("{" + "a " * 20_000 + "}", {}, "ambiguous-target"),
+    ],
+)
+async def test_what_is_no_plain_mutation_of_one_resource_goes_no_further(
+    store_url: str, tmp_path: Path, document: str, more: dict[str, object], decision: str
+) -> None:
+    """Neither the upstream nor the resource's epoch sees it."""
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        await gate.lease("issue/7")
+        answer = await ask_graphql(gate, document, **more)
+
+        assert answer.decision == decision
+        assert gate.upstream.seen == []
+        assert (await ask_graphql(gate, "mutation { issueUpdate(id: 7) { ok } }")).decision == "forwarded"
+
+
+@pytest.mark.parametrize(
+    ("method", "query", "body"),
+    [
+        ("POST", "?query=mutation%7Ba%7D", b'{"query": "{ a }"}'),
+        ("POST", "", b'[{"query": "{ a }"}]'),
+        ("POST", "", b'{"query": "{ a }", "query": "mutation { a }"}'),
+        ("POST", "", b'{"query": "{ a }", "qu\\u0065ry": "mutation { a }"}'),
+        ("GET", "?query=mutation%7Ba%7D", b""),
+        ("HEAD", "?query=mutation%7Ba%7D", b""),
+    ],
+)
+async def test_a_request_with_two_operations_is_ambiguous(
+    store_url: str, tmp_path: Path, method: str, query: str, body: bytes
+) -> None:
+    """In the URL and the body, in a batch, under one name twice, or against its method."""
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        await gate.lease("issue/7")
+        answer = await gate.write(f"/t/graphql{query}", JSON, method=method, body=body)
+
+        assert (answer.status, answer.decision) == (400, "ambiguous-target")
+        assert gate.upstream.seen == []
+
+
+@pytest.mark.parametrize(
+    ("field", "body", "decision"),
+    [
+        (FORM, b"kind=note&issue=7&text=a+b", "forwarded"),
+        (FORM, b"kind=other&issue=7", "no-policy"),
+        (FORM, b"issue=7", "no-policy"),
+        (FORM, b"kind=note", "resource-unresolved"),
+        (FORM, b"kind=note&issue=8&issue=7", "ambiguous-target"),
+        (FORM, b"kind=note&issue=7&Issue=8", "ambiguous-target"),
+        (FORM, b"kind=note&issue=7&issue[]=8", "ambiguous-target"),
+        (FORM, b"kind=note&issue=7;issue=8", "ambiguous-target"),
+        (FORM, b"kind=note&issue=7&_method=DELETE", "ambiguous-target"),
+        (FORM, b"kind=note&issue=7&x=%FF", "ambiguous-target"),
+        (FORM + "; charset=utf-16", b"kind=note&issue=7", "ambiguous-target"),
+        (JSON, b'{"kind": "note", "issue": "7"}', "ambiguous-target"),
+        ("Content-Type: multipart/form-data; boundary=b", b"--b--", "ambiguous-target"),
+        ("X: 1", b"kind=note&issue=7", "ambiguous-target"),
+    ],
+)
+async def test_a_form_is_a_write_of_what_its_field_names(
+    store_url: str, tmp_path: Path, field: str, body: bytes, decision: str
+) -> None:
+    """One value of one field in one spelling; the upstream gets the bytes as they came, or nothing."""
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        await gate.lease("issue/7")
+        answer = await gate.write("/t/messages", field, method="POST", body=body)
+
+        assert answer.decision == decision
+        assert [seen.body for seen in gate.upstream.seen] == ([body] if decision == "forwarded" else [])

@@ -1,0 +1,51 @@
+"""An upstream that refuses an upload before it is through: its answer arrives, and nothing lands in another's body."""
+
+import asyncio
+from pathlib import Path
+
+from tests.raw import RawClient, request
+from tests.recording import RecordingUpstream, Seen
+from tests.stack import stack
+
+_PIECE = bytes(range(256)) * 4_096
+_PIECES = 50
+_REFUSAL = b"HTTP/1.1 413 Content Too Large\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n\r\ntoo big"
+
+
+async def _refuse_uploads(seen: Seen, writer: asyncio.StreamWriter) -> None:
+    if seen.line.startswith("POST "):
+        writer.write(_REFUSAL)
+        await writer.drain()
+
+
+async def test_a_refusal_within_an_upload_arrives_whole_beside_other_writes(store_url: str, tmp_path: Path) -> None:
+    """The caller gets the 413 as it came; that connection carries no other request, and the others' are whole."""
+    upstream = RecordingUpstream(before_body=_refuse_uploads)
+    async with stack(store_url, tmp_path, upstream=upstream) as gate:
+        for number in range(9):
+            await gate.lease(f"report/{number}", f"agent-{number}")
+        before = await gate.highest("report/0")
+        async with RawClient(gate.port) as client:
+            token = f"Fencing-Token: {gate.tokens['agent-0']}"
+            await client.send(request("POST", "/reports/0", token, "Transfer-Encoding: chunked"))
+            uploading = asyncio.ensure_future(_upload(client))
+            others = asyncio.gather(
+                *(gate.write(f"/reports/{1 + n % 8}", holder=f"agent-{1 + n % 8}", body=b"%d" % n) for n in range(40))
+            )
+            answer = await client.answer("POST")
+            written = await others
+            uploading.cancel()
+
+        assert (answer.status, answer.decision, answer.body, answer.whole) == (413, "forwarded", b"too big", True)
+        assert (answer.value("Fencing-Outcome"), answer.value("Connection")) == ("not_applied", "close")
+        assert [other.status for other in written] == [200] * 40
+        assert sorted(int(seen.body) for seen in upstream.seen) == list(range(40))
+        assert all(seen.line.startswith("PUT ") for seen in upstream.seen)
+        assert await gate.highest("report/0") == before
+        assert (await gate.write("/reports/0", holder="agent-0")).status == 200
+
+
+async def _upload(client: RawClient) -> None:
+    for _ in range(_PIECES):
+        await client.send(b"%x\r\n%b\r\n" % (len(_PIECE), _PIECE))
+    await client.send(b"0\r\n\r\n")

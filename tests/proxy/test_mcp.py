@@ -1,0 +1,318 @@
+"""MCP and JSON-RPC over the wire: what the server sees, and in which form a refusal comes back."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gateway.core.rpc_error import code_of
+from tests.raw import RawAnswer, RawClient, ask, request
+from tests.recording import Seen, answering
+from tests.stack import Stack, stack
+from tests.until import until
+
+POLICY = """
+upstream: notes
+url: http://localhost:{port}
+protocol: mcp
+mount: {{path: /mcp}}
+limits: {{body: 1KiB}}
+timeouts: {{connect: 1s, total: 5s}}
+read_only:
+  - {{match: POST /mcp, when: {{tool: search}}}}
+writes:
+  - name: write
+    match: POST /mcp
+    when: {{tool: write}}
+    resource: note/{{json:/params/arguments/note}}
+    intent: {{mode: optional, key: "{{json:/params/_meta/key}}"}}
+"""
+
+HTTP_POLICY = """
+upstream: ledger
+url: http://localhost:{port}
+mount: {{path: /rpc}}
+writes:
+  - {{name: call, match: "POST /rpc", resource: ledger, errors: jsonrpc}}
+"""
+EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.fixture
+async def gate(store_url: str, tmp_path: Path) -> AsyncIterator[Stack]:
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        yield gate
+
+
+def call(name: str = "write", id: str | None = "7", key: str | None = None) -> bytes:
+    """A call of a tool; its id spelled as given, and none for None."""
+    params = {"name": name, "arguments": {"note": 7}} | ({} if key is None else {"_meta": {"key": key}})
+    spelled = "" if id is None else f'"id": {id}, '
+    return f'{{"jsonrpc": "2.0", {spelled}"method": "tools/call", "params": {json.dumps(params)}}}'.encode()
+
+
+async def post(gate: Stack, body: bytes, *fields: str, target: str = "/mcp") -> RawAnswer:
+    return await ask(gate.port, "POST", target, "Content-Type: application/json", *fields, body=body)
+
+
+def error(answer: RawAnswer) -> dict[str, object]:
+    """The JSON-RPC error of an answer, which must be one."""
+    assert (answer.status, answer.value("Content-Type")) == (200, "application/json")
+    members: dict[str, object] = json.loads(answer.body)["error"]
+    assert members["code"] == code_of(str(answer.decision))
+    data = members["data"]
+    assert isinstance(data, dict)
+    assert (data["type"], data["detail"]) == (f"urn:fencegate:{answer.decision}", members["message"])
+    return members
+
+
+@pytest.mark.parametrize("id", ["7", '"\\u0041/b"', "1.0", "9007199254740993"])
+async def test_a_refusal_is_an_error_with_the_calls_own_id(gate: Stack, id: str) -> None:
+    """Spelled as it came; `Fencing-Decision` says the same as ever."""
+    answer = await post(gate, call("drop", id))
+
+    assert answer.decision == "no-policy"
+    assert answer.body.startswith(b'{"jsonrpc": "2.0", "id": ' + id.encode() + b", ")
+    assert error(answer)["code"] == -32005
+    assert gate.upstream.seen == []
+
+
+async def test_a_stale_token_is_an_error_of_the_call(gate: Stack) -> None:
+    """The problem's members are its data: an agent reads there who rules now."""
+    await gate.lease("note/7")
+    await gate.lease("note/7", "agent-b", takeover=True)
+
+    answer = await post(gate, call(), f"Fencing-Token: {gate.tokens['agent-a']}")
+
+    assert answer.decision == "stale-epoch"
+    data = error(answer)["data"]
+    assert isinstance(data, dict)
+    assert (data["status"], data["action"], data["resource"]) == (412, "stop", "note/7")
+    assert gate.upstream.seen == []
+
+
+async def test_a_refusal_to_be_retried_says_when(gate: Stack) -> None:
+    """`Retry-After` stands beside an error as beside a problem."""
+    await gate.upstream.__aexit__()
+    answer = await post(gate, b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}')
+
+    assert answer.decision == "upstream-unreachable"
+    assert error(answer)["code"] == -32017
+    assert answer.value("Retry-After") == "1"
+
+
+async def test_a_client_that_takes_streams_only_gets_one_event(gate: Stack) -> None:
+    """Clients of the first revisions may accept nothing else."""
+    answer = await post(gate, call("drop"), "Accept: text/event-stream")
+
+    assert (answer.status, answer.value("Content-Type")) == (200, "text/event-stream")
+    head, data, *rest = answer.body.split(b"\n")
+    assert (head, rest) == (b"event: message", [b"", b""])
+    assert json.loads(data.removeprefix(b"data: "))["error"]["code"] == -32005
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "decision"),
+    [
+        (call("drop", None), 403, "no-policy"),
+        (call("drop", "null"), 403, "no-policy"),
+        (b"[" + call() + b"]", 400, "ambiguous-target"),
+        (b"{", 400, "ambiguous-target"),
+        (b'{"id": 1, "method": "ping", "jsonrpc": "2.0", "id": 2}', 400, "ambiguous-target"),
+        (b'"' + b"x" * 2000 + b'"', 413, "body-too-large"),
+    ],
+    ids=["notification", "id of null", "batch", "no JSON", "two ids", "too large to be read"],
+)
+async def test_what_is_no_call_is_refused_with_the_problem(
+    gate: Stack, body: bytes, status: int, decision: str
+) -> None:
+    """There is no id to answer to; MCP wants an HTTP error for what cannot be accepted."""
+    answer = await post(gate, body)
+
+    assert (answer.status, answer.decision) == (status, decision)
+    assert answer.problem["status"] == status
+    assert gate.upstream.seen == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}',
+        b'{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}, {"jsonrpc": "2.0", "id": 2, "result": {}}]',
+        call("search"),
+    ],
+    ids=["initialize", "notification", "batch of reads", "tool that the policy calls a read"],
+)
+async def test_what_writes_nothing_passes_byte_for_byte(gate: Stack, body: bytes) -> None:
+    """No token, and the session's headers both ways."""
+    gate.upstream.answer = answering(b"HTTP/1.1 202 Accepted\r\nMcp-Session-Id: s-1\r\nContent-Length: 0\r\n\r\n")
+
+    answer = await post(gate, body, "Mcp-Session-Id: s-1", "Mcp-Protocol-Version: 2025-06-18")
+
+    assert (answer.status, answer.decision, answer.value("Mcp-Session-Id")) == (202, "passed", "s-1")
+    [seen] = gate.upstream.seen
+    assert (seen.line, seen.body) == ("POST /mcp HTTP/1.1", body)
+    assert (seen.values("Mcp-Session-Id"), seen.values("Mcp-Protocol-Version")) == (["s-1"], ["2025-06-18"])
+
+
+async def test_a_session_is_closed_without_a_token(gate: Stack) -> None:
+    """A DELETE that names a session is the protocol's own."""
+    answer = await ask(gate.port, "DELETE", "/mcp", "Mcp-Session-Id: s-1")
+
+    assert (answer.status, answer.decision) == (200, "passed")
+    assert gate.upstream.seen[0].line == "DELETE /mcp HTTP/1.1"
+
+
+async def test_a_call_is_a_write_under_its_rule(gate: Stack) -> None:
+    """It needs a token, is forwarded once, and a repeat under another id gets the answer under that id."""
+    gate.upstream.answer = answering(_json(b'{"jsonrpc": "2.0", "id": 7, "result": {"content": []}}'))
+    without = await post(gate, call(key="k"))
+    await gate.lease("note/7")
+    token = f"Fencing-Token: {gate.tokens['agent-a']}"
+    first = await post(gate, call(key="k"), token)
+    again = await post(gate, call(id='"retry"', key="k"), token)
+
+    assert (without.decision, error(without)["code"]) == ("token-required", -32007)
+    assert (first.decision, first.value("Fencing-Outcome")) == ("forwarded", "applied")
+    assert again.decision == "replayed"
+    assert again.body == b'{"jsonrpc": "2.0", "id": "retry", "result": {"content": []}}'
+    assert len(gate.upstream.seen) == 1
+
+
+async def test_a_refused_message_moves_no_epoch(gate: Stack) -> None:
+    """What is refused for its form is refused before the fence."""
+    await gate.lease("note/7")
+    before = await gate.highest("note/7")
+    token = f"Fencing-Token: {gate.tokens['agent-a']}"
+    answer = await post(gate, call(), token, "Mcp-Name: search")
+
+    assert (answer.decision, error(answer)["code"]) == ("ambiguous-target", -32006)
+    assert await gate.highest("note/7") == before
+    assert gate.upstream.seen == []
+
+
+async def test_a_call_whose_caller_closes_the_stream_is_finished_and_recorded(gate: Stack) -> None:
+    """Closing cancels nothing that was sent: whoever repeats the call gets the whole first answer."""
+    go_on = asyncio.Event()
+    note = b'data: {"jsonrpc": "2.0", "method": "notifications/progress", "params": {}}\n\n'
+    last = b'data: {"jsonrpc": "2.0", "id": 7, "result": {"content": []}}\n\n'
+
+    async def stream(_: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(EVENTS + _chunk(note))
+        await writer.drain()
+        await go_on.wait()
+        writer.write(_chunk(last) + b"0\r\n\r\n")
+
+    gate.upstream.answer = stream
+    await gate.lease("note/7")
+    fields = ("Content-Type: application/json", f"Fencing-Token: {gate.tokens['agent-a']}")
+    async with RawClient(gate.port) as client:
+        await client.send(request("POST", "/mcp", *fields, body=call(key="k")))
+        while b"progress" not in await client.line():
+            pass
+    go_on.set()
+
+    async def is_replayed() -> bool:
+        return (await post(gate, call(key="k"), fields[1])).decision == "replayed"
+
+    await until(is_replayed)
+    again = await post(gate, call(id="8", key="k"), fields[1])
+    assert again.body == note + last.replace(b'"id": 7', b'"id": 8')
+    assert len(gate.upstream.seen) == 1
+
+
+async def test_a_silent_event_stream_ends_with_its_caller(store_url: str, tmp_path: Path) -> None:
+    """It may say nothing for longer than any other answer may take; when nobody listens, its connection is given up."""
+    policy = POLICY.replace("total: 5s", "total: 200ms").replace("connect: 1s", "connect: 200ms")
+    async with stack(store_url, tmp_path, policy) as gate:
+        streams: list[asyncio.StreamWriter] = []
+
+        async def stream(_: Seen, writer: asyncio.StreamWriter) -> None:
+            streams.append(writer)
+            writer.write(EVENTS)
+            # The silence itself: longer than `total`.
+            await asyncio.sleep(0.3)
+            writer.write(_chunk(b"data: late\n\n"))
+
+        gate.upstream.answer = stream
+        async with RawClient(gate.port) as client:
+            await client.send(request("GET", "/mcp", "Accept: text/event-stream"))
+            while await client.line() != b"data: late\n":
+                assert not streams or not streams[0].is_closing()
+
+        await until(streams[0].is_closing)
+
+
+async def test_a_rule_may_ask_for_json_rpc_errors_without_mcp(store_url: str, tmp_path: Path) -> None:
+    """`errors: jsonrpc` reads the body for the id; what is no call gets the problem."""
+    async with stack(store_url, tmp_path, HTTP_POLICY) as gate:
+        refused = await post(gate, b'{"jsonrpc": "2.0", "id": "a", "method": "post"}', target="/rpc")
+        plain = await post(gate, b'{"method": "post"}', target="/rpc")
+
+        assert (refused.decision, error(refused)["code"]) == ("token-required", -32007)
+        assert json.loads(refused.body)["id"] == "a"
+        assert (plain.status, plain.problem["status"]) == (428, 428)
+        assert gate.upstream.seen == []
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome", "again"),
+    [
+        (b'{"jsonrpc": "2.0", "id": 7, "result": {"isError": true, "content": []}}', "applied", "replayed"),
+        (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "x"}}', "not_applied", "forwarded"),
+        (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32603, "message": "x"}}', "unknown", "outcome-unknown"),
+    ],
+    ids=["a tool that failed", "invalid params", "internal error"],
+)
+async def test_an_error_of_the_server_tells_the_outcome(gate: Stack, body: bytes, outcome: str, again: str) -> None:
+    """As a status would: what the server found wrong with the call frees the key, its own failure holds it."""
+    gate.upstream.answer = answering(_json(body))
+    await gate.lease("note/7")
+    token = f"Fencing-Token: {gate.tokens['agent-a']}"
+    first = await post(gate, call(key="k"), token)
+    second = await post(gate, call(key="k"), token)
+
+    assert (first.decision, first.value("Fencing-Outcome"), first.body) == ("forwarded", outcome, body)
+    assert second.decision == again
+
+
+async def test_a_stream_that_ends_without_an_answer_leaves_the_outcome_unknown(gate: Stack) -> None:
+    """Its head promises nothing: `Fencing-Outcome` is left out where the rest of the stream tells it."""
+    go_on = asyncio.Event()
+
+    async def stream(_: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(EVENTS + _chunk(b"id: 1\ndata: \n\n"))
+        await go_on.wait()
+        writer.write(b"0\r\n\r\n")
+
+    gate.upstream.answer = stream
+    await gate.lease("note/7")
+    fields = ("Content-Type: application/json", f"Fencing-Token: {gate.tokens['agent-a']}")
+    async with RawClient(gate.port) as client:
+        await client.send(request("POST", "/mcp", *fields, body=call(key="k")))
+        head = [await client.line()]
+        while head[-1] != b"\r\n":
+            head.append(await client.line())
+        go_on.set()
+        assert b"data: \n" in [await client.line() for _ in range(3)]
+        assert not any(line.startswith(b"Fencing-Outcome") for line in head)
+
+        async def is_settled() -> bool:
+            return (await post(gate, call(key="k"), fields[1])).decision != "intent-in-progress"
+
+        await until(is_settled)
+    again = await post(gate, call(key="k"), fields[1])
+    assert (again.decision, error(again)["code"]) == ("outcome-unknown", -32015)
+    assert len(gate.upstream.seen) == 1
+
+
+def _json(body: bytes) -> bytes:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    return head % len(body) + body
+
+
+def _chunk(piece: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(piece), piece)

@@ -1,0 +1,152 @@
+"""The official MCP SDK, client and server, with the gateway between: with sessions and without, JSON and events."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
+
+from mcp import Client, MCPError
+
+from tests.mcp_server import Notes, connected, serving
+from tests.stack import Stack, stack
+
+POLICY = """
+upstream: notes
+url: http://127.0.0.1:PORT
+protocol: mcp
+mount: {{path: /mcp}}
+timeouts: {{connect: 1s, total: 5s}}
+read_only:
+  - {{match: POST /mcp, when: {{tool: search}}}}
+writes:
+  - name: write
+    match: POST /mcp
+    when: {{tool: [write, rename]}}
+    resource: note/{{json:/params/arguments/note}}
+    intent: {{mode: optional, key: "{{json:/params/_meta/key}}"}}
+"""
+LEGACY, MODERN = "legacy", "auto"
+# Without sessions the SDK's server answers as it sees fit; its clients take both.
+FORMS = [(LEGACY, False), (LEGACY, True), (MODERN, False), (MODERN, True)]
+IDS = ["sessions, events", "sessions, JSON", "stateless, events", "stateless, JSON"]
+
+
+@dataclass
+class Between:
+    """The gateway, the server behind it, and a client of one kind."""
+
+    gate: Stack
+    notes: Notes
+    mode: str
+
+    @contextlib.asynccontextmanager
+    async def client(self, holder: str | None = None) -> AsyncIterator[Client]:
+        """A client that writes under the holder's token; without one for None."""
+        token = None if holder is None else self.gate.tokens[holder]
+        async with connected(self.gate.port, mode=self.mode, token=token) as client:
+            yield client
+
+
+@pytest.fixture(params=FORMS, ids=IDS)
+async def between(request: pytest.FixtureRequest, store_url: str, tmp_path: Path) -> AsyncIterator[Between]:
+    mode, json_response = request.param
+    async with (
+        serving(json_response=json_response) as notes,
+        stack(store_url, tmp_path, POLICY.replace("PORT", str(notes.port))) as gate,
+    ):
+        yield Between(gate, notes, mode)
+
+
+async def test_a_client_lists_and_reads_without_a_token(between: Between) -> None:
+    """Discovering or initialising, listing, pinging and what the policy calls a read pass."""
+    async with between.client() as client:
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        found = await client.call_tool("search", {"text": "x"})
+        revision = client.protocol_version
+
+    assert tools == ["search", "write", "rename", "drop"]
+    assert found.structured_content == {"result": "nothing about x"}
+    assert revision.startswith("2025" if between.mode == LEGACY else "2026")
+
+
+async def test_a_call_is_fenced_and_replayed_under_its_new_id(between: Between) -> None:
+    """Each call of the client has an id of its own; under one key it is executed once."""
+    await between.gate.lease("note/7")
+    async with between.client("agent-a") as client:
+        one, two = [await client.call_tool("write", {"note": "7", "text": "x"}, meta={"key": "k-1"}) for _ in range(2)]
+
+    assert one.structured_content == two.structured_content == {"result": "7 is x"}
+    assert between.notes.written == [("7", "x")]
+
+
+async def test_a_tool_without_a_rule_is_an_error_of_the_call(between: Between) -> None:
+    """The client gets the gateway's error for its own call, and goes on."""
+    async with between.client() as client:
+        with pytest.raises(MCPError) as refused:
+            await client.call_tool("drop", {"note": "7"})
+        again = await client.call_tool("search", {"text": "x"})
+
+    assert (refused.value.code, refused.value.data["type"]) == (-32005, "urn:fencegate:no-policy")
+    assert not again.is_error
+    assert between.notes.written == []
+
+
+async def test_a_stale_holder_is_told_by_the_call(between: Between) -> None:
+    """The problem is the error's data: the overtaken agent stops."""
+    await between.gate.lease("note/7")
+    await between.gate.lease("note/7", "agent-b", takeover=True)
+    async with between.client("agent-a") as client:
+        with pytest.raises(MCPError) as refused:
+            await client.call_tool("write", {"note": "7", "text": "old"})
+    async with between.client("agent-b") as client:
+        await client.call_tool("write", {"note": "7", "text": "new"})
+
+    assert (refused.value.code, refused.value.data["action"]) == (-32009, "stop")
+    assert between.notes.written == [("7", "new")]
+
+
+@pytest.mark.parametrize("between", [FORMS[0], FORMS[2]], ids=[IDS[0], IDS[2]], indirect=True)
+async def test_what_the_server_sends_during_a_call_comes_at_once(between: Between) -> None:
+    """A progress notification is not held back until the answer."""
+    between.notes.may_end.clear()
+    seen: asyncio.Queue[str | None] = asyncio.Queue()
+
+    async def progressed(_: float, __: float | None, message: str | None) -> None:
+        seen.put_nowait(message)
+
+    await between.gate.lease("note/7")
+    async with between.client("agent-a") as client:
+        calling = asyncio.ensure_future(
+            client.call_tool("write", {"note": "7", "text": "x"}, progress_callback=progressed)
+        )
+        async with asyncio.timeout(5):
+            assert await seen.get() == "half"
+        between.notes.may_end.set()
+        assert (await calling).structured_content == {"result": "7 is x"}
+
+
+@pytest.mark.parametrize("between", [FORMS[0], *FORMS[2:]], ids=[IDS[0], *IDS[2:]], indirect=True)
+async def test_a_call_that_asks_the_user_is_one_write(between: Between) -> None:
+    """With sessions the answer is a message of its own; without, the call is repeated with it, as the same intent."""
+    await between.gate.lease("note/7")
+    async with between.client("agent-a") as client:
+        one, two = [await client.call_tool("rename", {"note": "7"}, meta={"key": "k-2"}) for _ in range(2)]
+
+    assert one.structured_content == two.structured_content == {"result": "7 is called plan"}
+    assert between.notes.written == [("7", "plan")]
+
+
+@pytest.mark.parametrize("between", FORMS[:2], ids=IDS[:2], indirect=True)
+async def test_a_session_is_closed_through_the_gateway(between: Between) -> None:
+    """The client's DELETE reaches the server under the session's own id, without a token."""
+    async with between.client() as client:
+        await client.list_tools()
+
+    deleted = [session for method, session in between.notes.requests if method == "DELETE"]
+    assert len(deleted) == 1 and deleted[0] is not None
+    assert {session for method, session in between.notes.requests if method == "GET"} <= {deleted[0]}

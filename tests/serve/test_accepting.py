@@ -1,0 +1,137 @@
+"""A listener's connections: plain or over TLS, and what changed certificates mean for them."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gateway.log import Log
+from gateway.serve.accepting import Accepting
+from gateway.serve.port import listen_alone
+from gateway.serve.tls import TlsFiles
+from gateway.settings import Address
+from tests.certificates import Authority
+from tests.until import until
+
+# What a client sees of a handshake that the other side has ended, by TLS version and by who wrote first.
+CUT_OFF = (ssl.SSLError, ConnectionError, EOFError)
+
+
+class Echo(asyncio.Protocol):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._transport.write(data)
+
+
+@contextlib.asynccontextmanager
+async def accepting(files: TlsFiles | None, directory: Path) -> AsyncIterator[tuple[Accepting, int]]:
+    sockets = listen_alone(Address("127.0.0.1", 0))
+    with (directory / "log").open("ab") as log:
+        listener = Accepting(Echo, sockets, files, Log("json", descriptor=log.fileno()))
+        port = sockets[0].getsockname()[1]
+        await listener.open()
+        try:
+            yield listener, port
+        finally:
+            listener.close()
+
+
+async def shown(port: int, tls: ssl.SSLContext | None) -> str:
+    """The common name of the certificate that the listener shows, once a byte went both ways."""
+    async with asyncio.timeout(20):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls)
+        try:
+            return await _echoed(reader, writer)
+        finally:
+            writer.close()
+
+
+async def _echoed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+    writer.write(b"x")
+    assert await reader.readexactly(1) == b"x"
+    peer = writer.get_extra_info("peercert")
+    return "" if peer is None else str(dict(pair[0] for pair in peer["subject"])["commonName"])
+
+
+async def test_without_files_connections_are_plain(tmp_path: Path) -> None:
+    """TLS is an operator's choice."""
+    async with accepting(None, tmp_path) as (_, port):
+        assert await shown(port, None) == ""
+
+
+async def test_changed_files_count_from_the_next_connection_on(tmp_path: Path) -> None:
+    """Open ones go on; a pair that does not belong together leaves the one in force."""
+    authority = Authority(tmp_path)
+    (cert, key), (renewed, its_key) = authority.issue("first"), authority.issue("second")
+    async with accepting(TlsFiles(str(cert), str(key)), tmp_path) as (listener, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=authority.client())
+        assert await _echoed(reader, writer) == "first"
+
+        cert.write_bytes(renewed.read_bytes())
+        await listener.renew()
+        assert await shown(port, authority.client()) == "first"
+        key.write_bytes(its_key.read_bytes())
+        await listener.renew()
+
+        assert await shown(port, authority.client()) == "second"
+        assert await _echoed(reader, writer) == "first"
+        writer.close()
+    log = (tmp_path / "log").read_text()
+    assert log.count("were not reloaded") == 1
+    assert log.count("were reloaded") == 1
+
+
+async def test_changes_are_noticed(tmp_path: Path) -> None:
+    """Within two seconds, without a signal."""
+    authority = Authority(tmp_path)
+    cert, key = authority.issue("first")
+    async with accepting(TlsFiles(str(cert), str(key)), tmp_path) as (listener, port):
+        watching = asyncio.get_running_loop().create_task(listener.watch())
+        for old, new in zip((cert, key), authority.issue("second"), strict=True):
+            new.replace(old)
+
+        await until(lambda: "were reloaded" in (tmp_path / "log").read_text())
+
+        assert await shown(port, authority.client()) == "second"
+        watching.cancel()
+
+
+async def test_clients_show_a_certificate_of_the_named_authority(tmp_path: Path) -> None:
+    """None, or another authority's, ends the handshake; an authority that is replaced is no longer taken."""
+    ours, theirs = Authority(tmp_path, "ours"), Authority(tmp_path / "other", "theirs")
+    cert, key = ours.issue("gateway")
+    ca = tmp_path / "clients.pem"
+    ca.write_bytes(ours.ca.read_bytes())
+    known, stranger = ours.client(*ours.issue("agent")), ours.client(*theirs.issue("agent"))
+    async with accepting(TlsFiles(str(cert), str(key), str(ca)), tmp_path) as (listener, port):
+        assert await shown(port, known) == "gateway"
+        for refused in (ours.client(), stranger):
+            with pytest.raises(CUT_OFF):
+                await shown(port, refused)
+
+        ca.write_bytes(theirs.ca.read_bytes())
+        await listener.renew()
+
+        assert await shown(port, stranger) == "gateway"
+        with pytest.raises(CUT_OFF):
+            await shown(port, known)
+
+
+async def test_old_versions_and_plain_text_are_refused(tmp_path: Path) -> None:
+    """Neither reaches the protocol behind."""
+    authority = Authority(tmp_path)
+    cert, key = authority.issue("gateway")
+    async with accepting(TlsFiles(str(cert), str(key)), tmp_path) as (_, port):
+        async with asyncio.timeout(20):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET / HTTP/1.1\r\n\r\n")
+            with contextlib.suppress(ConnectionError):
+                assert b"GET" not in await reader.read()
+            writer.close()
+        assert await shown(port, authority.client()) == "gateway"
