@@ -53,6 +53,7 @@ class Log:
         epoch: int | None = None,
         holder: str | None = None,
         outcome: str | None = None,
+        would: str | None = None,
         intent: str | None = None,
         why: str | None = None,
     ) -> None:
@@ -71,6 +72,7 @@ class Log:
             epoch=None if epoch is None else str(epoch),
             holder=holder,
             outcome=outcome,
+            would=would,
             intent=intent,
             why=why,
         )

@@ -100,6 +100,12 @@ class Metrics:
             ["upstream", "rule", "reason"],
             registry=registry,
         )
+        self._would = Counter(
+            "fencegate_observed",
+            "Writes of rules in `mode: observe` that would not have been forwarded, by what would have been decided.",
+            ["upstream", "rule", "would"],
+            registry=registry,
+        )
         self._dedupe_hits = Counter(
             "fencegate_dedupe_hits",
             "Repeated intents that were answered from their record instead of being forwarded.",
@@ -177,6 +183,10 @@ class Metrics:
         if counters.dedupe_hits is not None:
             counters.dedupe_hits.inc()
         self._request_seconds.observe(seconds)
+
+    def observed(self, upstream: str, rule: str, would: Decision) -> None:
+        """A write was forwarded that is only observed."""
+        self._would.labels(upstream, rule, would.name).inc()
 
     def sent(self, upstream: Upstream) -> None:
         """A write is in flight; `ended` has to follow."""

@@ -260,7 +260,15 @@ class ScriptedSender:
         return await self._next(f"send {admitted.ticket}")
 
     async def read(self, upstream: Upstream, request: Request, body: BodySource) -> ScriptedAnswer | NotSent | NoReply:
-        evidence = await self._next("send read")
+        return await self._unfenced("send read")
+
+    async def pass_on(
+        self, upstream: Upstream, request: Request, body: BodySource
+    ) -> ScriptedAnswer | NotSent | NoReply:
+        return await self._unfenced("pass on")
+
+    async def _unfenced(self, line: str) -> ScriptedAnswer | NotSent | NoReply:
+        evidence = await self._next(line)
         assert not isinstance(evidence, Overdue)
         return evidence
 

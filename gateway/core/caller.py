@@ -3,9 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from gateway.core.decision import HEADER_MALFORMED, TOKEN_MALFORMED, Refused
+from gateway.core.decision import FORBIDDEN, HEADER_MALFORMED, TOKEN_MALFORMED, Facts, Refused
 from gateway.core.epoch import parse_u64
 from gateway.core.request import Headers
+from gateway.core.rights import EVERYTHING, Rights
 
 # What an agent may present. Any other header that begins with `Fencing-` is dropped unread.
 CONTROL_HEADERS = (
@@ -34,6 +35,14 @@ class Caller:
 
     principal: str = ANONYMOUS
     tenant: str = DEFAULT_TENANT
+    rights: Rights = EVERYTHING
+
+    def forbidden(self, resource: str) -> Refused | None:
+        """The refusal of whatever touches a resource that is not this principal's."""
+        if self.rights.cover(resource):
+            return None
+        detail = f"Nothing was done: principal {self.principal} has no right to this resource."
+        return Refused(FORBIDDEN, f"{detail} Stop; an operator has to grant it first.", Facts(resource=resource))
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ def _decision(name: str, status: int | None, action: Action | None, title: str) 
 
 PASSED = _decision("passed", None, None, "A read was passed on")
 FORWARDED = _decision("forwarded", None, None, "An admitted write was forwarded")
+OBSERVED = _decision("observed", None, None, "A write was forwarded that would have been refused")
 REPLAYED = _decision("replayed", None, None, "The intent was applied before")
 GRANTED = _decision("granted", 201, None, "The lease was granted")
 REGISTERED = _decision("registered", 200, None, "The epoch was registered")
@@ -90,6 +91,7 @@ OUTCOME_UNKNOWN = _decision("outcome-unknown", 504, "wait", "Nobody knows whethe
 # The same word for whoever asks again: 504 says that a gateway waited in vain, and this one did not.
 STILL_UNKNOWN = replace(OUTCOME_UNKNOWN, status=409)
 PAUSED = _decision("paused", 503, "wait", "An operator or an incident has stopped this")
+QUOTA_EXCEEDED = _decision("quota-exceeded", 429, "retry", "The principal's quota is used up")
 BODY_TOO_LARGE = _decision("body-too-large", 413, "fix-request", "The body is too large")
 UNSUPPORTED_CODING = _decision("unsupported-coding", 415, "fix-request", "The body's coding cannot be read")
 UPSTREAM_UNREACHABLE = _decision("upstream-unreachable", 502, "retry", "The upstream was not reached")

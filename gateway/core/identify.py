@@ -1,6 +1,6 @@
 """From what an agent presented to a write that can be admitted: the form of the proof, the counters a rule asks for."""
 
-from gateway.core.caller import Control
+from gateway.core.caller import ANONYMOUS, Control
 from gateway.core.claim import ClaimProof
 from gateway.core.decision import (
     HEADER_MALFORMED,
@@ -81,7 +81,11 @@ def same_holder(claim: ClaimProof, control: Control, resource: ResourceKey) -> C
 
 
 def identify(
-    rule: Rule, resource: ResourceKey, control: Control, claim: ClaimProof | Refused | None = None
+    rule: Rule,
+    resource: ResourceKey,
+    control: Control,
+    claim: ClaimProof | Refused | None = None,
+    principal: str = ANONYMOUS,
 ) -> Write | Refused:
     """The write as admission has to know it, or what is missing from the request.
 
@@ -108,4 +112,5 @@ def identify(
         control.sequence if checks_sequence else None,
         control.if_revision,
         expires=proof.expires if isinstance(proof, ClaimProof) else None,
+        principal=principal,
     )

@@ -18,6 +18,7 @@ IntentMode = Literal["off", "optional", "required"]
 OnUnknown = Literal["hold", "query", "retry"]
 Protocol = Literal["http", "mcp"]
 Errors = Literal["problem", "jsonrpc"]
+Mode = Literal["enforce", "observe"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class Upstream:
 
     `any_token_from`: where it or any of its rules takes a token from. What stands there is never forwarded.
     `replay_headers`: what a replay carries beyond the usual headers, in lower case. `protocol`: what the requests at
-    the mount itself are.
+    the mount itself are. `observes`: whether any of its rules is in `mode: observe`.
     """
 
     name: str
@@ -122,6 +123,7 @@ class Upstream:
     outcomes: Outcomes = DEFAULT_OUTCOMES
     replay_headers: frozenset[bytes] = frozenset()
     protocol: Protocol = "http"
+    observes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,3 +211,4 @@ class Rule:
     intent: IntentTerms = IntentTerms()
     signed: Signed | None = None
     errors: Errors = "problem"
+    mode: Mode = "enforce"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal, NewType
 
+from gateway.core.caller import ANONYMOUS
 from gateway.core.clock import Deadline
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
@@ -31,6 +32,7 @@ class Write:
     if_revision: int | None = None
     intent: Intent | None = None
     expires: Deadline | None = None
+    principal: str = ANONYMOUS
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Admission:
         # Interest comes before the question: a wake-up that overtakes the answer is not lost.
         with self._wakes.interest(write.resource) as interest:
             reply, deadline = await self._ask(write, is_gone, queued=False, behind=0)
-            if isinstance(reply, Waiting):
+            if isinstance(reply, Waiting) and write.rule.mode == "enforce":
                 reply, deadline = await self._wait(write, is_gone, reply, interest)
         if isinstance(reply, Admitted):
             return reply, deadline

@@ -11,13 +11,17 @@ from gateway.core.coding import body_too_large, decoded, over_stream_limit
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.faults import BodyTooLarge
 from gateway.core.identify import identify, malformed_token
+from gateway.core.observed import is_observable
+from gateway.core.quota import Spending
 from gateway.core.request import Request
 from gateway.core.rule import Rule, Upstream
 from gateway.core.write import ResourceKey, Write
 from gateway.flow.inline import Inline
 from gateway.flow.naming import Naming
+from gateway.flow.observe import Observed
 from gateway.flow.ports import BodySource, Caller, Claims, Marks
 from gateway.flow.proving import prove
+from gateway.flow.quota import Quotas
 from gateway.flow.read import Reading
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.ruleset import RuleSet
@@ -36,16 +40,25 @@ class Ended:
     intent: str | None = None
     lease_left: float | None = None
     """At a renewal: the part of the lease's term that was left, from 0 to 1."""
+    principal: str | None = None
+    """Who called; None where nobody has a name."""
 
 
 class Gate:
     """Judges each request by the policies in force when it came."""
 
     def __init__(
-        self, policies: Callable[[], RuleSet], naming: Naming, inline: Inline, reading: Reading, claims: Claims
+        self,
+        policies: Callable[[], RuleSet],
+        naming: Naming,
+        inline: Inline,
+        reading: Reading,
+        claims: Claims,
+        quotas: Quotas,
     ) -> None:
         self._policies = policies
         self._claims = claims
+        self._quotas = quotas
         self._naming = naming
         self._inline = inline
         self._reading = reading
@@ -61,7 +74,9 @@ class Gate:
         judged = request
         if isinstance(matched, NeedsBody):
             upstream = matched.upstream
-            with_body = malformed_token(control) or await _with_body(upstream, request, body, caller)
+            # Where a write may be observed, its token is judged only once its rule is known.
+            malformed = None if upstream.observes else malformed_token(control)
+            with_body = malformed or await _with_body(upstream, request, body, caller)
             if isinstance(with_body, Refused):
                 return _refuse(caller, with_body, upstream)
             judged = with_body
@@ -83,7 +98,10 @@ class Gate:
             caller.as_call(judged.body or b"")
         resource = rules.resolve(matched, judged, asked.principal)
         if isinstance(resource, Refused):
-            return _refuse(caller, resource, rule.upstream, rule.name)
+            return await self._turned_away(rule, resource, None, asked)
+        barred = asked.principal.forbidden(resource) or await self._spend(rule, resource, asked.principal)
+        if barred is not None:
+            return await self._turned_away(rule, barred, resource, asked)
         claim = None if rule.signed is None else await prove(self._claims, rule, resource, asked.control)
         write = _identified(rule, resource, asked, claim)
         if isinstance(write, Write) and rule.intent.mode != "off":
@@ -94,10 +112,36 @@ class Gate:
                 reading = matched.entry.fingerprint.begin(judged.headers, rule.upstream.limits.body, matched.body.json)
                 write = await self._naming.named(write, intent, reading, asked.body, caller)
         if isinstance(write, Refused):
-            return replace(_refuse(caller, write, rule.upstream, rule.name), resource=resource)
+            return await self._turned_away(rule, write, resource, asked)
         told = await self._inline.run(write, asked.request, asked.body, caller)
         intent_id = told.facts.intent if isinstance(told, Refused) else told.intent
         return Ended(told, rule.upstream.name, rule.name, resource, write.epoch, write.holder, intent_id)
+
+    async def _spend(self, rule: Rule, resource: ResourceKey, principal: Principal) -> Refused | None:
+        """A write of the caller's quota. Under a lease its grant has paid for the resource, if that was new."""
+        quota = principal.rights.quota
+        if quota is None:
+            return None
+        return await self._quotas.spend(quota, Spending(write=True, resource=None if rule.authority == "lease" else resource))
+
+    async def _turned_away(
+        self, rule: Rule, refused: Refused, resource: ResourceKey | None, asked: "_Asked"
+    ) -> Ended:
+        """A write that does not come before the fence: it is refused, or passed on where the rule only observes."""
+        stream = rule.upstream.limits.stream
+        # Whose right is limited has none where the resource cannot be told.
+        unentitled = resource is None and asked.principal.rights.resources is not None
+        if rule.mode == "enforce" or unentitled or not is_observable(refused.decision):
+            asked.caller.refuse(refused)
+            told: Marks | Refused = refused
+        elif _over(stream, asked.body):
+            told = over_stream_limit(rule)
+            asked.caller.refuse(told)
+        else:
+            asked.body.restrict(stream)
+            observed = Observed(rule, refused.decision)
+            told = await self._inline.observing.run(observed, asked.request, asked.body, asked.caller)
+        return Ended(told, rule.upstream.name, rule.name, resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +171,7 @@ def _identified(
     if _over(rule.upstream.limits.stream, asked.body):
         return over_stream_limit(rule)
     asked.body.restrict(rule.upstream.limits.stream)
-    return identify(rule, resource, asked.control, claim)
+    return identify(rule, resource, asked.control, claim, asked.principal.principal)
 
 
 async def _match_body(

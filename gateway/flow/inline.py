@@ -10,13 +10,15 @@ import asyncio
 
 from gateway.core.clock import Clock, Deadline
 from gateway.core.coding import over_stream_limit
-from gateway.core.decision import FORWARDED, OUTCOME_UNKNOWN, UPSTREAM_UNREACHABLE, Facts, Refused
+from gateway.core.decision import FORWARDED, OUTCOME_UNKNOWN, REPLAYED, UPSTREAM_UNREACHABLE, Facts, Refused
 from gateway.core.faults import BrokenAnswer
+from gateway.core.observed import is_observable
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue, judge
 from gateway.core.request import Request
 from gateway.core.write import Admitted, Replayed, Write
 from gateway.flow.admission import RETRY_AFTER_S, Admission
 from gateway.flow.keeping import Keeping
+from gateway.flow.observe import Observed, Observing
 from gateway.flow.ports import Answer, BodySource, Caller, Marks, Observer, Sender, Store
 from gateway.flow.replay import replay
 from gateway.flow.tasks import Tasks
@@ -43,16 +45,14 @@ class Inline:
         self._clock = clock
         self._tasks = tasks
         self._observer = observer
+        self.observing = Observing(sender, clock, observer)
 
     async def run(self, write: Write, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
         """Admit and forward, or answer from the intent's record; returns what the caller was told."""
         for _ in range(_ADMISSIONS):
             got = await self._admission.admit(write, caller.is_gone)
-            if isinstance(got, Replayed):
-                return replay(got, request, body.take_buffered(), caller)
-            if isinstance(got, Refused):
-                caller.refuse(got)
-                return got
+            if isinstance(got, Replayed | Refused):
+                return await self._not_admitted(write, got, request, body, caller)
             admitted, deadline = got
             told = await self._forward(admitted, deadline, request, body, caller)
             if told is not None:
@@ -61,6 +61,17 @@ class Inline:
         refused = _unreachable(write, "this gateway was paused past the write's deadline each time")
         caller.refuse(refused)
         return refused
+
+    async def _not_admitted(
+        self, write: Write, found: Replayed | Refused, request: Request, body: BodySource, caller: Caller
+    ) -> Marks | Refused:
+        would = REPLAYED if isinstance(found, Replayed) else found.decision
+        if write.rule.mode == "observe" and is_observable(would):
+            return await self.observing.run(Observed(write.rule, would, write.epoch), request, body, caller)
+        if isinstance(found, Replayed):
+            return replay(found, request, body.take_buffered(), caller)
+        caller.refuse(found)
+        return found
 
     async def _forward(
         self, admitted: Admitted, deadline: Deadline, request: Request, body: BodySource, caller: Caller

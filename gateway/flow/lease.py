@@ -4,14 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gateway.core.clock import Clock
-from gateway.core.decision import LEASE_HELD, Refused
+from gateway.core.decision import LEASE_HELD, LEASE_LOST, Refused
 from gateway.core.epoch import Epoch
 from gateway.core.faults import CallerGone, StoreUnavailable
 from gateway.core.lease import Lease
+from gateway.core.quota import Quota, Spending
 from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey
 from gateway.flow.admission import store_is_away
 from gateway.flow.ports import Store
+from gateway.flow.quota import Quotas
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 
@@ -30,6 +32,7 @@ class Ask:
     takeover: bool = False
     key: str | None = None
     tenant: str = ""
+    quota: Quota | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,11 @@ class Granted:
 class Leases:
     """The lease calls. `new_secret` makes 128 bits or more of randomness, in base64url."""
 
-    def __init__(self, store: Store, clock: Clock, wakes: Wakes, tasks: Tasks, new_secret: Callable[[], str]) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, wakes: Wakes, tasks: Tasks, quotas: Quotas, new_secret: Callable[[], str]
+    ) -> None:
         self._store = store
+        self._quotas = quotas
         self._clock = clock
         self._wakes = wakes
         self._tasks = tasks
@@ -60,10 +66,29 @@ class Leases:
             else:
                 secret = await self._store.lease_secret(ask.tenant, ask.key, ask.resource, ask.holder)
             digest = digest_secret(secret)
-            lease = await self._grant(ask, digest, is_gone)
+            lease = await self._grant_within_quota(ask, digest, is_gone)
         except StoreUnavailable as away:
             return store_is_away(away)
         return lease if isinstance(lease, Refused) else Granted(lease, f"{lease.epoch}.{secret}", digest)
+
+    async def _grant_within_quota(self, ask: Ask, digest: bytes, is_gone: Callable[[], bool]) -> Lease | Refused:
+        if ask.quota is None:
+            return await self._grant(ask, digest, is_gone)
+        longest_ms = ask.ttl_ms + round(ask.wait_s * 1000)
+        spending = Spending(resource=ask.resource, lease=digest, lease_ms=longest_ms)
+        exceeded = await self._quotas.spend(ask.quota, spending)
+        if exceeded is not None:
+            return exceeded
+        try:
+            lease = await self._grant(ask, digest, is_gone)
+        except BaseException:
+            self._quotas.free_later(ask.quota, digest)
+            raise
+        if isinstance(lease, Refused):
+            await self._quotas.free(ask.quota, digest)
+        elif ask.wait_s > 0:
+            await self._quotas.hold(ask.quota, digest, lease.expires_at_ms)
+        return lease
 
     async def _grant(self, ask: Ask, digest: bytes, is_gone: Callable[[], bool]) -> Lease | Refused:
         end = self._clock.after(ask.wait_s)
@@ -93,23 +118,39 @@ class Leases:
                         return reply
                 await interest.wait(min(left, _RECHECK_S))
 
-    async def renew(self, resource: ResourceKey, epoch: Epoch, digest: bytes) -> Lease | Refused:
+    async def renew(
+        self, resource: ResourceKey, epoch: Epoch, digest: bytes, quota: Quota | None = None
+    ) -> Lease | Refused:
+        """A renewed lease goes on counting for its principal's quota, and is never too much for it."""
         try:
-            return await self._store.renew(resource, epoch, digest)
+            lease = await self._store.renew(resource, epoch, digest)
         except StoreUnavailable as away:
             return store_is_away(away)
+        if isinstance(lease, Lease):
+            await self._quotas.hold(quota, digest, lease.expires_at_ms)
+        elif lease.decision is LEASE_LOST:
+            await self._quotas.free(quota, digest)
+        return lease
 
-    async def release(self, resource: ResourceKey, epoch: Epoch, digest: bytes) -> Lease | Refused:
+    async def release(
+        self, resource: ResourceKey, epoch: Epoch, digest: bytes, quota: Quota | None = None
+    ) -> Lease | Refused:
         try:
-            return await self._store.release(resource, epoch, digest)
+            lease = await self._store.release(resource, epoch, digest)
         except StoreUnavailable as away:
             return store_is_away(away)
+        await self._quotas.free(quota, digest)
+        return lease
 
-    def release_unseen(self, granted: Granted) -> None:
+    async def spend_resource(self, quota: Quota | None, resource: ResourceKey) -> Refused | None:
+        """Before an epoch granted elsewhere is recorded: the resource may be a new one."""
+        return await self._quotas.spend(quota, Spending(resource=resource))
+
+    def release_unseen(self, granted: Granted, quota: Quota | None = None) -> None:
         """Release a lease whose answer reached nobody; if the store is away, it ends by its term."""
 
         async def release() -> None:
-            await self.release(ResourceKey(granted.lease.resource), granted.lease.epoch, granted.secret_digest)
+            await self.release(ResourceKey(granted.lease.resource), granted.lease.epoch, granted.secret_digest, quota)
 
         self._tasks.spawn(release())
 

@@ -11,6 +11,7 @@ from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId, KeptAnswer
 from gateway.core.lease import Lease
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
+from gateway.core.quota import Quota, Spending
 from gateway.core.record import IntentRecord
 from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Signed, Upstream
@@ -89,6 +90,22 @@ class Store(Protocol):
 
     async def lease_secret(self, tenant: str, key: str, resource: ResourceKey, holder: str) -> str:
         """The secret that belongs to a grant with an `Idempotency-Key`: the same for the same call, told to nobody."""
+        ...
+
+
+class QuotaStore(Protocol):
+    """What principals have used of their quotas. Every call raises StoreUnavailable."""
+
+    async def spend(self, quota: Quota, spending: Spending) -> Refused | None:
+        """Take all of it, or refuse with `quota-exceeded` and take nothing. What was taken is not given back."""
+        ...
+
+    async def hold(self, quota: Quota, lease: bytes, until_ms: int) -> None:
+        """A lease, by its secret's digest, counts until then by the store's clock."""
+        ...
+
+    async def free(self, quota: Quota, lease: bytes) -> None:
+        """A lease counts no longer."""
         ...
 
 
@@ -176,16 +193,24 @@ class Sender(Protocol):
         """Send what changes nothing. `timeouts.total` bounds the wait for the head, not the body."""
         ...
 
+    async def pass_on(self, upstream: Upstream, request: Request, body: BodySource) -> Answer | NotSent | NoReply:
+        """Send a write that is only observed and was not admitted: as it came, and in time as a read."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What the gateway adds to an answer that it passes on. `intent` is for the log."""
+    """What the gateway adds to an answer that it passes on. `intent` is for the log.
+
+    `would`: what the decision about an observed write would have been.
+    """
 
     decision: Decision
     epoch: int | None = None
     outcome: Outcome | None = None
     revision: int | None = None
     intent: IntentId | None = None
+    would: Decision | None = None
 
 
 class Caller(Protocol):

@@ -47,7 +47,7 @@ class Reading:
             caller.refuse(refused)
             return refused
         try:
-            await _relay(upstream, marks, answer, caller)
+            await relay(upstream, marks, answer, caller)
         except BrokenAnswer as broken:
             refused = _failed(NoReply("closed", str(broken)))
             caller.refuse(refused)
@@ -63,8 +63,8 @@ class Reading:
             return None
 
 
-async def _relay(upstream: Upstream, marks: Marks, answer: Answer, caller: Caller) -> None:
-    """Pass the answer on."""
+async def relay(upstream: Upstream, marks: Marks, answer: Answer, caller: Caller) -> None:
+    """Pass the answer on. Raises BrokenAnswer as long as nothing of it was passed."""
     piece, whole = await answer.read_small(_AS_IT_COMES)
     if whole:
         caller.reply(marks, answer, piece)

@@ -3,8 +3,10 @@
 from dataclasses import dataclass, replace
 
 from gateway.core.caller import Caller
-from gateway.core.decision import AMBIGUOUS_TARGET, FORWARDED, PASSED, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, FORWARDED, OBSERVED, PASSED, Refused
+from gateway.core.observed import is_observable
 from gateway.core.request import Headers, Request
+from gateway.core.rule import Rule
 from gateway.core.target import Ambiguous, read_target
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.pattern import READ_METHODS
@@ -20,6 +22,8 @@ class Answer:
     `passed` is a read, `body-needed` a write whose rule cannot be told without its body; else a problem's name.
     `claims` says how those of `authority: signed` are verified. `resource` is what a write belongs to, or whose count
     of writes a read shows; `intent_key` names its intent.
+    `mode` is there where the rule only observes. `would`: what such a write would have been refused for; its decision
+    is then `observed`.
     """
 
     decision: str
@@ -30,6 +34,8 @@ class Answer:
     resource: str | None = None
     intent_key: str | None = None
     detail: str | None = None
+    mode: str | None = None
+    would: str | None = None
 
 
 def build_request(method: str, target: str, headers: Headers, body: bytes | None) -> Request | Refused:
@@ -63,19 +69,20 @@ def answer(ruleset: RuleSet, request: Request, caller: Caller) -> Answer:
 def _answer_of(ruleset: RuleSet, matched: Matched, request: Request, caller: Caller) -> Answer:
     rule = matched.entry.rule
     claims = None if rule.signed is None else str(rule.signed)
-    known = Answer(FORWARDED.name, rule.upstream.name, rule.name, rule.authority, claims)
+    mode = rule.mode if rule.mode == "observe" else None
+    known = Answer(FORWARDED.name, rule.upstream.name, rule.name, rule.authority, claims, mode=mode)
     resource = ruleset.resolve(matched, request, caller)
     if isinstance(resource, Refused):
-        return _refused(known, resource)
+        return _refused(known, resource, rule)
     known = replace(known, resource=resource)
     intent = ruleset.intent_of(matched, request, caller, resource)
     if isinstance(intent, Refused):
-        return _refused(known, intent)
+        return _refused(known, intent, rule)
     if intent is None:
         return known
     known = replace(known, intent_key=intent.key)
     fingerprint = _fingerprint(matched, request)
-    return _refused(known, fingerprint) if isinstance(fingerprint, Refused) else known
+    return _refused(known, fingerprint, rule) if isinstance(fingerprint, Refused) else known
 
 
 def _fingerprint(matched: Matched, request: Request) -> bytes | Refused:
@@ -85,5 +92,8 @@ def _fingerprint(matched: Matched, request: Request) -> bytes | Refused:
     return form.begin(request.headers, limit, matched.body.json).digest(request.body) if form.needs_json else b""
 
 
-def _refused(known: Answer, refused: Refused) -> Answer:
+def _refused(known: Answer, refused: Refused, rule: Rule) -> Answer:
+    if rule.mode == "observe" and is_observable(refused.decision):
+        detail = f"An enforced rule would answer: {refused.detail}"
+        return replace(known, decision=OBSERVED.name, would=refused.decision.name, detail=detail)
     return replace(known, decision=refused.decision.name, detail=refused.detail)

@@ -46,6 +46,7 @@ class _Caller(Shape):
 class _Expected(Shape):
     decision: Literal[
         "forwarded",
+        "observed",
         "passed",
         "no-policy",
         "no-upstream",
@@ -60,6 +61,8 @@ class _Expected(Shape):
     authority: StrictStr | None = None
     resource: StrictStr | None = None
     intent_key: StrictStr | None = None
+    mode: Literal["observe"] | None = None
+    would: StrictStr | None = None
 
 
 class _Case(Shape):

@@ -11,6 +11,7 @@ from gateway.policy.compile_signed import compile_signed, with_claims
 from gateway.policy.entry import Policy
 from gateway.policy.finding import Finding, Wrong
 from gateway.policy.header_name import header_to_replay, header_to_send
+from gateway.policy.name import parse_name
 from gateway.policy.outcomes import compile_outcomes
 from gateway.policy.report import Report
 from gateway.policy.secret import Secrets, readable_file
@@ -18,8 +19,6 @@ from gateway.policy.source import Path, Source
 from gateway.policy.unsupported import unsupported_in_policy
 from gateway.policy.url import Url, parse_host, parse_mount_path, parse_url
 
-# Names are values of metrics' labels and words of log lines.
-_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 # Field values of RFC 9110 in ASCII; a line break would begin a header of its own.
 _FIELD_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
 # Stands in for a URL that is at fault; the file is refused anyway.
@@ -52,20 +51,15 @@ def compile_policy(source: Source, shape: schema.Policy, secrets: Secrets) -> Po
 
 
 def _check_names(report: Report, shape: schema.Policy) -> None:
-    _check_name(report, ("upstream",), shape.upstream)
+    report.take(("upstream",), parse_name(shape.upstream))
     seen: dict[str, int] = {}
     for at, rule in enumerate(shape.writes):
         path: Path = ("writes", at, "name")
-        _check_name(report, path, rule.name)
+        report.take(path, parse_name(rule.name))
         first = seen.setdefault(rule.name, at)
         if first != at:
             line = report.place(("writes", first, "name")).line
             report.add(path, f"rule `{rule.name}` is already in line {line}; write another name")
-
-
-def _check_name(report: Report, path: Path, name: str) -> None:
-    if not _NAME.fullmatch(name):
-        report.add(path, "a name is 1 to 64 letters, digits, `.`, `_` and `-`, and begins with a letter or digit")
 
 
 def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstream:
@@ -90,6 +84,7 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
         outcomes=report.take(("outcomes",), outcomes) or DEFAULT_OUTCOMES,
         replay_headers=_replay_headers(report, shape.replay_headers),
         protocol=_protocol(report, shape),
+        observes=any(rule.mode == "observe" for rule in shape.writes),
     )
 
 

@@ -55,8 +55,9 @@ def compile_write(
         token_from=token_from,
         revision=shape.revision,
         fence=Fence(fence.order, fence.concurrency, fence.queue_timeout, fence.drain_timeout, fence.sequence),
-        intent=intent_terms(shape.intent, policy.capabilities.query),
+        intent=intent_terms(shape.intent, policy.capabilities.query, shape.mode),
         errors=shape.errors,
+        mode=shape.mode,
     )
     entry = Entry(matcher, rule, template, key, fingerprint)
     check_parts(report, path, entry)

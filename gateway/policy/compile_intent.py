@@ -1,6 +1,6 @@
 """A rule's `intent`: how its writes are named and compared, and how an intent is kept."""
 
-from gateway.core.rule import IntentTerms
+from gateway.core.rule import IntentTerms, Mode
 from gateway.policy import schema
 from gateway.policy.compile_template import compile_template
 from gateway.policy.fingerprint import NO_FINGERPRINT, Fingerprint, parse_fingerprint
@@ -11,9 +11,13 @@ from gateway.policy.source import Path
 from gateway.policy.template import Template
 
 
-def intent_terms(shape: schema.Intent, query: schema.Query | None) -> IntentTerms:
-    """`query` is the upstream's: an answer may tell that a write was applied at once, that it was not only later."""
-    ask_after_s = query.not_before if query is not None and shape.on_unknown == "query" else None
+def intent_terms(shape: schema.Intent, query: schema.Query | None, mode: Mode) -> IntentTerms:
+    """`query` is the upstream's: an answer may tell that a write was applied at once, that it was not only later.
+
+    Where writes are only observed nobody asks: repeats are forwarded, and "more than once" would pause the resource.
+    """
+    asks = query is not None and shape.on_unknown == "query" and mode == "enforce"
+    ask_after_s = query.not_before if query is not None and asks else None
     return IntentTerms(shape.mode, shape.retain, shape.store_response, shape.on_unknown, ask_after_s)
 
 

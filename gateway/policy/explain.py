@@ -42,6 +42,8 @@ class Explanation:
         for label, value in (
             ("upstream", told.upstream and f"{told.upstream} (mounted at {self.mount})"),
             ("rule", told.rule),
+            ("mode", told.mode),
+            ("would", told.would),
             ("authority", told.authority),
             ("claims", told.claims),
             ("resource", told.resource),

@@ -135,15 +135,22 @@ def _sharing_a_value(ways: list[_Way], key: str) -> Iterator[tuple[_Way, _Way]]:
 
 
 def _authorities(policies: tuple[Policy, ...]) -> Iterator[Finding]:
-    """One resource has one source of epochs: two would overtake each other at random."""
+    """One resource has one source of epochs, or two would overtake each other at random; and one mode: what is only
+    observed goes past the fence that the other rule promises."""
     made = [Made(entry) for policy in policies for entry in policy.entries]
     for one, other in overlapping(made):
         first, second = sorted((one, other), key=lambda each: (each.place.file, each.place.line))
+        by_mode = (first.rule.authority, first.rule.signed) == (second.rule.authority, second.rule.signed)
+        what, told = ("mode", _mode) if by_mode else ("authority", _authority)
         yield second.place.finding(
-            f"rule {second.rule.name} ({_authority(second.rule)}) can make the same resource as rule "
-            f"{first.rule.name} at {first.place} ({_authority(first.rule)}); give both one authority, or "
+            f"rule {second.rule.name} ({told(second.rule)}) can make the same resource as rule "
+            f"{first.rule.name} at {first.place} ({told(first.rule)}); give both one {what}, or "
             "begin their resources with different text"
         )
+
+
+def _mode(rule: Rule) -> str:
+    return f"`mode: {rule.mode}`"
 
 
 def _authority(rule: Rule) -> str:

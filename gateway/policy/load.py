@@ -5,10 +5,12 @@ from pathlib import Path
 
 from gateway.policy import schema
 from gateway.policy.compile import compile_policy
+from gateway.policy.compile_principals import compile_principals
 from gateway.policy.defaults import apply_defaults
 from gateway.policy.entry import Policy
 from gateway.policy.finding import Finding
 from gateway.policy.lint import lint
+from gateway.policy.principals import Principals
 from gateway.policy.ruleset import RuleSet, build_ruleset
 from gateway.policy.secret import Secrets
 from gateway.policy.shape import check_shape
@@ -28,18 +30,21 @@ def load_policies(directory: Path, environ: Mapping[str, str]) -> RuleSet | tupl
         return (names,)
     findings: list[Finding] = []
     policies: list[Policy] = []
+    principals = Principals()
     for path in names:
-        policy = _load_file(path, Secrets(environ))
-        if isinstance(policy, Policy):
-            policies.append(policy)
+        loaded = _load_file(path, Secrets(environ))
+        if isinstance(loaded, Policy):
+            policies.append(loaded)
+        elif isinstance(loaded, Principals):
+            principals = loaded
         else:
-            findings.extend(policy)
+            findings.extend(loaded)
     findings.extend(lint(policies))
-    return tuple(findings) if findings else build_ruleset(policies)
+    return tuple(findings) if findings else build_ruleset(policies, principals)
 
 
 def policy_files(directory: Path) -> tuple[Path, ...] | Finding:
-    """The policy files of a directory, by name."""
+    """The policy files of a directory and the one with the principals, by name."""
     try:
         names = sorted(path for path in directory.iterdir() if path.suffix == ".yaml")
     except OSError as error:
@@ -48,7 +53,7 @@ def policy_files(directory: Path) -> tuple[Path, ...] | Finding:
     if passed_over:
         return Finding(str(passed_over[0]), 1, 1, "this file would not be read; let its name end in `.yaml`")
     policies = tuple(path for path in names if not path.name.endswith(".test.yaml"))
-    if not policies:
+    if not any(path.name != PRINCIPALS for path in policies):
         return Finding(str(directory), 1, 1, "there is no policy file here; write one that ends in `.yaml`")
     return policies
 
@@ -65,12 +70,13 @@ def read_file(path: Path) -> Source | tuple[Finding, ...]:
     return read_source(str(path), text)
 
 
-def _load_file(path: Path, secrets: Secrets) -> Policy | tuple[Finding, ...]:
-    if path.name == PRINCIPALS:
-        return (Finding(str(path), 1, 1, "principals are not supported by this version; remove the file"),)
+def _load_file(path: Path, secrets: Secrets) -> Policy | Principals | tuple[Finding, ...]:
     source = read_file(path)
     if not isinstance(source, Source):
         return source
+    if path.name == PRINCIPALS:
+        who = check_shape(source, schema.Principals)
+        return compile_principals(source, who, secrets) if isinstance(who, schema.Principals) else who
     merged = apply_defaults(source)
     shape = check_shape(merged, schema.Policy)
     return compile_policy(merged, shape, secrets) if isinstance(shape, schema.Policy) else shape

@@ -1,11 +1,11 @@
-"""Whether two rules of different authority can make one resource. Errs to yes: a missed overlap would mix two sources
-of epochs, a false one costs a rename."""
+"""Whether two rules of different authority or mode can make one resource. Errs to yes: a missed overlap would mix two
+sources of epochs, or let an observed write past the fence of an enforced one; a false one costs a rename."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from gateway.core.rule import Authority, Rule, Signed
+from gateway.core.rule import Authority, Mode, Rule, Signed
 from gateway.policy.entry import Entry, Place
 from gateway.policy.producers import REST, literal_head, skeleton
 
@@ -15,7 +15,7 @@ Segment = tuple[str, str, bool]
 
 
 # Claims that are verified in another way come from another source of epochs.
-_Authority = tuple[Authority, Signed | None]
+_Terms = tuple[Authority, Signed | None, Mode]
 _ORDER: tuple[Authority, ...] = ("lease", "header", "signed")
 
 
@@ -67,16 +67,16 @@ def _meet(one: Segment, other: Segment) -> bool:
 
 
 def overlapping(made: Iterable[Made]) -> Iterator[tuple[Made, Made]]:
-    """For each rule at most one pair: it and the first rule of another authority that can make one of its resources."""
-    groups: defaultdict[_Authority, dict[tuple[Segment, ...] | object, Made]] = defaultdict(dict)
+    """For each rule at most one pair: it and the first rule on other terms that can make one of its resources."""
+    groups: defaultdict[_Terms, dict[tuple[Segment, ...] | object, Made]] = defaultdict(dict)
     for one in made:
-        groups[(one.rule.authority, one.rule.signed)].setdefault((one.segments, one.rest), one)
+        groups[(one.rule.authority, one.rule.signed, one.rule.mode)].setdefault((one.segments, one.rest), one)
     by_head: defaultdict[str | None, list[Made]] = defaultdict(list)
-    for authority in sorted(groups, key=lambda each: _ORDER.index(each[0])):
-        for one in groups[authority].values():
+    for terms in sorted(groups, key=lambda each: _ORDER.index(each[0])):
+        for one in groups[terms].values():
             near = chain(*by_head.values()) if one.head is None else chain(by_head[one.head], by_head[None])
             rival = next((other for other in near if one.meets(other)), None)
             if rival is not None:
                 yield one, rival
-        for one in groups[authority].values():
+        for one in groups[terms].values():
             by_head[one.head].append(one)

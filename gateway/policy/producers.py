@@ -36,8 +36,8 @@ class Producers:
             head = literal_head(entry.template)
             (self._headless if head is None else self._by_head.setdefault(head, [])).append(entry)
 
-    def find(self, resource: str, caller: Caller) -> Entry | None:
-        """The first entry whose template can make `resource` for `caller`."""
+    def find(self, resource: str, caller: Caller | None) -> Entry | None:
+        """The first entry whose template can make `resource` for `caller`; None: for anybody."""
         head = resource.partition("/")[0]
         for entry in (*self._by_head.get(head, []), *self._headless):
             if entry.template.matches(resource, caller):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.policy.finding import Finding
-from gateway.policy.load import load_policies
+from gateway.policy.load import PRINCIPALS, load_policies
 from gateway.policy.ruleset import RuleSet
 
 # Name, modification time in nanoseconds, size and inode of each policy file. A link that is turned to another file,
@@ -50,6 +50,10 @@ class PolicyHolder:
         if stamp_files(self._directory) != before:
             message = "the files changed while they were read; the old policies stay in force, reload again"
             return (Finding(str(self._directory), 1, 1, message),)
+        if self.current.principals and not loaded.principals:
+            # A file that was moved away by mistake must not let everybody in.
+            message = "the file is gone, and anybody could call; the principals in force stay, restart to do without"
+            return (Finding(str(self._directory / PRINCIPALS), 1, 1, message),)
         self.current = loaded
         return Reloaded(len(loaded.upstreams), len(loaded.entries))
 

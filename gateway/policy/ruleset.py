@@ -19,6 +19,7 @@ from gateway.core.write import ResourceKey
 from gateway.policy.body import BodyWanted
 from gateway.policy.entry import Entry, Policy, ReadOnly
 from gateway.policy.match import Index, Matched, Mounts, NeedsBody, Read
+from gateway.policy.principals import Principals
 from gateway.policy.producers import Producers
 from gateway.policy.query import Query
 
@@ -35,6 +36,7 @@ class RuleSet:
     _mounts: Mounts = field(repr=False, compare=False)
     _producers: Producers = field(repr=False, compare=False)
     _queries: Mapping[str, Query] = field(repr=False)
+    principals: Principals = field(default_factory=Principals, repr=False)
 
     def upstream_of(self, request: Request) -> Upstream | Refused:
         """The upstream that a request belongs to by its path and host. Refused: `no-upstream`."""
@@ -76,8 +78,11 @@ class RuleSet:
         """How the upstream of this name tells what became of an intent; None if it cannot, or is no longer there."""
         return self._queries.get(upstream)
 
-    def rule_for_resource(self, resource: str, caller: Caller = _ANYONE) -> Rule | None:
-        """A rule that can make this resource for `caller`; all that can have the same authority. None: no rule can."""
+    def rule_for_resource(self, resource: str, caller: Caller | None = _ANYONE) -> Rule | None:
+        """A rule that can make this resource for `caller`; all that can have the same authority. None: no rule can.
+
+        Without a caller: for anybody, whatever the tenant.
+        """
         entry = self._producers.find(resource, caller)
         return None if entry is None else entry.rule
 
@@ -109,7 +114,7 @@ class RuleSet:
                 return refused
 
 
-def build_ruleset(policies: Iterable[Policy]) -> RuleSet:
+def build_ruleset(policies: Iterable[Policy], principals: Principals) -> RuleSet:
     """Put compiled policies together. Conflicts between them are `lint.py`'s to find first."""
     every = tuple(policies)
     entries = tuple(entry for policy in every for entry in policy.entries)
@@ -120,6 +125,7 @@ def build_ruleset(policies: Iterable[Policy]) -> RuleSet:
         Mounts(Index(policy.upstream, policy.every_entry) for policy in every),
         Producers(entries),
         {policy.upstream.name: policy.query for policy in every if policy.query is not None},
+        principals,
     )
 
 

@@ -291,3 +291,30 @@ class Policy(Shape):
     notify: Notify | None = None
     defaults: RuleFields = RuleFields()
     writes: list[Rule] = []
+
+
+Count = Annotated[StrictInt, Field(ge=1, le=1_000_000)]
+
+
+class Quota(Shape):
+    leases: Count | None = None
+    # Each write of the last minute is an entry in the store.
+    writes_per_minute: Annotated[StrictInt, Field(ge=1, le=60_000)] | None = None
+    resources: Count | None = None
+
+
+class Principal(Shape):
+    name: Name
+    # Two of them while one is replaced by the other.
+    key: Annotated[Texts, Field(repr=False)]
+    tenant: StrictStr = "default"
+    resources: Texts
+    takeover: StrictBool = False
+    approve: StrictBool = False
+    quota: Quota = Quota()
+
+
+class Principals(Shape):
+    """The shape of `principals.yaml`."""
+
+    principals: Annotated[list[Principal], Field(min_length=1)]

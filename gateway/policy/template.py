@@ -103,8 +103,8 @@ class Template:
         detail = f"Nothing was forwarded: `{part.text}`, a part of {self.naming.whole}, {what}. Send it and try again."
         return Refused(RESOURCE_UNRESOLVED, detail)
 
-    def matches(self, name: str, caller: Caller) -> bool:
-        """Whether some request of `caller` fills the template to `name`."""
+    def matches(self, name: str, caller: Caller | None) -> bool:
+        """Whether some request of `caller` fills the template to `name`; None: some request of anybody."""
         at = 0
         for piece in self.pieces:
             if isinstance(piece, str):
@@ -119,11 +119,11 @@ class Template:
         return at == len(name) <= self.naming.length
 
 
-def _is_value(part: Part, text: str, caller: Caller) -> bool:
+def _is_value(part: Part, text: str, caller: Caller | None) -> bool:
     match part.origin:
-        case "principal":
+        case "principal" if caller is not None:
             return text == escaped(caller.principal, part.escapes)
-        case "tenant":
+        case "tenant" if caller is not None:
             return text == escaped(caller.tenant, part.escapes)
         case "rest":
             return all(segment and is_escaped(segment) for segment in text.split("/"))

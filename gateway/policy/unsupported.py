@@ -28,9 +28,13 @@ def unsupported_in_rule(rule: schema.Rule) -> Iterator[Unsupported]:
         yield _field(("budget",))
 
 
+def unsupported_in_principal(principal: schema.Principal) -> Iterator[Unsupported]:
+    if principal.approve:
+        yield _field(("approve",))
+
+
 def _choices(rule: schema.Rule) -> Iterator[Unsupported]:
     chosen: tuple[tuple[Path, str, str], ...] = (
-        (("mode",), rule.mode, "enforce"),
         (("delivery",), rule.delivery, "inline"),
         (("approval",), rule.approval, "none"),
         (("on_stale",), rule.on_stale, "reject"),

@@ -10,6 +10,7 @@ from gateway.core.claim import ClaimProof
 from gateway.core.decision import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
+    FORBIDDEN,
     GRANTED,
     HEADER_MALFORMED,
     METHOD_NOT_ALLOWED,
@@ -85,7 +86,7 @@ class AgentApi:
             return control
         name = "/".join(request.target.segments[2:])
         if (request.method, name) == ("GET", "leases"):
-            return await self._lookup(request, reply)
+            return await self._lookup(request, caller, reply)
         if request.method == "GET" and name.startswith("intents/"):
             return await show_intent(self._records, name.removeprefix("intents/"), caller, reply)
         calls = {
@@ -108,11 +109,11 @@ class AgentApi:
             return Refused(BAD_REQUEST, 'Nothing was done: send a JSON object, such as {"resource": "report/7"}.')
         return await call(_Asked(request, control, members, caller, reply))
 
-    async def _lookup(self, request: Request, reply: Reply) -> Ended | Refused:
+    async def _lookup(self, request: Request, caller: Caller, reply: Reply) -> Ended | Refused:
         names = request.target.query_values("resource")
         if len(names) != 1 or not names[0]:
             return Refused(BAD_REQUEST, "Name one resource: /-/fence/leases?resource=R.")
-        found = self._rule(names[0], "lease")
+        found = self._rule(names[0], caller, "lease")
         if isinstance(found, Refused):
             return found
         resource = ResourceKey(names[0])
@@ -133,7 +134,7 @@ class AgentApi:
         members = _lease_members(granted.lease, token=granted.token)
         ended = _answer(asked.reply, GRANTED, members, granted.lease)
         if asked.reply.is_gone() and ask.key is None:
-            self._leases.release_unseen(granted)
+            self._leases.release_unseen(granted, ask.quota)
         return ended
 
     async def _renew(self, asked: _Asked) -> Ended | Refused:
@@ -141,7 +142,8 @@ class AgentApi:
         if isinstance(shown, Refused):
             return shown
         resource, proof = shown
-        lease = await self._leases.renew(resource, proof.epoch, proof.secret_digest)
+        quota = asked.caller.rights.quota
+        lease = await self._leases.renew(resource, proof.epoch, proof.secret_digest, quota)
         return lease if isinstance(lease, Refused) else _answer(asked.reply, RENEWED, _lease_members(lease), lease)
 
     async def _release(self, asked: _Asked) -> Ended | Refused:
@@ -149,7 +151,8 @@ class AgentApi:
         if isinstance(shown, Refused):
             return shown
         resource, proof = shown
-        lease = await self._leases.release(resource, proof.epoch, proof.secret_digest)
+        quota = asked.caller.rights.quota
+        lease = await self._leases.release(resource, proof.epoch, proof.secret_digest, quota)
         return lease if isinstance(lease, Refused) else _answer(asked.reply, RELEASED, None, lease)
 
     async def _register(self, asked: _Asked) -> Ended | Refused:
@@ -167,6 +170,9 @@ class AgentApi:
         wait_s = _seconds(asked.members, "wait_s", 0.0, _LONGEST_WAIT_S)
         if isinstance(wait_s, Refused):
             return wait_s
+        exceeded = await self._leases.spend_resource(asked.caller.rights.quota, resource)
+        if exceeded is not None:
+            return exceeded
         in_flight = await self._leases.register(resource, epoch, holder, wait_s, asked.reply.is_gone)
         if isinstance(in_flight, Refused):
             return in_flight
@@ -208,6 +214,9 @@ class AgentApi:
         takeover = members.get("takeover", False)
         if not isinstance(takeover, bool):
             return Refused(BAD_REQUEST, "Nothing was done: `takeover` must be true or false.")
+        if takeover and not asked.caller.rights.takeover:
+            detail = f"Nothing was done: principal {asked.caller.principal} may not take leases over."
+            return Refused(FORBIDDEN, f"{detail} Wait for the lease to end.", Facts(resource=found[0]))
         value = asked.request.headers.first(b"idempotency-key")
         key = None if value is None else parse_idempotency_key(value)
         if value is not None and key is None:
@@ -220,6 +229,7 @@ class AgentApi:
             takeover,
             key,
             asked.caller.tenant,
+            asked.caller.rights.quota,
         )
 
     def _read_lease_proof(self, asked: _Asked) -> tuple[ResourceKey, LeaseProof] | Refused:
@@ -247,14 +257,25 @@ class AgentApi:
             if isinstance(resolved, Refused):
                 return resolved
             resource, rule = resolved
+            forbidden = asked.caller.forbidden(resource)
+            if forbidden is not None:
+                return forbidden
             return (ResourceKey(resource), rule) if rule.authority in authorities else _no_such(resource, authorities)
         if not isinstance(resource, str) or not resource:
             return Refused(BAD_REQUEST, "Nothing was done: `resource` and `target` are texts.")
-        found = self._rule(resource, *authorities)
+        found = self._rule(resource, asked.caller, *authorities)
         return found if isinstance(found, Refused) else (ResourceKey(resource), found)
 
-    def _rule(self, resource: str, *authorities: Authority) -> Rule | Refused:
-        rule = self._policies().rule_for_resource(resource)
+    def _rule(self, resource: str, caller: Caller, *authorities: Authority) -> Rule | Refused:
+        """The rule that makes this resource for the caller. What is another's is not told to be there or not."""
+        forbidden = caller.forbidden(resource)
+        if forbidden is not None:
+            return forbidden
+        rules = self._policies()
+        rule = rules.rule_for_resource(resource, caller)
+        if rule is None and rules.rule_for_resource(resource, None) is not None:
+            detail = f"Nothing was done: this resource is another tenant's or principal's than {caller.principal}'s."
+            return Refused(FORBIDDEN, f"{detail} Stop.", Facts(resource=resource))
         return rule if rule is not None and rule.authority in authorities else _no_such(resource, authorities)
 
 

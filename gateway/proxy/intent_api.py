@@ -20,13 +20,20 @@ class Records(Protocol):
 
 
 async def show_intent(records: Records, id: str, caller: Caller, reply: Reply) -> Ended | Refused:
-    """Answer with the record. Of another tenant's intent it is not even told that it is there."""
+    """Answer with the record. Of another tenant's intent it is not even told that it is there.
+
+    A write without a key has no tenant in its record: whoever may write the resource sees it.
+    """
     try:
         record = await records.recall(id)
     except StoreUnavailable as away:
         return store_is_away(away)
-    if record is None or (record.key is not None and record.tenant != caller.tenant):
+    if record is None or not _is_for(record, caller):
         detail = "Nothing is known of this intent: it was never seen, or its time is over. Check its id."
         return Refused(NO_SUCH_INTENT, detail, Facts(intent=id if id.isprintable() else None))
     reply.own(SHOWN, b"application/json", json.dumps(shown(record), ensure_ascii=False).encode())
     return Ended(Marks(SHOWN), record.upstream, record.rule, record.resource, record.epoch, intent=record.id)
+
+
+def _is_for(record: IntentRecord, caller: Caller) -> bool:
+    return caller.rights.cover(record.resource) if record.key is None else record.tenant == caller.tenant

@@ -11,7 +11,7 @@ from aiohttp.http_parser import HttpRequestParserPy
 from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
-from gateway.core.caller import Caller
+from gateway.core.caller import ANONYMOUS, Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, INTERNAL, Refused
 from gateway.core.faults import CallerGone
 from gateway.core.request import Headers, Request
@@ -35,6 +35,10 @@ _HEAD_WITHIN_S = 20.0
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
 
 
+# Whose request it is, by its headers.
+Identify = Callable[[Headers], Caller | Refused]
+
+
 class Observer(Protocol):
     """Who is told what became of each request."""
 
@@ -48,10 +52,11 @@ class Observer(Protocol):
 class Listener:
     """Reads each request once and hands it on."""
 
-    def __init__(self, gate: Gate, agents: AgentApi, observer: Observer) -> None:
+    def __init__(self, gate: Gate, agents: AgentApi, observer: Observer, identify: Identify) -> None:
         self._gate = gate
         self._agents = agents
         self._observer = observer
+        self._identify = identify
 
     def server(self) -> "ProxyServer":
         """The protocol factory for `loop.create_server`."""
@@ -89,6 +94,13 @@ class Listener:
         return reply.sent()
 
     async def _route(self, raw: web.BaseRequest, headers: Headers, body: IncomingBody, reply: Reply) -> Ended:
+        caller = self._identify(headers)
+        if isinstance(caller, Refused):
+            return _refuse(reply, caller)
+        ended = await self._judge(Arrived(raw, headers, body, reply), caller)
+        return ended if caller.principal == ANONYMOUS else replace(ended, principal=caller.principal)
+
+    async def _judge(self) -> Ended:
         target = read_target(raw.raw_path)
         if isinstance(target, Ambiguous):
             return _refuse(reply, Refused(AMBIGUOUS_TARGET, f"Not forwarded: {target.why}. Send it in one form."))

@@ -201,6 +201,8 @@ def _has_length(fields: HeaderPairs) -> bool:
 
 def _marked(marks: Marks) -> HeaderPairs:
     fields = [(b"Fencing-Decision", marks.decision.name.encode("ascii"))]
+    if marks.would is not None:
+        fields.append((b"Fencing-Would", marks.would.name.encode("ascii")))
     if marks.epoch is not None:
         fields.append((b"Fencing-Epoch", b"%d" % marks.epoch))
     if marks.outcome is not None:

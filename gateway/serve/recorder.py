@@ -20,6 +20,9 @@ class Recorder:
     def answered(self, ended: Ended, method: str, path: str, status: int, seconds: float) -> None:
         decision = ended.told.decision
         self._metrics.decided(ended.upstream, ended.rule, decision, seconds)
+        would = None if isinstance(ended.told, Refused) else ended.told.would
+        if would is not None:
+            self._metrics.observed(ended.upstream, ended.rule, would)
         if path == _RENEW:
             self._metrics.renewed(decision.name)
         if ended.lease_left is not None:
@@ -36,6 +39,7 @@ class Recorder:
             epoch=ended.epoch,
             holder=ended.holder,
             outcome=None if isinstance(ended.told, Refused) else ended.told.outcome,
+            would=None if would is None else would.name,
             intent=ended.intent,
             why=ended.told.why if isinstance(ended.told, Refused) else None,
         )

@@ -22,6 +22,9 @@ a resource is in one shard, so that one script reaches it in a cluster.
 `d`, a sorted set: every ticket of the shard by its deadline, what the sweeper looks at.
 `i:ID`, a hash: a write that ended unknown; resolved, it is kept for a day. `s:unknown`, a sorted set: the unresolved.
 
+`fg:{@NAME}:writes`, `:leases` and `:resources`, sorted sets: what a principal has used of its quota, each entry by the
+    millisecond at which it stops to count. They vanish with their last entry.
+
 `fg:pepper` is the key from which secrets of repeatable grants are made. `fg:sweeper` says who sweeps this second.
 A script publishes a resource on `fg:wake:GATEWAY` when that gateway should look again.
 
@@ -31,6 +34,7 @@ admit   G1, G3: compares, records and admits a write      settle    G5: ends a t
 grant   G2: a lease under a new epoch                     sweep     G5: ends tickets of dead gateways as unknown
 renew, release: only by the live token                    register, advance: an epoch before any write
 leave   gives up a place among those that wait            look      shows a record
+spend   takes from a principal's quota, or refuses        hold      a lease counts until it ends
 
 Each knows its own request when it comes twice: by the ticket's id, the digest of the secret, or the request's id.
 """

@@ -6,7 +6,7 @@ import hmac
 import itertools
 import json
 import secrets
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
@@ -199,7 +199,11 @@ class FenceStore:
         digest = hmac.digest(self._pepper, about, hashlib.sha256)
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
-    async def run(self, script: Script, keys: ResourceKeys, *arguments: str | bytes) -> Answer:
+    async def knows(self, resource: ResourceKey) -> bool:
+        """Whether the resource has a fence record."""
+        return self._seen.largest(resource) > 0 or bool(await self.link.call("EXISTS", resource_keys(resource)[0]))
+
+    async def run(self, script: Script, keys: Sequence[str], *arguments: str | bytes) -> Answer:
         """One script's answer; its time is told to `on_call`."""
         asked = self._clock.read()
         answer = read_answer(await script.run(self.link, keys, arguments))
@@ -264,6 +268,8 @@ def _asks(write: Write, ttl_s: float, queued: bool, behind: int) -> str:
         words.append("queued")
     if behind:
         words.append("behind")
+    if write.rule.mode == "observe":
+        words.append("observes")
     return " ".join(words)
 
 

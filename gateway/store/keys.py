@@ -7,6 +7,7 @@ and intents begin with their shard, so that a record is found by its id alone.
 import re
 import zlib
 from functools import lru_cache
+from typing import Literal
 
 from gateway.core.intent import IntentId
 from gateway.core.write import ResourceKey
@@ -21,6 +22,7 @@ _REMEMBERED = 4096
 _ID = re.compile("[0-9a-f]{3}[A-Za-z0-9_-]{1,64}")
 
 ResourceKeys = tuple[str, str, str, str, str, str, str]
+Used = Literal["writes", "leases", "resources"]
 
 
 def shard_of(resource: ResourceKey) -> str:
@@ -96,6 +98,11 @@ def fence_pattern(prefix: str) -> str:
 def resource_of(fence_key: str) -> ResourceKey:
     """The resource whose fence record has this key: what follows `fg:{3ff}:f:`."""
     return ResourceKey(fence_key[11:])
+
+
+def used(principal: str, what: Used) -> str:
+    """What a principal has used of one quota. No shard's tag begins with an `@`."""
+    return f"fg:{{@{principal}}}:{what}"
 
 
 def wake_channel(gateway: str) -> str:

@@ -15,9 +15,9 @@ class Script:
 
     __slots__ = ("name", "sha", "text")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, parts: Sequence[str] = _PARTS) -> None:
         folder = files("gateway.store") / "scripts"
-        pieces = [(folder / "parts" / f"{part}.lua").read_text("utf-8") for part in _PARTS]
+        pieces = [(folder / "parts" / f"{part}.lua").read_text("utf-8") for part in parts]
         pieces.append((folder / f"{name}.lua").read_text("utf-8"))
         self.name = name
         self.text = "\n".join(pieces)

@@ -70,7 +70,9 @@ def _added(upstream: Upstream, write: Write | None) -> HeaderPairs:
     The key is a digest of tenant, resource, target and key: all tenants share one credential there, and would share
     one name space of keys.
     """
-    if write is None:
+    if write is None or write.rule.mode == "observe":
+        # What is only observed arrives as its caller sent it, admitted or not: an upstream that checks an epoch would
+        # refuse it, and one that knows a key would see two of them.
         return ()
     fields = []
     if upstream.epoch_header is not None:

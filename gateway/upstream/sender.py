@@ -81,8 +81,16 @@ class HttpSender:
         return attempt.concluded(result)
 
     async def read(self, upstream: Upstream, request: Request, body: Body) -> Reply | NotSent | NoReply:
+        return await self._send_unfenced(upstream, request, body, for_read=True)
+
+    async def pass_on(self, upstream: Upstream, request: Request, body: Body) -> Reply | NotSent | NoReply:
+        return await self._send_unfenced(upstream, request, body, for_read=False)
+
+    async def _send_unfenced(
+        self, upstream: Upstream, request: Request, body: Body, *, for_read: bool
+    ) -> Reply | NotSent | NoReply:
         deadline = self._clock.after(upstream.timeouts.total_s)
-        attempt = await self._attempt(upstream, request, body, deadline, for_read=True)
+        attempt = await self._attempt(upstream, request, body, deadline, for_read=for_read)
         if isinstance(attempt, NotSent):
             return attempt
         result = await attempt.run(upstream, request, None)

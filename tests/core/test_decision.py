@@ -12,6 +12,7 @@ from gateway.core.decision import DECISIONS, Decision
 TABLE: dict[str, tuple[int | None, str | None]] = {
     "passed": (None, None),
     "forwarded": (None, None),
+    "observed": (None, None),
     "replayed": (None, None),
     "granted": (201, None),
     "registered": (200, None),
@@ -43,6 +44,7 @@ TABLE: dict[str, tuple[int | None, str | None]] = {
     "answer-not-kept": (410, "stop"),
     "outcome-unknown": (504, "wait"),
     "paused": (503, "wait"),
+    "quota-exceeded": (429, "retry"),
     "body-too-large": (413, "fix-request"),
     "unsupported-coding": (415, "fix-request"),
     "upstream-unreachable": (502, "retry"),
@@ -67,7 +69,7 @@ TABLE: dict[str, tuple[int | None, str | None]] = {
 }
 
 # What the upstream or the lease calls answer; everything else is a problem.
-NO_PROBLEM = {"passed", "forwarded", "replayed", "granted", "registered", "renewed", "released", "shown"}
+NO_PROBLEM = {"passed", "forwarded", "observed", "replayed", "granted", "registered", "renewed", "released", "shown"}
 
 
 def test_every_decision_has_its_status_and_action() -> None:

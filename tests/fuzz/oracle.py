@@ -26,10 +26,6 @@ _OVERRIDES = frozenset((b"x-http-method-override", b"x-http-method", b"x-method-
 _REMEMBERED = 4_000
 
 
-class Violation(AssertionError):
-    """The upstream saw what it must never see, or a caller was told what it must never be told."""
-
-
 @dataclass(frozen=True)
 class Seen:
     """A request as an upstream acts on it: what is between two hops only is left out."""

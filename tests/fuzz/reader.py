@@ -6,7 +6,8 @@ It says which requests a connection's bytes hold for certain. What it stops at, 
 import re
 from dataclasses import dataclass, field
 
-_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([^\x00-\x20\x7f]+) HTTP/1\.([01])")
+# RFC 9112, section 3: a blank of this line may be several; it is forwarded with one.
+_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) +([^\x00-\x20\x7f]+) +HTTP/1\.([01])")
 _VISIBLE = rb"[\x21-\x7e\x80-\xff]"
 _FIELD = re.compile(
     rb"([!#$%%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*((?:%b(?:[\t\x20-\x7e\x80-\xff]*%b)?)?)[ \t]*" % (_VISIBLE, _VISIBLE)

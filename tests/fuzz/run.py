@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -54,6 +55,7 @@ _WITHIN_S = 30.0
 # Behind bytes that are no request the gateway closes. Where it waits for more of them instead, its caller leaves.
 _TO_CLOSE_S = 0.5
 _TAKEOVER_EVERY = 50
+_STATUS_LINE = re.compile(rb"HTTP/1\.1 [1-5][0-9]{2} ")
 _EPOCH_EVERY = 20
 
 
@@ -149,6 +151,9 @@ class Run:
             except asyncio.IncompleteReadError as error:
                 if error.partial:
                     self.oracle.found.append(f"an answer broke off: {error.partial!r}")
+                return False
+            if not _STATUS_LINE.match(head):
+                self.oracle.found.append(f"no answer begins so: {head!r}")
                 return False
             status = int(head[9:12])
         fields = {

@@ -49,7 +49,7 @@ def test_a_million_requests_find_no_way(seed: int, conversations: int, options: 
     held = [[int(number) for number in pair] for pair in re.findall(r"\((\d+), (\d+)\)", ended.stdout)]
     for before, after in zip(held[: len(held) // 2], held[len(held) // 2 :], strict=True):
         assert after[0] < before[0] + (40 << 10)
-        assert after[1] < before[1] + 120
+        assert after[1] < before[1] + 64
 
 
 def test_a_seed_gives_the_same_bytes() -> None:
@@ -67,7 +67,11 @@ def test_a_seed_gives_the_same_bytes() -> None:
 
 
 def _put(target: bytes = b"/reports/r1", token: bytes = _LIVE, *fields: bytes) -> Message:
-    named = [(b"Fencing-Token", token), (b"X-N", b"1"), *(tuple(field.split(b": ")) for field in fields)]
+    named = [
+        (b"Fencing-Token", token),
+        (b"X-N", b"1"),
+        *((name, value) for name, _, value in (field.partition(b": ") for field in fields)),
+    ]
     return Message(b"PUT", target, tuple(named), b"{}")
 
 

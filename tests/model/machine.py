@@ -6,11 +6,15 @@ from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 import redis
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine
+from hypothesis.stateful import RuleBasedStateMachine, invariant, run_state_machine_as_test
 
 from gateway.core.decision import Refused
 from gateway.core.epoch import HIGHEST, Epoch
+from gateway.core.intent import Intent, KeptAnswer
+from gateway.core.outcome import Outcome
+from gateway.core.rule import Rule
 from gateway.core.write import AdmitReply, Admitted, Replayed, ResourceKey, TicketId, Waiting, Write
 from gateway.flow.clock import BootClock
 from gateway.store.connect import open_store
@@ -97,6 +101,20 @@ class StoreMachine(RuleBasedStateMachine):
             self.admitted.append(reply)
             self.see(gateway, write.resource, write.epoch)
 
+    def admit_next(self, gateway: int, resource: ResourceKey, of: Rule, newer: int, intent: Intent | None) -> None:
+        """What most writes are: by the holder, under the highest epoch, next in the sequence."""
+        fence = self.fence(resource)
+        epoch = self.epoch(resource, ("by", newer))
+        holder = fence.holder if epoch == fence.highest and fence.holder is not None else "A"
+        sequence = (fence.sequence or 0) + 1 if epoch == fence.highest else 1
+        secret = None if newer else fence.secret
+        self.admit(gateway, Write(of, resource, epoch, holder, secret, sequence, intent=intent))
+
+    def end(self, gateway: int, one: Admitted, outcome: Outcome, answer: KeptAnswer | None) -> None:
+        kept = answer if outcome == "applied" and one.write.intent is not None else None
+        settled = self.run(self.stores[gateway].settle(one, outcome, "a test", kept))
+        assert settled == self.fence(one.write.resource).settle(one, outcome, kept)
+
     def see(self, gateway: int, resource: ResourceKey, epoch: int) -> None:
         self.seen[gateway, resource] = max(epoch, self.seen.get((gateway, resource), 0))
 
@@ -153,6 +171,31 @@ class StoreMachine(RuleBasedStateMachine):
             trail = self.trails.setdefault(resource, Trail(shard_of(resource)))
             assert sorted(trail.read_on(self.redis), key=_spelled) == sorted(fence.trail, key=_spelled)
             fence.trail.clear()
+
+    @invariant()
+    def the_fences_are_alike(self) -> None:
+        for resource, fence in self.fences.items():
+            self.check_fence(resource, fence)
+
+    @invariant()
+    def the_records_are_alike(self) -> None:
+        for record in self.records():
+            self.check_record(record)
+        self.check_lists()
+
+    @invariant()
+    def the_trail_tells_every_step(self) -> None:
+        self.check_trail()
+
+
+def compare(machine: type[StoreMachine], url: str, examples: int) -> None:
+    machine.url = url
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
 
 
 def told(reply: AdmitReply) -> Told:

@@ -77,7 +77,9 @@ class Fence:
         """What is refused whatever the body says, and without a trace."""
         return "paused" if self.pause is not None else self._proof_is_bad(write)
 
-    def settle(self, admitted: Admitted, proved: Outcome, answer: KeptAnswer | None, abandoned: bool = False) -> Settled:
+    def settle(
+        self, admitted: Admitted, proved: Outcome, answer: KeptAnswer | None, abandoned: bool = False
+    ) -> Settled:
         write, id = admitted.write, admitted.ticket
         if not abandoned and (self.highest is None or write.epoch > self.highest):
             self._raise(write.epoch, write.holder)

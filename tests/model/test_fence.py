@@ -1,34 +1,29 @@
 """The scripts and the plain fence answer alike and leave the same behind, whatever is asked in whatever order."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import rule
 
 from gateway.core.decision import Refused
 from gateway.core.epoch import HIGHEST
-from gateway.core.intent import Intent, IntentId, KeptAnswer, ResolvedBy
+from gateway.core.intent import Intent
 from gateway.core.lease import Lease
-from gateway.core.outcome import Outcome
 from gateway.core.rule import Rule
-from gateway.core.write import Admitted, ResourceKey, Write
-from gateway.store.intents import Pause, Resolve, pause, resolve, resume
-from gateway.store.keys import intent_id, resource_keys, shard_keys, shard_of
-from gateway.store.prune import PRUNE
+from gateway.core.write import ResourceKey, Write
+from gateway.store.intents import Pause, pause, resume
+from gateway.store.keys import resource_keys
 from tests.model import drawn
-from tests.model.machine import LEASE_MS, LONG_AGO_MS, StoreMachine, name_of, told
-from tests.model.record import Record, Resolution
-from tests.store.overdue import make_overdue
+from tests.model.machine import LEASE_MS, LONG_AGO_MS, compare, name_of
+from tests.model.test_intents import IntentMachine
 from tests.store.server import Server
 
 Wanted = tuple[str, int]
 
 
-class FenceMachine(StoreMachine):
+class FenceMachine(IntentMachine):
     @rule(
         gateway=drawn.gateways,
         resource=drawn.resources,
@@ -64,13 +59,7 @@ class FenceMachine(StoreMachine):
         intent=drawn.intents,
     )
     def admit_in_order(self, gateway: int, resource: ResourceKey, of: Rule, newer: int, intent: Intent | None) -> None:
-        """What most writes are: by the holder, under the highest epoch, next in the sequence."""
-        fence = self.fence(resource)
-        epoch = self.epoch(resource, ("by", newer))
-        holder = fence.holder if epoch == fence.highest and fence.holder is not None else "A"
-        sequence = (fence.sequence or 0) + 1 if epoch == fence.highest else 1
-        secret = None if newer else fence.secret
-        self.admit(gateway, Write(of, resource, epoch, holder, secret, sequence, intent=intent))
+        self.admit_next(gateway, resource, of, newer, intent)
 
     @rule(
         gateway=drawn.gateways,
@@ -85,93 +74,19 @@ class FenceMachine(StoreMachine):
     ) -> None:
         self.admit(gateway, Write(of, resource, self.epoch(resource, wanted), holder, secret, 1))
 
-    @precondition(lambda self: self.admitted)
-    @rule(data=st.data(), gateway=drawn.gateways)
-    def admit_again(self, data: st.DataObject, gateway: int) -> None:
-        """A call whose answer was lost; one that arrives after its ticket has ended is another story."""
-        one = self.any_admitted(data)
-        fence = self.fence(one.write.resource)
-        if one.ticket in fence.tickets or one.ticket in fence.older:
-            assert told(self.ask(gateway, one.write, one.ticket)) == fence.admit(one.write, one.ticket)
-
-    @precondition(lambda self: self.admitted)
-    @rule(data=st.data(), gateway=drawn.gateways, outcome=drawn.outcomes, answer=drawn.answers)
-    def settle(self, data: st.DataObject, gateway: int, outcome: Outcome, answer: KeptAnswer | None) -> None:
-        """In flight, settled before, swept before, resolved before, or lost."""
-        one = self.any_admitted(data)
-        kept = answer if outcome == "applied" and one.write.intent is not None else None
-        for _ in range(data.draw(st.sampled_from((1, 1, 2)))):
-            settled = self.run(self.stores[gateway].settle(one, outcome, "a test", kept))
-            assert settled == self.fence(one.write.resource).settle(one, outcome, kept)
-
-    @rule(data=st.data(), gateway=drawn.gateways, resource=drawn.resources, of=drawn.rules, intent=drawn.intents)
-    def abandon(
-        self, data: st.DataObject, gateway: int, resource: ResourceKey, of: Rule, intent: Intent | None
-    ) -> None:
-        """Whether or not the admission had arrived."""
-        write = Write(of, resource, self.epoch(resource, ("by", 1)), "A", None, 1, intent=intent)
-        ticket = self.stores[gateway].new_ticket(resource)
-        if self.admitted and data.draw(st.booleans()):
-            one = self.any_admitted(data)
-            write, ticket = one.write, one.ticket
-        self.run(self.stores[gateway].abandon(write, ticket))
-        id = IntentId(ticket) if write.intent is None else intent_id(write.resource, write.intent.digest)
-        self.fence(write.resource).settle(Admitted(write, ticket, None, id), "not_applied", None, abandoned=True)
-
-    @precondition(lambda self: self.admitted)
-    @rule(data=st.data())
-    def a_gateway_falls_silent(self, data: st.DataObject) -> None:
-        """Whoever comes next and finds its ticket in the way ends it."""
-        one = self.any_admitted(data)
-        fence = self.fence(one.write.resource)
-        if one.ticket in fence.tickets or one.ticket in fence.older:
-            make_overdue(self.redis, one.write.resource, one.ticket)
-            fence.overdue.add(one.ticket)
-
-    @precondition(lambda self: self.admitted)
-    @rule(data=st.data(), gateway=drawn.gateways)
-    def sweep(self, data: st.DataObject, gateway: int) -> None:
-        one = self.any_admitted(data)
-        ended = self.run(self.stores[gateway].sweep(one.write.resource, one.ticket))
-        assert ended == self.fence(one.write.resource).sweep(one.ticket)
-
-    @precondition(lambda self: self.records())
-    @rule(
-        data=st.data(),
-        gateway=drawn.gateways,
-        outcome=st.sampled_from(("applied", "not_applied", "not_applied", "duplicated")),
-        by=st.sampled_from(("query", "operator")),
-        reason=drawn.reasons,
-        late=st.sampled_from((False, False, False, True)),
-    )
-    def resolve(
-        self, data: st.DataObject, gateway: int, outcome: Resolution, by: ResolvedBy, reason: str, late: bool
-    ) -> None:
-        """`late`: what is known is of an attempt before the newest."""
-        record = data.draw(st.sampled_from(self.records()))
-        store, fence = self.stores[gateway], self.fence(record.write.resource)
-        seen = self.run(store.recall(record.id))
-        assert seen is not None
-        if late:
-            seen = replace(seen, attempts=seen.attempts - 1)
-        evidence = b'{"count":1}' if by == "query" else b""
-        expected = "wrong-state" if late else fence.resolve(record, outcome, by, reason, evidence)
-        reply = self.run(resolve(store, seen, Resolve(outcome, by, reason, "somebody", evidence)))
-        assert name_of(reply, "resolved") == expected
-
     @rule(gateway=drawn.gateways, resource=drawn.resources, id=st.sampled_from(("p1", "p2")))
     def pause(self, gateway: int, resource: ResourceKey, id: str) -> None:
-        fence = self.fence(resource)
-        fence.pause = fence.pause or id
-        begun = self.run(pause(self.stores[gateway], resource, id=id, reason="", by="somebody"))
-        assert begun.id == fence.pause
-
-    @rule(gateway=drawn.gateways, resource=drawn.resources, own=st.sampled_from((True, True, False)))
-    def resume(self, gateway: int, resource: ResourceKey, own: bool) -> None:
-        fence = self.fence(resource)
-        id = fence.pause or "p1" if own else "another"
-        self.run(resume(self.stores[gateway], Pause(id, resource, "", "", 0)))
-        fence.pause = None if own else fence.pause
+        """Begun, or ended by its id: a paused resource has few stories."""
+        store, fence = self.stores[gateway], self.fence(resource)
+        if fence.pause is None:
+            fence.pause = self.run(pause(store, resource, id=id, reason="", by="somebody")).id
+            assert fence.pause == id
+        assert self.run(pause(store, resource, id="later", reason="", by="somebody")).id == fence.pause
+        self.run(resume(store, Pause("another", resource, "", "", 0)))
+        self.check_fence(resource, fence)
+        if id == "p1":
+            self.run(resume(store, Pause(fence.pause, resource, "", "", 0)))
+            fence.pause = None
 
     @rule(gateway=drawn.gateways, resource=drawn.resources, wanted=drawn.epochs, secret=st.none() | drawn.secrets)
     def peek(self, gateway: int, resource: ResourceKey, wanted: Wanted, secret: bytes | None) -> None:
@@ -244,61 +159,11 @@ class FenceMachine(StoreMachine):
             self.redis.hset(resource_keys(resource)[0], "x", LONG_AGO_MS)
             self.fence(resource).lease = "expired"
 
-    @precondition(lambda self: self.records("applied", "not_applied"))
-    @rule(data=st.data())
-    def time_ends_a_record(self, data: st.DataObject) -> None:
-        """Its place in the list of its state is left to the pruning."""
-        record = data.draw(st.sampled_from(self.records("applied", "not_applied")))
-        self.redis.delete(self.record_key(record))
-        del self.fence(record.write.resource).records[record.id]
-        self.left_over.add((record.state, record.id))
-
-    @rule(gateway=drawn.gateways, resource=drawn.resources)
-    def prune(self, gateway: int, resource: ResourceKey) -> None:
-        shard = shard_of(resource)
-        self.run(self.stores[gateway].run(PRUNE, shard_keys(shard), "1000", "1000000", "0"))
-        self.left_over = {(state, id) for state, id in self.left_over if not id.startswith(shard)}
-
-    @rule()
-    def a_replica_is_up_to_date(self) -> None:
-        self.remember()
-
-    @precondition(lambda self: self.remembered is not None)
-    @rule(lose=st.sampled_from((True, False, False)))
-    def a_failover_loses_what_came_since(self, lose: bool) -> None:
-        if lose:
-            self.fall_back()
-
-    @invariant()
-    def the_fences_are_alike(self) -> None:
-        for resource, fence in self.fences.items():
-            self.check_fence(resource, fence)
-
-    @invariant()
-    def the_records_are_alike(self) -> None:
-        for record in self.records():
-            self.check_record(record)
-        self.check_lists()
-
-    @invariant()
-    def the_trail_tells_every_step(self) -> None:
-        self.check_trail()
-
-
-def compare(url: str, examples: int = 100) -> None:
-    FenceMachine.url = url
-    run_state_machine_as_test(
-        FenceMachine,
-        settings=settings(
-            max_examples=examples, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
-    )
-
 
 @pytest.mark.timeout(300)
 def test_the_scripts_agree_with_the_plain_fence(store_url: str) -> None:
     """Every reply, every record and every event equals the oracle's, for two gateways that share the store."""
-    compare(store_url)
+    compare(FenceMachine, store_url, 100)
 
 
 @pytest.mark.timeout(300)
@@ -308,7 +173,7 @@ def test_the_scripts_agree_on_redis_too(tmp_path: Path) -> None:
     server = Server(shutil.which("redis-server") or "", tmp_path, "--save", "")
     server.start()
     try:
-        compare(server.url)
+        compare(FenceMachine, server.url, 100)
     finally:
         server.kill()
 
@@ -317,4 +182,4 @@ def test_the_scripts_agree_on_redis_too(tmp_path: Path) -> None:
 @pytest.mark.timeout(3600)
 def test_the_scripts_agree_for_long(store_url: str) -> None:
     """Twenty times as many stories, for the rare ones."""
-    compare(store_url, 2000)
+    compare(FenceMachine, store_url, 2000)

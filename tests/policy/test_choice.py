@@ -49,7 +49,11 @@ def taken(ruleset: RuleSet, asked: Request) -> str:
         ("{json: {/method: mN}}", request("POST", "/x", body='{"method": "m1", "METHOD": "m2"}'), "ambiguous-target"),
         ("{json: {/method: mN}}", request("POST", "/x"), "body"),
         ("{json: {/method: call, /name: tN}}", request("POST", "/x", body='{"method": "call", "name": "t3"}'), "n3"),
-        ("{json: {/method: call, /name: tN}}", request("POST", "/x", body='{"method": "x", "name": "t3"}'), "no-policy"),
+        (
+            "{json: {/method: call, /name: tN}}",
+            request("POST", "/x", body='{"method": "x", "name": "t3"}'),
+            "no-policy",
+        ),
         ("{json: {/k: [aN, bN]}}", request("POST", "/x", body='{"k": "b7"}'), "n7"),
         ("{header: {kind: kN}}", request("POST", "/x", ("Kind", "k9")), "n9"),
         ("{query: {kind: kN}}", request("POST", "/x?kind=k9"), "n9"),

@@ -75,7 +75,7 @@ def test_names_that_php_takes_for_one_are_one(other: str) -> None:
     ],
 )
 def test_a_form_that_two_servers_read_differently_is_refused_whole(body: bytes) -> None:
-    """Bare semicolons, what is not UTF-8, fields that change the method or the coding, more fields than servers take."""
+    """Bare semicolons, what is not UTF-8, fields that change method or coding, more fields than servers take."""
     refused = read_form(body)
 
     assert isinstance(refused, Refused)

@@ -1,6 +1,7 @@
 """Waiting for a resource over several gateways: in order, woken, and without a storm of questions."""
 
 import asyncio
+from dataclasses import replace
 
 import redis
 
@@ -34,6 +35,17 @@ async def test_a_gateway_that_leaves_is_waited_for_no_longer(store_url: str) -> 
         await two.leave(RESOURCE)
 
         assert isinstance(await ask(one, bare(42)), Admitted)
+
+
+async def test_an_observed_write_takes_no_place(store_url: str) -> None:
+    """It is told that it would have to wait, and does not: nobody after it is kept waiting by it."""
+    observed = replace(bare(42), rule=replace(bare(42).rule, mode="observe"))
+    async with opened(store_url) as one, opened(store_url) as two:
+        first = await admitted(one, observed)
+        assert isinstance(await ask(two, observed), Waiting)
+        await one.settle(first, "applied", "", None)
+
+        assert isinstance(await ask(one, observed), Admitted)
 
 
 async def test_whoever_waits_is_woken_by_the_settling(store_url: str) -> None:

@@ -3,9 +3,9 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret
 --          ('' under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
---          words: ttl:MS, strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind, and of
---          an intent retain:MS, query:MS, retry:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its
---          key, tenant and target in one text
+--          words: ttl:MS, strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind,
+--          observes, and of an intent retain:MS, query:MS, retry:MS; 11 the intent's id ('' without one), 12 its
+--          fingerprint, 13 its key, tenant and target in one text
 -- Returns  {admitted, now, n, attempt, in doubt or ''}; {replayed, now, answer, resolved by, evidence}; {wait-older or
 --          wait-busy, now, ms until to ask again}; or a refusal {paused, stale-epoch, token-invalid, holder-mismatch,
 --          lease-expired, intent-mismatch, intent-in-progress, outcome-unknown, out-of-sequence or revision-mismatch,
@@ -51,7 +51,10 @@ local function refuse(word)
 end
 
 local function wait(word, due)
-  waiters.wait(gateway, micros, now)
+  -- A write that is only observed does not wait, and takes nobody's place.
+  if not asks.observes then
+    waiters.wait(gateway, micros, now)
+  end
   return { word, now, math.min(math.max(due, 10), 500) }
 end
 

@@ -1,0 +1,39 @@
+"""What a rule in `mode: observe` forwards all the same: what the fence, the intent or the store has to say of a write.
+
+Everything else is refused there too: what can be read in two ways cannot be judged; a right, a limit and an operator's
+stop are no part of what is being tried out.
+"""
+
+from gateway.core import decision
+from gateway.core.decision import Decision
+
+_OBSERVABLE = frozenset(
+    one.name
+    for one in (
+        decision.REPLAYED,
+        decision.RESOURCE_UNRESOLVED,
+        decision.TOKEN_REQUIRED,
+        decision.TOKEN_MALFORMED,
+        decision.TOKEN_INVALID,
+        decision.KEYS_UNAVAILABLE,
+        decision.SEQUENCE_REQUIRED,
+        decision.STALE_EPOCH,
+        decision.HOLDER_MISMATCH,
+        decision.LEASE_EXPIRED,
+        decision.OUT_OF_SEQUENCE,
+        decision.REVISION_MISMATCH,
+        decision.TAKEOVER_PENDING,
+        decision.RESOURCE_BUSY,
+        decision.IDEMPOTENCY_KEY_REQUIRED,
+        decision.INTENT_IN_PROGRESS,
+        decision.INTENT_MISMATCH,
+        decision.ANSWER_NOT_KEPT,
+        decision.OUTCOME_UNKNOWN,
+        decision.STORE_UNAVAILABLE,
+    )
+)
+
+
+def is_observable(would: Decision) -> bool:
+    """Whether an observed write about which this would have been decided is forwarded."""
+    return would.name in _OBSERVABLE

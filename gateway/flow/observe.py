@@ -1,0 +1,77 @@
+"""Writes that are only observed: forwarded although they would not have been, with what would have been decided.
+
+They have no ticket: nothing is promised of them, nothing waits for them, and whether they happened is not recorded.
+An observed write that is admitted goes the way of all others, so that the records are what they would be.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from gateway.core.clock import Clock
+from gateway.core.coding import over_stream_limit
+from gateway.core.decision import OBSERVED, OUTCOME_UNKNOWN, UPSTREAM_UNREACHABLE, Decision, Facts, Refused
+from gateway.core.epoch import Epoch
+from gateway.core.faults import BrokenAnswer
+from gateway.core.outcome import NoReply, NotSent
+from gateway.core.request import Request
+from gateway.core.rule import Rule
+from gateway.flow.admission import RETRY_AFTER_S
+from gateway.flow.ports import BodySource, Caller, Marks, Observer, Sender
+from gateway.flow.read import relay
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A write of a rule in `mode: observe` and what would have been decided; `epoch`, if its token was of the form."""
+
+    rule: Rule
+    would: Decision
+    epoch: Epoch | None = None
+
+
+class Observing:
+    """Passes observed writes on."""
+
+    def __init__(self, sender: Sender, clock: Clock, observer: Observer) -> None:
+        self._sender = sender
+        self._clock = clock
+        self._observer = observer
+
+    async def run(self, observed: Observed, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
+        """Forward once; returns what the caller was told."""
+        upstream = observed.rule.upstream
+        before = self._clock.after(0)
+        self._observer.sent(upstream)
+        try:
+            caller.proceed()
+            answer = await self._sender.pass_on(upstream, request, body)
+            if isinstance(answer, NotSent | NoReply):
+                return _failed(observed.rule, answer, caller)
+            marks = Marks(OBSERVED, observed.epoch, would=observed.would)
+            try:
+                await relay(upstream, marks, answer, caller)
+            except BrokenAnswer as broken:
+                return _failed(observed.rule, NoReply("closed", str(broken)), caller)
+            finally:
+                answer.close()
+            return marks
+        except asyncio.CancelledError:
+            # The gateway is stopped and can wait no longer.
+            if not caller.has_begun():
+                _failed(observed.rule, NoReply("closed", "the gateway was stopped"), caller)
+            raise
+        finally:
+            self._observer.ended(upstream, -self._clock.left(before))
+
+
+def _failed(rule: Rule, evidence: NotSent | NoReply, caller: Caller) -> Refused:
+    if isinstance(evidence, NoReply):
+        detail = "The write was sent and may or may not have happened. Do not send it again; look at the resource."
+        refused = Refused(OUTCOME_UNKNOWN, detail, why=evidence.detail)
+    elif evidence.cause == "too-large":
+        refused = over_stream_limit(rule)
+    else:
+        detail = "Not forwarded: nothing of the request was sent. Retry."
+        refused = Refused(UPSTREAM_UNREACHABLE, detail, Facts(retry_after_s=RETRY_AFTER_S), evidence.detail)
+    caller.refuse(refused)
+    return refused

@@ -1,0 +1,48 @@
+"""Quotas: asked before the fence, so that nothing has moved where a principal has used up what it may."""
+
+from gateway.core.decision import Refused
+from gateway.core.faults import StoreUnavailable
+from gateway.core.quota import Quota, Spending
+from gateway.flow.admission import store_is_away
+from gateway.flow.ports import QuotaStore
+from gateway.flow.tasks import Tasks
+
+
+class Quotas:
+    """Costs nothing for a principal without a quota, for whom `quota` is None."""
+
+    def __init__(self, store: QuotaStore, tasks: Tasks) -> None:
+        self._store = store
+        self._tasks = tasks
+
+    async def spend(self, quota: Quota | None, spending: Spending) -> Refused | None:
+        """Refused: `quota-exceeded`, and `store-unavailable`, for nobody knows then how much is left."""
+        if quota is None:
+            return None
+        try:
+            return await self._store.spend(quota, spending)
+        except StoreUnavailable as away:
+            return store_is_away(away)
+
+    async def hold(self, quota: Quota | None, lease: bytes, until_ms: int) -> None:
+        """A lease counts until then, by the store's clock. If the store is away, until the end that is known there."""
+        if quota is None or quota.leases is None:
+            return
+        try:
+            await self._store.hold(quota, lease, until_ms)
+        except StoreUnavailable:
+            return
+
+    async def free(self, quota: Quota | None, lease: bytes) -> None:
+        """A lease counts no longer. If the store is away, it does until its term would have ended."""
+        if quota is None or quota.leases is None:
+            return
+        try:
+            await self._store.free(quota, lease)
+        except StoreUnavailable:
+            return
+
+    def free_later(self, quota: Quota | None, lease: bytes) -> None:
+        """As `free`, for whoever cannot wait."""
+        if quota is not None:
+            self._tasks.spawn(self.free(quota, lease))

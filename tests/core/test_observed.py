@@ -1,0 +1,36 @@
+"""What is forwarded although an enforced rule would refuse it, and what is refused in either mode."""
+
+import pytest
+
+from gateway.core.decision import DECISIONS
+from gateway.core.observed import is_observable
+
+# The fence's, the intent's and the store's.
+OBSERVABLE = {
+    "answer-not-kept",
+    "holder-mismatch",
+    "idempotency-key-required",
+    "intent-in-progress",
+    "intent-mismatch",
+    "keys-unavailable",
+    "lease-expired",
+    "out-of-sequence",
+    "outcome-unknown",
+    "replayed",
+    "resource-busy",
+    "resource-unresolved",
+    "revision-mismatch",
+    "sequence-required",
+    "stale-epoch",
+    "store-unavailable",
+    "takeover-pending",
+    "token-invalid",
+    "token-malformed",
+    "token-required",
+}
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_only_fence_intent_and_store_are_observed(name: str) -> None:
+    """A form that cannot be judged, a right, a limit and an operator's stop are refused in observe mode too."""
+    assert is_observable(DECISIONS[name]) == (name in OBSERVABLE)

@@ -1,0 +1,161 @@
+"""Intents, tried again and again: their records and their trail are the oracle's, whatever becomes of the attempts."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from gateway.core.intent import Intent, IntentId, KeptAnswer, ResolvedBy
+from gateway.core.outcome import Outcome
+from gateway.core.rule import Rule
+from gateway.core.write import Admitted, ResourceKey, Write
+from gateway.store.intents import Pause, Resolve, resolve, resume
+from gateway.store.keys import intent_id, shard_keys, shard_of
+from gateway.store.prune import PRUNE
+from tests.model import drawn
+from tests.model.machine import StoreMachine, compare, name_of, told
+from tests.model.record import Resolution
+from tests.store.overdue import make_overdue
+
+
+class IntentMachine(StoreMachine):
+    @rule(
+        gateway=drawn.gateways,
+        resource=drawn.resources,
+        of=drawn.plain_rules | drawn.rules,
+        intent=drawn.keyed,
+        newer=st.sampled_from((0, 0, 0, 1)),
+        outcome=st.none() | drawn.outcomes,
+        answer=drawn.answers,
+    )
+    def attempt(
+        self,
+        gateway: int,
+        resource: ResourceKey,
+        of: Rule,
+        intent: Intent,
+        newer: int,
+        outcome: Outcome | None,
+        answer: KeptAnswer | None,
+    ) -> None:
+        """An intent is tried, again or for the first time; without an outcome it is left in flight."""
+        before = len(self.admitted)
+        self.admit_next(gateway, resource, of, newer, intent)
+        if outcome is not None and len(self.admitted) > before:
+            self.end(gateway, self.admitted[-1], outcome, answer)
+
+    @precondition(lambda self: self.admitted)
+    @rule(data=st.data(), gateway=drawn.gateways)
+    def admit_again(self, data: st.DataObject, gateway: int) -> None:
+        """A call whose answer was lost; one that arrives after its ticket has ended is another story."""
+        one = self.any_admitted(data)
+        fence = self.fence(one.write.resource)
+        if one.ticket in fence.tickets or one.ticket in fence.older:
+            assert told(self.ask(gateway, one.write, one.ticket)) == fence.admit(one.write, one.ticket)
+
+    @precondition(lambda self: self.admitted)
+    @rule(data=st.data(), gateway=drawn.gateways, outcome=drawn.outcomes, answer=drawn.answers)
+    def settle(self, data: st.DataObject, gateway: int, outcome: Outcome, answer: KeptAnswer | None) -> None:
+        """In flight, settled before, swept before, resolved before, or lost."""
+        one = self.any_admitted(data)
+        for _ in range(data.draw(st.sampled_from((1, 1, 2)))):
+            self.end(gateway, one, outcome, answer)
+
+    @rule(data=st.data(), gateway=drawn.gateways, resource=drawn.resources, of=drawn.rules, intent=drawn.intents)
+    def abandon(
+        self, data: st.DataObject, gateway: int, resource: ResourceKey, of: Rule, intent: Intent | None
+    ) -> None:
+        """Whether or not the admission had arrived."""
+        write = Write(of, resource, self.epoch(resource, ("by", 1)), "A", None, 1, intent=intent)
+        ticket = self.stores[gateway].new_ticket(resource)
+        if self.admitted and data.draw(st.booleans()):
+            one = self.any_admitted(data)
+            write, ticket = one.write, one.ticket
+        self.run(self.stores[gateway].abandon(write, ticket))
+        id = IntentId(ticket) if write.intent is None else intent_id(write.resource, write.intent.digest)
+        self.fence(write.resource).settle(Admitted(write, ticket, None, id), "not_applied", None, abandoned=True)
+
+    @precondition(lambda self: self.admitted)
+    @rule(data=st.data())
+    def a_gateway_falls_silent(self, data: st.DataObject) -> None:
+        """Whoever comes next and finds its ticket in the way ends it."""
+        one = self.any_admitted(data)
+        fence = self.fence(one.write.resource)
+        if one.ticket in fence.tickets or one.ticket in fence.older:
+            make_overdue(self.redis, one.write.resource, one.ticket)
+            fence.overdue.add(one.ticket)
+
+    @precondition(lambda self: self.admitted)
+    @rule(data=st.data(), gateway=drawn.gateways)
+    def sweep(self, data: st.DataObject, gateway: int) -> None:
+        one = self.any_admitted(data)
+        ended = self.run(self.stores[gateway].sweep(one.write.resource, one.ticket))
+        assert ended == self.fence(one.write.resource).sweep(one.ticket)
+
+    @precondition(lambda self: self.records())
+    @rule(
+        data=st.data(),
+        gateway=drawn.gateways,
+        outcome=st.sampled_from(("applied", "not_applied", "not_applied", "duplicated")),
+        by=st.sampled_from(("query", "operator")),
+        reason=drawn.reasons,
+        late=st.sampled_from((False, False, False, True)),
+    )
+    def resolve(
+        self, data: st.DataObject, gateway: int, outcome: Resolution, by: ResolvedBy, reason: str, late: bool
+    ) -> None:
+        """`late`: what is known is of an attempt before the newest."""
+        record = data.draw(st.sampled_from(self.records("unknown") or self.records()))
+        store, fence = self.stores[gateway], self.fence(record.write.resource)
+        seen = self.run(store.recall(record.id))
+        assert seen is not None
+        if late:
+            seen = replace(seen, attempts=seen.attempts - 1)
+        evidence = b'{"count":1}' if by == "query" else b""
+        expected = "wrong-state" if late else fence.resolve(record, outcome, by, reason, evidence)
+        reply = self.run(resolve(store, seen, Resolve(outcome, by, reason, "somebody", evidence)))
+        assert name_of(reply, "resolved") == expected
+
+    @rule(gateway=drawn.gateways)
+    def resume(self, gateway: int) -> None:
+        """What was executed twice has stopped its resource."""
+        for resource, fence in self.fences.items():
+            self.run(resume(self.stores[gateway], Pause(fence.pause or "none", resource, "", "", 0)))
+            fence.pause = None
+
+    @precondition(lambda self: self.records("applied", "not_applied"))
+    @rule(data=st.data())
+    def time_ends_a_record(self, data: st.DataObject) -> None:
+        """Its place in the list of its state is left to the pruning."""
+        record = data.draw(st.sampled_from(self.records("applied", "not_applied")))
+        self.redis.delete(self.record_key(record))
+        del self.fence(record.write.resource).records[record.id]
+        self.left_over.add((record.state, record.id))
+
+    @rule(gateway=drawn.gateways, resource=drawn.resources)
+    def prune(self, gateway: int, resource: ResourceKey) -> None:
+        shard = shard_of(resource)
+        self.run(self.stores[gateway].run(PRUNE, shard_keys(shard), "1000", "1000000", "0"))
+        self.left_over = {(state, id) for state, id in self.left_over if not id.startswith(shard)}
+
+    @rule(lost=st.sampled_from((False, False, True)))
+    def failover(self, lost: bool) -> None:
+        """A replica is up to date; or it takes over, and has none of what came since."""
+        if lost and self.remembered is not None:
+            self.fall_back()
+        else:
+            self.remember()
+
+
+@pytest.mark.timeout(300)
+def test_the_scripts_agree_about_intents(store_url: str) -> None:
+    """Every reply, every record, every list and every event equals the oracle's, for two gateways on one store."""
+    compare(IntentMachine, store_url, 100)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_the_scripts_agree_about_many_intents(store_url: str) -> None:
+    """Twenty times as many stories, for the rare ones."""
+    compare(IntentMachine, store_url, 2000)

@@ -1,0 +1,178 @@
+"""`mode: observe`, from the socket to the upstream: nothing is refused for the fence or the intent, all of it is told."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.proxy.mail import proof
+from tests.raw import RawAnswer, RawClient, ask, request
+from tests.recording import OK, RecordingUpstream, Seen
+from tests.stack import Stack, stack
+
+POLICY = """
+upstream: reports
+url: http://localhost:{port}
+timeouts: {{connect: 1s, total: 5s}}
+capabilities: {{fencing_token: X-Epoch, idempotency_key: X-Key}}
+defaults: {{mode: observe}}
+writes:
+  - name: leased
+    match: PUT,DELETE /reports/{{id}}
+    resource: report/{{path.id}}
+  - name: by-epoch
+    match: PUT /epochs/{{id}}
+    resource: epoch/{{path.id}}
+    authority: header
+    intent: {{mode: required}}
+  - name: by-header
+    match: PUT /headers
+    resource: header/{{header.x-id}}
+  - name: by-body
+    match: POST /bodies
+    resource: body/{{json:/id}}
+"""
+
+
+@contextlib.asynccontextmanager
+async def observing(
+    store_url: str, directory: Path, upstream: RecordingUpstream | None = None
+) -> AsyncIterator[Stack]:
+    async with stack(store_url, directory, POLICY, upstream) as gate:
+        yield gate
+
+
+def told(answer: RawAnswer) -> tuple[int, str | None, str | None]:
+    return answer.status, answer.decision, answer.value("Fencing-Would")
+
+
+async def mailed(gate: Stack, key: str, epoch: int, *, body: bytes = b"{}") -> RawAnswer:
+    return await ask(gate.port, "PUT", "/epochs/7", *proof(epoch), f"Idempotency-Key: {key}", body=body)
+
+
+async def test_a_good_write_is_forwarded_like_any_other(store_url: str, tmp_path: Path) -> None:
+    """It has an epoch and an outcome, and there is nothing that would have been."""
+    async with observing(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        answer = await gate.write("/reports/7")
+
+        assert told(answer) == (200, "forwarded", None)
+        assert answer.value("Fencing-Outcome") == "applied"
+        assert answer.value("Fencing-Epoch") is not None
+
+
+async def test_an_overtaken_holder_still_writes_and_is_told(store_url: str, tmp_path: Path) -> None:
+    """The newer epoch rules, and stays the highest."""
+    async with observing(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        await gate.lease("report/7", "agent-b", takeover=True)
+        highest = await gate.highest("report/7")
+        answer = await gate.write("/reports/7")
+
+        assert told(answer) == (200, "observed", "stale-epoch")
+        assert (len(gate.upstream.seen), await gate.highest("report/7")) == (1, highest)
+
+
+UNJUDGED = {
+    "no token": ("PUT", "/reports/7", (), b"{}", "token-required"),
+    "a malformed token": ("PUT", "/reports/7", ("Fencing-Token: 007",), b"{}", "token-malformed"),
+    "an unknown secret": ("PUT", "/reports/7", ("Fencing-Token: 5.aaaaaaaaaaaaaaaaaaaaaa",), b"{}", "token-invalid"),
+    "no key": ("PUT", "/epochs/7", proof(), b"{}", "idempotency-key-required"),
+    "no resource": ("PUT", "/headers", (), b"{}", "resource-unresolved"),
+    "a malformed token before a body": ("POST", "/bodies", ("Fencing-Token: 007",), b'{"id": 7}', "token-malformed"),
+    "no resource in the body": ("POST", "/bodies", (), b"{}", "resource-unresolved"),
+}
+
+
+@pytest.mark.parametrize(("method", "target", "fields", "body", "would"), UNJUDGED.values(), ids=UNJUDGED)
+async def test_what_never_came_before_the_fence_is_forwarded(
+    store_url: str, tmp_path: Path, method: str, target: str, fields: tuple[str, ...], body: bytes, would: str
+) -> None:
+    """Agents that do not know of the gateway yet go on as before; nothing of the gateway's reaches the upstream."""
+    async with observing(store_url, tmp_path) as gate:
+        answer = await ask(gate.port, method, target, *fields, body=body)
+
+        assert told(answer) == (200, "observed", would)
+        assert answer.body == b'{"ok":true}'
+        assert [(seen.line, seen.body) for seen in gate.upstream.seen] == [(f"{method} {target} HTTP/1.1", body)]
+        assert gate.upstream.seen[0].values("fencing-token") == []
+
+
+MALFORMED = {
+    "two readings": ("PUT", "/reports/%2e%2e/x", (), b"{}", "ambiguous-target"),
+    "two names": ("POST", "/bodies", (), b'{"id": 7, "id": 8}', "ambiguous-target"),
+    "a header twice": ("PUT", "/reports/7", ("Fencing-Sequence: 1", "Fencing-Sequence: 2"), b"{}", "header-malformed"),
+    "a malformed key": ("PUT", "/epochs/7", (*proof(), 'Idempotency-Key: "'), b"{}", "header-malformed"),
+    "another method": ("PUT", "/reports/7", ("X-HTTP-Method-Override: DELETE",), b"{}", "ambiguous-target"),
+    "no rule": ("PUT", "/elsewhere", (), b"{}", "no-policy"),
+}
+
+
+@pytest.mark.parametrize(("method", "target", "fields", "body", "decision"), MALFORMED.values(), ids=MALFORMED)
+async def test_what_cannot_be_judged_is_refused(
+    store_url: str, tmp_path: Path, method: str, target: str, fields: tuple[str, ...], body: bytes, decision: str
+) -> None:
+    """Observe mode is no way around: a request with two readings, or without a rule, does not pass."""
+    async with observing(store_url, tmp_path) as gate:
+        answer = await ask(gate.port, method, target, *fields, body=body)
+
+        assert (answer.decision, answer.value("Fencing-Would")) == (decision, None)
+        assert gate.upstream.seen == []
+
+
+async def test_a_repeat_is_forwarded_and_never_answered_from_the_record(store_url: str, tmp_path: Path) -> None:
+    """The upstream goes on answering for itself, also for a key that belongs to another request."""
+    async with observing(store_url, tmp_path) as gate:
+        answers = [await mailed(gate, "k", 42), await mailed(gate, "k", 42), await mailed(gate, "k", 43, body=b"[]")]
+
+        assert [told(answer)[1:] for answer in answers] == [
+            ("forwarded", None),
+            ("observed", "replayed"),
+            ("observed", "intent-mismatch"),
+        ]
+        assert len(gate.upstream.seen) == 3
+
+
+async def test_the_upstream_gets_what_the_caller_sent(store_url: str, tmp_path: Path) -> None:
+    """Admitted or not: an upstream that checks epochs would refuse, one that takes keys would be told two."""
+    async with observing(store_url, tmp_path) as gate:
+        await mailed(gate, "k", 42)
+        await mailed(gate, "k", 42)
+
+        assert [seen.values("idempotency-key") for seen in gate.upstream.seen] == [["k"], ["k"]]
+        assert [seen.values("x-epoch") + seen.values("x-key") for seen in gate.upstream.seen] == [[], []]
+
+
+async def test_nothing_is_waited_for(store_url: str, tmp_path: Path) -> None:
+    """While a write is in flight, one of its epoch and one of a newer epoch are forwarded at once."""
+    held = asyncio.Event()
+
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        if seen.body == b"[1]":
+            await held.wait()
+        writer.write(OK)
+
+    async with observing(store_url, tmp_path, RecordingUpstream(answer)) as gate, RawClient(gate.port) as first:
+        fields = (*proof(42), "Idempotency-Key: k-1")
+        await first.send(request("PUT", "/epochs/7", *fields, body=b"[1]"))
+        await gate.upstream.until(lambda: len(gate.upstream.seen) == 1)
+        beside, newer = await mailed(gate, "k-2", 42), await mailed(gate, "k-3", 43)
+        held.set()
+
+        assert told(beside) == (200, "observed", "resource-busy")
+        assert told(newer) == (200, "observed", "takeover-pending")
+        assert told(await first.answer()) == (200, "forwarded", None)
+        assert told(await mailed(gate, "k-4", 42)) == (200, "observed", "stale-epoch")
+
+
+async def test_the_log_says_what_would_have_been(store_url: str, tmp_path: Path) -> None:
+    """One line as for every write, with the resource and the would-be decision."""
+    async with observing(store_url, tmp_path) as gate:
+        await ask(gate.port, "PUT", "/reports/7", body=b"{}")
+        lines = [json.loads(line) for line in gate.log.read_text().splitlines()]
+
+        (line,) = [line for line in lines if line["event"] == "decision"]
+        assert (line["decision"], line["would"], line["resource"]) == ("observed", "token-required", "report/7")
