@@ -51,6 +51,7 @@ class Log:
         rule: str | None = None,
         resource: str | None = None,
         epoch: int | None = None,
+        principal: str | None = None,
         holder: str | None = None,
         outcome: str | None = None,
         would: str | None = None,
@@ -70,6 +71,7 @@ class Log:
             resource=resource,
             # Past 2^53 a reader of JSON would round it.
             epoch=None if epoch is None else str(epoch),
+            principal=principal,
             holder=holder,
             outcome=outcome,
             would=would,

@@ -16,6 +16,7 @@ from gateway.core.epoch import Epoch
 from gateway.core.intent import Intent, IntentId, KeptAnswer
 from gateway.core.lease import Lease
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
+from gateway.core.quota import Quota, Spending
 from gateway.core.record import IntentRecord
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Origin, Rule, Signed, Timeouts, Upstream
@@ -197,6 +198,26 @@ class ScriptedStore:
         reply = await self._ask("lease_secret", f"lease_secret {tenant} {key} {holder}")
         assert isinstance(reply, str)
         return reply
+
+
+class ScriptedQuotas:
+    """Implements `ports.QuotaStore`; a line for each `spend`."""
+
+    def __init__(self, said: Transcript, *lines: object) -> None:
+        self._said = said
+        self._script = Script(*lines)
+
+    async def spend(self, quota: Quota, spending: Spending) -> Refused | None:
+        self._said.say(f"spend of {quota.principal}'s")
+        exceeded = await self._script.next()
+        assert exceeded is None or isinstance(exceeded, Refused)
+        return exceeded
+
+    async def hold(self, quota: Quota, lease: bytes, until_ms: int) -> None:
+        self._said.say(f"hold until {until_ms}")
+
+    async def free(self, quota: Quota, lease: bytes) -> None:
+        self._said.say("free")
 
 
 class ScriptedClaims:

@@ -50,6 +50,7 @@ def event_members(event: Event) -> dict[str, object]:
         "input": event.input or None,
         "reason": event.reason,
         "by": event.by,
+        "principal": event.principal or None,
     }
 
 

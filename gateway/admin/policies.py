@@ -43,4 +43,5 @@ def _rule(entry: Entry) -> dict[str, object]:
         "match": [pattern.text for pattern in entry.matcher.patterns],
         "resource": entry.template.text,
         "authority": entry.rule.authority,
+        "mode": entry.rule.mode,
     }

@@ -37,7 +37,8 @@ def command(directory: Path, openapi: Path | None, upstream: str | None, *, as_j
             click.echo(plain(finding))
         if not isinstance(loaded, tuple):
             shown = f"{len(findings)} warnings" if findings else "no errors"
-            click.echo(f"{directory}: {len(loaded.upstreams)} upstreams, {len(loaded.entries)} rules, {shown}")
+            who = f"{len(loaded.principals)} principals, " if loaded.principals else ""
+            click.echo(f"{directory}: {len(loaded.upstreams)} upstreams, {len(loaded.entries)} rules, {who}{shown}")
     if findings:
         raise click.exceptions.Exit(1)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from gateway.cli.output import json_option, print_json, print_table
+from gateway.cli.policies import loaded
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
 from gateway.core.request import Headers, Request
@@ -13,10 +14,8 @@ from gateway.policy.answer import build_request
 from gateway.policy.explain import explain
 from gateway.policy.finding import Wrong
 from gateway.policy.har import read_har
-from gateway.policy.load import load_policies
 from gateway.policy.ruleset import RuleSet
 from gateway.policy.traffic import judge, summary
-from gateway.settings import environment
 
 
 @click.command("explain")
@@ -40,6 +39,7 @@ from gateway.settings import environment
     type=click.Path(path_type=Path),
     help="Judge the requests of an HTTP archive instead, without sending any.",
 )
+@click.option("--principal", metavar="NAME", help="Who asks.  [somebody who may write everything]")
 @json_option
 def command(
     method: str | None,
@@ -48,6 +48,7 @@ def command(
     headers: tuple[str, ...],
     body: str | None,
     har: Path | None,
+    principal: str | None,
     *,
     as_json: bool,
 ) -> None:
@@ -58,30 +59,34 @@ def command(
     if har is not None:
         if method is not None or headers or body is not None:
             raise click.UsageError("--har brings its own requests; leave METHOD, URL, --header and --body out")
-        _explain_archive(_loaded(policies), har, as_json=as_json)
+        ruleset = loaded(policies)
+        _explain_archive(ruleset, har, _caller(ruleset, principal), as_json=as_json)
         return
     if method is None or url is None:
         raise click.UsageError("say what to explain: METHOD URL, or --har FILE")
-    explanation = explain(_loaded(policies), _request(method, url, headers, body), Caller())
+    ruleset = loaded(policies)
+    explanation = explain(ruleset, _request(method, url, headers, body), _caller(ruleset, principal))
     if as_json:
         print_json(asdict(explanation))
     else:
         click.echo(str(explanation))
 
 
-def _loaded(policies: Path) -> RuleSet:
-    loaded = load_policies(policies, environment())
-    if isinstance(loaded, tuple):
-        shown = "\n".join(str(finding) for finding in loaded)
-        raise click.ClickException(f"{shown}\nThe policies have errors; correct them first.")
-    return loaded
+def _caller(ruleset: RuleSet, principal: str | None) -> Caller:
+    if principal is None:
+        return Caller()
+    caller = ruleset.principals.named(principal)
+    if caller is None:
+        known = ", ".join(sorted(set(ruleset.principals.names()))) or "none"
+        raise click.BadParameter(f"there is no principal {principal}; there are: {known}", param_hint="--principal")
+    return caller
 
 
-def _explain_archive(ruleset: RuleSet, har: Path, *, as_json: bool) -> None:
+def _explain_archive(ruleset: RuleSet, har: Path, caller: Caller, *, as_json: bool) -> None:
     recorded = read_har(har)
     if isinstance(recorded, Wrong):
         raise click.ClickException(recorded.message)
-    judged = judge(ruleset, recorded, Caller())
+    judged = judge(ruleset, recorded, caller)
     if as_json:
         print_json({"requests": [asdict(each) for each in judged], "summary": summary(judged)})
         return

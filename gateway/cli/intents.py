@@ -85,7 +85,8 @@ def resolve_intent(intent: str, note: str, admin: str, *, as_json: bool, **flags
 def _announce(found: Item, outcome: str) -> None:
     what = plain(found.get("target") or found["rule"])
     click.echo(f"{what}, of {plain(found['resource'])}, is {found['state']}: {plain(found['reason'])}", err=True)
-    click.echo(_CONSEQUENCES[outcome], err=True)
+    if found["state"] == "unknown":
+        click.echo(_CONSEQUENCES[outcome], err=True)
 
 
 def _print_intent(found: Item) -> None:

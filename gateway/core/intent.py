@@ -95,9 +95,10 @@ def unpack_answer(packed: bytes) -> KeptAnswer:
 def intent_digest(tenant: str, resource: str, method: str, host: str | None, target: Target, key: str) -> str:
     """22 characters of base64url that name an intent. `host` is that of a mount by host: two APIs may share a path.
 
-    Each part is written with its length: `a:b` and `c` are not `a` and `b:c`.
+    Two spellings of one target are one: a retry may come through another client. Each part is written with its length:
+    `a:b` and `c` are not `a` and `b:c`.
     """
-    parts = (tenant, resource, method, host or "", *target.segments, target.query or "", key)
+    parts = (tenant, resource, method, host or "", *target.segments, "?", *target.query_pairs(), key)
     spelled = "".join(f"{len(part)}:{part}" for part in parts)
     digest = hashlib.blake2b(spelled.encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")

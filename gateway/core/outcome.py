@@ -10,6 +10,9 @@ from typing import Literal, assert_never
 from gateway.core.request import HeaderPairs
 from gateway.core.rule import Outcomes
 
+# Beyond them no status means anything (RFC 9110, section 15).
+_STATUSES = range(200, 600)
+
 Outcome = Literal["applied", "not_applied", "unknown"]
 
 
@@ -73,7 +76,7 @@ def judge(outcomes: Outcomes, evidence: Evidence) -> Outcome:
         case NoReply():
             return "unknown"
         case Replied(status, complete):
-            if not complete or status in outcomes.unknown:
+            if not complete or status in outcomes.unknown or status not in _STATUSES:
                 return "unknown"
             return "not_applied" if status in outcomes.not_applied else "applied"
         case _:

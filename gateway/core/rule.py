@@ -6,6 +6,7 @@ Frozen, shared by all requests. How a request is matched and a resource is spell
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gateway.core.target import Target
 from gateway.core.token import TokenSource
 
 Authority = Literal["lease", "header", "signed"]
@@ -104,6 +105,7 @@ class Upstream:
     `any_token_from`: where it or any of its rules takes a token from. What stands there is never forwarded.
     `replay_headers`: what a replay carries beyond the usual headers, in lower case. `protocol`: what the requests at
     the mount itself are. `observes`: whether any of its rules is in `mode: observe`.
+    `probe`: where it is asked without credentials whether it wants any, as agents spell it; None: nowhere.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Upstream:
     replay_headers: frozenset[bytes] = frozenset()
     protocol: Protocol = "http"
     observes: bool = False
+    probe: Target | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,13 @@ class Target:
     def has_encoded_slash(self) -> bool:
         return any("/" in segment for segment in self.segments)
 
+    def query_pairs(self) -> list[str]:
+        """The query's parameters, decoded and without empty ones, names and values in turn: sorted by name, those of
+        one name in their order."""
+        pairs = (pair.partition("=") for pair in (self.query or "").split("&") if pair)
+        decoded = [(_form_decoded(name), _form_decoded(value)) for name, _, value in pairs]
+        return [text for pair in sorted(decoded, key=lambda pair: pair[0]) for text in pair]
+
     def query_names(self) -> set[str]:
         """The names of the query's parameters, decoded likewise."""
         return {_form_decoded(pair.partition("=")[0]) for pair in (self.query or "").split("&")}

@@ -1,8 +1,8 @@
 """Where each request goes: a read, a write under a rule, or a refusal."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gateway.core.caller import Caller as Principal
 from gateway.core.caller import Control, overrides_method, read_control
@@ -19,6 +19,7 @@ from gateway.core.write import ResourceKey, Write
 from gateway.flow.inline import Inline
 from gateway.flow.naming import Naming
 from gateway.flow.observe import Observed
+from gateway.flow.parsing import parsed
 from gateway.flow.ports import BodySource, Caller, Claims, Marks
 from gateway.flow.proving import prove
 from gateway.flow.quota import Quotas
@@ -122,11 +123,10 @@ class Gate:
         quota = principal.rights.quota
         if quota is None:
             return None
-        return await self._quotas.spend(quota, Spending(write=True, resource=None if rule.authority == "lease" else resource))
+        created = None if rule.authority == "lease" else resource
+        return await self._quotas.spend(quota, Spending(write=True, resource=created))
 
-    async def _turned_away(
-        self, rule: Rule, refused: Refused, resource: ResourceKey | None, asked: "_Asked"
-    ) -> Ended:
+    async def _turned_away(self, rule: Rule, refused: Refused, resource: ResourceKey | None, asked: "_Asked") -> Ended:
         """A write that does not come before the fence: it is refused, or passed on where the rule only observes."""
         stream = rule.upstream.limits.stream
         # Whose right is limited has none where the resource cannot be told.
@@ -180,7 +180,7 @@ async def _match_body(
     """A large body is parsed beside the event loop: others must not wait for it."""
     if judged.body is None or len(judged.body) < at_once:
         return rules.match(judged, principal)
-    return await asyncio.to_thread(rules.match, judged, principal)
+    return await parsed(partial(rules.match, judged, principal))
 
 
 def _over(limit: int | None, body: BodySource) -> bool:

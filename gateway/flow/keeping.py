@@ -50,7 +50,8 @@ class Keeping:
     def judge(self, status: int, headers: HeaderPairs) -> Outcome:
         """What a whole answer proves. One that asks for more input does not end its intent: nothing was done yet."""
         outcome = judge(self._outcomes, Replied(status, complete=True))
-        if outcome != "applied" or not self._pieces:
+        # Only an MCP server's answer is read: any other API may answer with what an agent wrote into it.
+        if outcome != "applied" or not self._is_mcp or not self._pieces:
             return outcome
         fields = Headers(headers)
         plain = decoded(b"".join(self._pieces), fields.all(b"content-encoding"), self.limit)
@@ -59,9 +60,7 @@ class Keeping:
         content_type = fields.first(b"content-type") or b""
         if self._write.intent is not None and asks_for_input(status, content_type, plain):
             return "not_applied"
-        if self._is_mcp:
-            return judge(self._outcomes, Replied(status_of(status, content_type, plain), complete=True))
-        return outcome
+        return judge(self._outcomes, Replied(status_of(status, content_type, plain), complete=True))
 
     @property
     def _outcomes(self) -> Outcomes:

@@ -1,7 +1,7 @@
 """The intent of a write: its key, and a fingerprint of what it says, for which its whole body has to be read first."""
 
-import asyncio
 from dataclasses import replace
+from functools import partial
 
 from gateway.core.coding import over_stream_limit
 from gateway.core.decision import NO_ROOM, Facts, Refused
@@ -9,6 +9,7 @@ from gateway.core.faults import BodyTooLarge, NoRoom, StoreUnavailable
 from gateway.core.intent import Intent
 from gateway.core.write import Write
 from gateway.flow.admission import RETRY_AFTER_S, store_is_away
+from gateway.flow.parsing import parsed
 from gateway.flow.ports import BodySource, Caller, Store
 from gateway.policy.fingerprint import FingerprintReading
 
@@ -46,7 +47,7 @@ class Naming:
         except NoRoom as error:
             return _no_room(write, str(error))
         if whole is not None and len(whole) > _PARSED_AT_ONCE:
-            return _with(write, intent, await asyncio.to_thread(reading.digest, whole))
+            return _with(write, intent, await parsed(partial(reading.digest, whole)))
         return _with(write, intent, reading.digest(whole))
 
     async def _refused_early(self, write: Write, body: BodySource, caller: Caller) -> Refused | None:

@@ -6,7 +6,6 @@ from gateway.core.caller import Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, FORWARDED, OBSERVED, PASSED, Refused
 from gateway.core.observed import is_observable
 from gateway.core.request import Headers, Request
-from gateway.core.rule import Rule
 from gateway.core.target import Ambiguous, read_target
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.pattern import READ_METHODS
@@ -73,16 +72,19 @@ def _answer_of(ruleset: RuleSet, matched: Matched, request: Request, caller: Cal
     known = Answer(FORWARDED.name, rule.upstream.name, rule.name, rule.authority, claims, mode=mode)
     resource = ruleset.resolve(matched, request, caller)
     if isinstance(resource, Refused):
-        return _refused(known, resource, rule)
+        return _refused(known, resource)
     known = replace(known, resource=resource)
+    forbidden = caller.forbidden(resource)
+    if forbidden is not None:
+        return _refused(known, forbidden)
     intent = ruleset.intent_of(matched, request, caller, resource)
     if isinstance(intent, Refused):
-        return _refused(known, intent, rule)
+        return _refused(known, intent)
     if intent is None:
         return known
     known = replace(known, intent_key=intent.key)
     fingerprint = _fingerprint(matched, request)
-    return _refused(known, fingerprint, rule) if isinstance(fingerprint, Refused) else known
+    return _refused(known, fingerprint) if isinstance(fingerprint, Refused) else known
 
 
 def _fingerprint(matched: Matched, request: Request) -> bytes | Refused:
@@ -92,8 +94,8 @@ def _fingerprint(matched: Matched, request: Request) -> bytes | Refused:
     return form.begin(request.headers, limit, matched.body.json).digest(request.body) if form.needs_json else b""
 
 
-def _refused(known: Answer, refused: Refused, rule: Rule) -> Answer:
-    if rule.mode == "observe" and is_observable(refused.decision):
+def _refused(known: Answer, refused: Refused) -> Answer:
+    if known.mode == "observe" and is_observable(refused.decision):
         detail = f"An enforced rule would answer: {refused.detail}"
         return replace(known, decision=OBSERVED.name, would=refused.decision.name, detail=detail)
     return replace(known, decision=refused.decision.name, detail=refused.detail)

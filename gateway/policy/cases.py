@@ -49,6 +49,7 @@ class _Expected(Shape):
         "observed",
         "passed",
         "no-policy",
+        "forbidden",
         "no-upstream",
         "reads-denied",
         "resource-unresolved",
@@ -150,4 +151,10 @@ def _told(case: _Case, ruleset: RuleSet) -> Answer:
     request = build_request(case.request.method, case.request.target, Headers(pairs), case.request.body.encode())
     if isinstance(request, Refused):
         return Answer(request.decision.name, detail=request.detail)
-    return answer(ruleset, request, CoreCaller(case.caller.principal, case.caller.tenant))
+    return answer(ruleset, request, _caller(case.caller, ruleset))
+
+
+def _caller(caller: _Caller, ruleset: RuleSet) -> CoreCaller:
+    """The principal of that name with its rights and its tenant, where there is one."""
+    known = ruleset.principals.named(caller.principal)
+    return known or CoreCaller(caller.principal, caller.tenant)

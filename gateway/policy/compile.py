@@ -4,6 +4,7 @@ import re
 from itertools import chain
 
 from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, NativeKey, Origin, Protocol, Timeouts, Tls, Upstream
+from gateway.core.target import Ambiguous, Target, read_target
 from gateway.policy import schema
 from gateway.policy.compile_entry import compile_read_only, compile_write
 from gateway.policy.compile_query import compile_query
@@ -85,7 +86,24 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
         replay_headers=_replay_headers(report, shape.replay_headers),
         protocol=_protocol(report, shape),
         observes=any(rule.mode == "observe" for rule in shape.writes),
+        probe=_probe(report, shape),
     )
+
+
+def _probe(report: Report, shape: schema.Policy) -> Target | None:
+    """The target; where the policy names none, the mount itself, whose own faults are noted elsewhere."""
+    if shape.probe == "off":
+        return None
+    target = read_target(shape.probe or shape.mount.path)
+    if shape.probe is None:
+        return target if isinstance(target, Target) else None
+    if isinstance(target, Ambiguous):
+        report.add(("probe",), f"{target.why}; write a path such as `/reports`, or `off`")
+        return None
+    mount = parse_mount_path(shape.mount.path)
+    if not isinstance(mount, Wrong) and target.segments[: len(mount)] != mount:
+        report.add(("probe",), f"`{shape.probe}` is outside the mount; begin it with `{shape.mount.path}`")
+    return target
 
 
 def _protocol(report: Report, shape: schema.Policy) -> Protocol:

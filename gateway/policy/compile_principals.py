@@ -53,7 +53,9 @@ def _caller(report: Report, path: Path, shape: schema.Principal) -> Caller:
     limits = shape.quota
     quota = Quota(shape.name, limits.leases, limits.writes_per_minute, limits.resources)
     limited = limits != schema.Quota()
-    return Caller(shape.name, shape.tenant, Rights(resources, shape.takeover, quota if limited else None))
+    every = any(glob.text == "**" for glob in resources)
+    rights = Rights(None if every else resources, shape.takeover, quota if limited else None)
+    return Caller(shape.name, shape.tenant, rights)
 
 
 def _globs(report: Report, path: Path, texts: list[str]) -> Iterator[Glob]:
@@ -69,9 +71,7 @@ def _globs(report: Report, path: Path, texts: list[str]) -> Iterator[Glob]:
         )
 
 
-def _digests(
-    report: Report, path: Path, shape: schema.Principal, secrets: Secrets
-) -> Iterator[tuple[Path, bytes]]:
+def _digests(report: Report, path: Path, shape: schema.Principal, secrets: Secrets) -> Iterator[tuple[Path, bytes]]:
     """Where each key stands, and its digest."""
     for at, text in enumerate(shape.key):
         where = (*path, "key", at)
@@ -84,8 +84,8 @@ def _digest(text: str, secrets: Secrets) -> bytes | Wrong:
     hashed = _HASHED.fullmatch(text)
     if hashed is None and "${" not in text:
         return Wrong(
-            "a key is not written here in clear; write `sha256:` and the 64 hex digits of its SHA-256, or `${env:NAME}` "
-            "or `${file:/path}`"
+            "a key is not written here in clear; write `sha256:` and the 64 hex digits of its SHA-256, or "
+            "`${env:NAME}` or `${file:/path}`"
         )
     expanded = secrets.expand(text)
     if isinstance(expanded, Wrong):

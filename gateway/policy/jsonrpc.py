@@ -21,9 +21,10 @@ _DATA_LINE = re.compile(rb"(?:(?<=[\r\n])|\A)(data: ?)([^\r\n]+)")
 
 
 def action_of(value: JsonValue) -> JsonValue:
-    """A JSON value without what differs between two calls of one action; the value itself if it is no JSON-RPC."""
-    if isinstance(value, list):
-        return [_message(item) for item in value]
+    """A JSON value without what differs between two calls of one action; the value itself if it is no JSON-RPC.
+
+    The calls of a batch keep their ids: its answers come in any order, and could not be told apart without them.
+    """
     return _message(value)
 
 

@@ -25,6 +25,11 @@ def load_policies(directory: Path, environ: Mapping[str, str]) -> RuleSet | tupl
     Credentials come from `environ` and from the files that policies name. A directory that is missing, unreadable or
     without a policy is an error: an empty rule set would refuse every write, and nobody means that.
     """
+    return load_with(directory, Secrets(environ))
+
+
+def load_with(directory: Path, secrets: Secrets) -> RuleSet | tuple[Finding, ...]:
+    """As `load_policies`; `secrets` then tells which files of credentials were read."""
     names = policy_files(directory)
     if isinstance(names, Finding):
         return (names,)
@@ -32,7 +37,7 @@ def load_policies(directory: Path, environ: Mapping[str, str]) -> RuleSet | tupl
     policies: list[Policy] = []
     principals = Principals()
     for path in names:
-        loaded = _load_file(path, Secrets(environ))
+        loaded = _load_file(path, secrets)
         if isinstance(loaded, Policy):
             policies.append(loaded)
         elif isinstance(loaded, Principals):

@@ -10,6 +10,8 @@ from gateway.policy.finding import Wrong
 
 READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
+# Refused before any rule is asked, in `gateway.proxy.framing`.
+_NEVER_PASSED = frozenset({"CONNECT", "TRACE"})
 _METHOD = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)(\.\.\.)?\}")
 
@@ -81,6 +83,8 @@ def parse_pattern(text: str) -> Pattern | Wrong:
             return Wrong(f"`{method}` is not a method; write methods with commas and no blanks, such as `PUT,PATCH`")
         if method in READ_METHODS:
             return Wrong(f"{method} is a read and is never matched; remove it (`reads:` says whether reads pass)")
+        if method in _NEVER_PASSED:
+            return Wrong(f"{method} is never passed on; remove it")
     if len(set(methods)) < len(methods):
         return Wrong(f"`{methods_text}` names a method twice; remove one")
     return _parse_path(text, methods, path)

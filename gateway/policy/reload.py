@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.policy.finding import Finding
-from gateway.policy.load import PRINCIPALS, load_policies
+from gateway.policy.load import PRINCIPALS, load_with
 from gateway.policy.ruleset import RuleSet
+from gateway.policy.secret import Secrets, Stamp, stamp_of
 
-# Name, modification time in nanoseconds, size and inode of each policy file. A link that is turned to another file,
-# as container platforms do it, changes the inode.
-Stamps = tuple[tuple[str, int, int, int], ...]
+# The policy files by name, or the files of credentials that they name by path.
+Stamps = tuple[tuple[str, Stamp], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,29 +22,40 @@ class Reloaded:
 
 
 class PolicyHolder:
-    """Holds the set in force. Bad, empty, half-written, unreadable and deleted files leave it as it is."""
+    """Holds the set in force. Bad, empty, half-written, unreadable and deleted files leave it as it is.
 
-    __slots__ = ("_directory", "_environ", "_looked", "_tried", "current")
+    The files of credentials that policies name count as if they were written into them; `credentials` is what those of
+    the set in force hold.
+    """
 
-    def __init__(self, directory: Path, environ: Mapping[str, str], current: RuleSet, tried: Stamps) -> None:
+    __slots__ = ("_directory", "_environ", "_looked", "_tried", "credentials", "current")
+
+    def __init__(
+        self, directory: Path, environ: Mapping[str, str], current: RuleSet, tried: Stamps, secrets: Secrets
+    ) -> None:
         self.current = current
+        self.credentials = secrets.contents
         self._directory = directory
         self._environ = environ
-        self._tried = tried
-        self._looked = tried
+        self._tried = self._looked = tried, tuple(secrets.stamps.items())
 
     @classmethod
-    def open(cls, directory: Path, environ: Mapping[str, str]) -> "PolicyHolder | tuple[Finding, ...]":
-        """Load a directory for the first time, or say what is wrong with it."""
-        before = stamp_files(directory)
-        loaded = load_policies(directory, environ)
-        return cls(directory, environ, loaded, before) if isinstance(loaded, RuleSet) else loaded
+    def open(
+        cls, directory: Path, environ: Mapping[str, str], kept: Mapping[str, str] | None = None
+    ) -> "PolicyHolder | tuple[Finding, ...]":
+        """Load a directory for the first time, or say what is wrong with it.
+
+        `kept`: the `credentials` of a holder that has it in force, for files that are gone since.
+        """
+        before, secrets = stamp_files(directory), Secrets(environ, kept or {})
+        loaded = load_with(directory, secrets)
+        return cls(directory, environ, loaded, before, secrets) if isinstance(loaded, RuleSet) else loaded
 
     def reload(self) -> Reloaded | tuple[Finding, ...]:
         """Read the files and put the new set in force, or leave the old one and say what is wrong."""
-        before = stamp_files(self._directory)
-        self._tried = self._looked = before
-        loaded = load_policies(self._directory, self._environ)
+        before, secrets = stamp_files(self._directory), Secrets(self._environ)
+        loaded = load_with(self._directory, secrets)
+        self._tried = self._looked = before, tuple(secrets.stamps.items())
         if not isinstance(loaded, RuleSet):
             return loaded
         if stamp_files(self._directory) != before:
@@ -54,16 +65,17 @@ class PolicyHolder:
             # A file that was moved away by mistake must not let everybody in.
             message = "the file is gone, and anybody could call; the principals in force stay, restart to do without"
             return (Finding(str(self._directory / PRINCIPALS), 1, 1, message),)
-        self.current = loaded
+        self.current, self.credentials = loaded, secrets.contents
         return Reloaded(len(loaded.upstreams), len(loaded.entries))
 
     def changed(self) -> bool:
         """Whether the files are other ones than at the last `open` or `reload`, and were so at the last look too.
 
         The second look keeps a file out that is still being written: half of it may be a valid policy with half of its
-        rules. Ask once a second; a change then shows after one to two.
+        rules, and half of a key is no key. A change shows at the second look after it, at the latest at the third.
         """
-        now = stamp_files(self._directory)
+        _, credentials = self._tried
+        now = stamp_files(self._directory), tuple((name, stamp_of(Path(name))) for name, _ in credentials)
         settled = now == self._looked
         self._looked = now
         return settled and now != self._tried
@@ -75,9 +87,8 @@ def stamp_files(directory: Path) -> Stamps:
     try:
         for path in directory.iterdir():
             if path.suffix == ".yaml" and not path.name.endswith(".test.yaml"):
-                status = path.stat()
-                stamps.append((path.name, status.st_mtime_ns, status.st_size, status.st_ino))
+                stamps.append((path.name, stamp_of(path)))
     except OSError:
-        # Deleted between listing and looking, or unreadable: a state of its own, which loading then explains.
+        # Unreadable: a state of its own, which loading then explains.
         return ()
     return tuple(sorted(stamps))

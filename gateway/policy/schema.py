@@ -288,6 +288,7 @@ class Policy(Shape):
     capabilities: Capabilities = Capabilities()
     outcomes: Outcomes = Outcomes()
     replay_headers: list[StrictStr] = []
+    probe: StrictStr | None = None
     notify: Notify | None = None
     defaults: RuleFields = RuleFields()
     writes: list[Rule] = []

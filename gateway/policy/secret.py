@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from gateway.policy.finding import Wrong
 
@@ -10,14 +11,29 @@ _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 # A key or a signed token is a few kilobytes; a larger file is the wrong one.
 _FILE_LENGTH = 64 << 10
 
+# Modification time in nanoseconds, size and inode of a file, as `stamp_of` sees it; None where there is none.
+Stamp = tuple[int, int, int] | None
+
 
 class Secrets:
-    """Where credentials come from: the environment as it was handed in, and files."""
+    """Where credentials come from: the environment as it was handed in, and files, each read once.
 
-    __slots__ = ("_environ",)
+    `stamps` has the files that were asked for, readable or not, each as it was just before it was read. `kept`: what
+    files held before, for those that hold nothing usable now.
+    """
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    __slots__ = ("_environ", "_files", "_kept", "stamps")
+
+    def __init__(self, environ: Mapping[str, str], kept: Mapping[str, str] = MappingProxyType({})) -> None:
         self._environ = environ
+        self._kept = kept
+        self._files: dict[str, str | Wrong] = {}
+        self.stamps: dict[str, Stamp] = {}
+
+    @property
+    def contents(self) -> dict[str, str]:
+        """What the files hold, as far as it is usable."""
+        return {name: text for name, text in self._files.items() if isinstance(text, str)}
 
     def expand(self, text: str) -> str | Wrong:
         """`text` with every reference replaced; a literal text passes as it is."""
@@ -37,8 +53,24 @@ class Secrets:
             value = self._environ.get(name)
             return value or Wrong(f"the environment variable {name} is not set, or empty; set it before the start")
         if kind == "file" and name:
-            return _read_file(name)
+            if name not in self._files:
+                self.stamps[name] = stamp_of(Path(name))
+                read = _read_file(name)
+                self._files[name] = self._kept.get(name, read) if isinstance(read, Wrong) else read
+            return self._files[name]
         return Wrong("only `${env:NAME}` and `${file:/path}` are replaced; write one of them")
+
+
+def stamp_of(path: Path) -> Stamp:
+    """What tells one state of a file from another without reading it.
+
+    A link that is turned to another file, as container platforms do it, changes the inode.
+    """
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _read_file(name: str) -> str | Wrong:

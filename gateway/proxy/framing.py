@@ -21,6 +21,13 @@ def framing_fault(method: str, version: HttpVersion, headers: Headers) -> str | 
         return "the version must be HTTP/1.1 or HTTP/1.0"
     if method == "CONNECT":
         return "this is no tunnel, and takes no CONNECT"
+    if method == "TRACE":
+        # RFC 9110, section 9.3.8: the answer is the request as it arrived.
+        return "the answer to TRACE would show the credentials that the gateway adds"
+    if headers.first(b"upgrade") is not None:
+        # RFC 9110, section 7.8, lets a server ignore it. But behind it are writes that no rule would see, and a parser
+        # on the way may take what follows for another protocol's.
+        return "no protocol is switched to here, be it WebSocket or h2c: send it without Upgrade"
     codings = headers.all(b"transfer-encoding")
     # RFC 9112, section 6.1: an HTTP/1.0 message with a transfer coding has faulty framing.
     if codings and version == HttpVersion10:

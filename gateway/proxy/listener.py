@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 from aiohttp import web
@@ -11,12 +12,13 @@ from aiohttp.http_parser import HttpRequestParserPy
 from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
-from gateway.core.caller import ANONYMOUS, Caller
+from gateway.core.caller import ANONYMOUS
 from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, INTERNAL, Refused
 from gateway.core.faults import CallerGone
 from gateway.core.request import Headers, Request
 from gateway.core.target import Ambiguous, read_target
 from gateway.flow.gate import Ended, Gate
+from gateway.policy.ruleset import RuleSet
 from gateway.proxy.agent_api import AgentApi
 from gateway.proxy.body import IncomingBody
 from gateway.proxy.framing import framing_fault
@@ -35,10 +37,6 @@ _HEAD_WITHIN_S = 20.0
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
 
 
-# Whose request it is, by its headers.
-Identify = Callable[[Headers], Caller | Refused]
-
-
 class Observer(Protocol):
     """Who is told what became of each request."""
 
@@ -52,11 +50,11 @@ class Observer(Protocol):
 class Listener:
     """Reads each request once and hands it on."""
 
-    def __init__(self, gate: Gate, agents: AgentApi, observer: Observer, identify: Identify) -> None:
+    def __init__(self, gate: Gate, agents: AgentApi, observer: Observer, policies: Callable[[], RuleSet]) -> None:
         self._gate = gate
         self._agents = agents
         self._observer = observer
-        self._identify = identify
+        self._policies = policies
 
     def server(self) -> "ProxyServer":
         """The protocol factory for `loop.create_server`."""
@@ -68,13 +66,12 @@ class Listener:
         fault = framing_fault(raw.method, raw.version, headers)
         body = IncomingBody(raw, _length(headers) if fault is None else 0)
         reply = Reply(raw, body)
-        if fault is not None or headers.first(b"upgrade") is not None:
-            # No protocol is switched to, but the parser takes what follows for another one's.
+        if fault is not None:
             reply.close_after()
         if body.length is None and isinstance(raw.protocol, _Connection):
             reply.close_unless(raw.protocol.has_no_trailer)
         try:
-            ended = _refuse(reply, _not_http(fault)) if fault else await self._route(raw, headers, body, reply)
+            ended = _refuse(reply, _not_taken(fault)) if fault else await self._route(raw, headers, body, reply)
         except CallerGone:
             reply.abort()
             return reply.sent()
@@ -94,20 +91,20 @@ class Listener:
         return reply.sent()
 
     async def _route(self, raw: web.BaseRequest, headers: Headers, body: IncomingBody, reply: Reply) -> Ended:
-        caller = self._identify(headers)
+        caller = self._policies().principals.identify(headers)
         if isinstance(caller, Refused):
             return _refuse(reply, caller)
-        ended = await self._judge(Arrived(raw, headers, body, reply), caller)
-        return ended if caller.principal == ANONYMOUS else replace(ended, principal=caller.principal)
-
-    async def _judge(self) -> Ended:
         target = read_target(raw.raw_path)
         if isinstance(target, Ambiguous):
-            return _refuse(reply, Refused(AMBIGUOUS_TARGET, f"Not forwarded: {target.why}. Send it in one form."))
-        request = Request(raw.method, target, headers)
-        if target.segments[:2] == RESERVED:
-            return await self._agents.handle(request, body, Caller(), reply)
-        return await self._gate.handle(request, body, Caller(), reply)
+            ended = _refuse(reply, Refused(AMBIGUOUS_TARGET, f"Not forwarded: {target.why}. Send it in one form."))
+        else:
+            taker = self._agents if target.segments[:2] == RESERVED else self._gate
+            ended = await taker.handle(Request(raw.method, target, headers), body, caller, reply)
+        return ended if caller.principal == ANONYMOUS else replace(ended, principal=caller.principal)
+
+
+def _not_taken(fault: str) -> Refused:
+    return Refused(BAD_REQUEST, f"Not forwarded: {fault}. Mend the client.")
 
 
 def _not_http(why: str) -> Refused:

@@ -1,7 +1,8 @@
 """What a worker is told when it starts: one line of JSON on its standard input."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 
 from gateway.serve.tls import TlsFiles
 from gateway.settings import Address, LogFormat, LogLevel
@@ -9,7 +10,7 @@ from gateway.settings import Address, LogFormat, LogLevel
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Everything that a worker has to know. It comes through a pipe, because a store's URL may hold a password."""
+    """Everything that a worker has to know. It comes through a pipe, because of credentials and a store's password."""
 
     listen: Address
     policies: str
@@ -20,6 +21,9 @@ class Assignment:
     log_format: LogFormat
     log_level: LogLevel
     tls: TlsFiles | None = None
+    # What the files of credentials held when the policies were last put in force: one that is gone by now keeps no
+    # worker from being replaced.
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"

@@ -37,6 +37,7 @@ class Recorder:
             rule=ended.rule or None,
             resource=ended.resource,
             epoch=ended.epoch,
+            principal=ended.principal,
             holder=ended.holder,
             outcome=None if isinstance(ended.told, Refused) else ended.told.outcome,
             would=None if would is None else would.name,

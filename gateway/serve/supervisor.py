@@ -13,6 +13,7 @@ import resource
 import signal
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -69,7 +70,9 @@ async def serve(settings: ServeSettings, log: Log) -> None:
         metrics, variables = _metrics(directory / "metrics")
         snapshot = _take_snapshot(settings.policies, directory / "policies")
         assignment = _assignment(settings, holder, snapshot.current, listen, url, log)
-        workers = Workers(settings.workers, assignment, variables, log, metrics)
+        workers = Workers(
+            settings.workers, lambda: replace(assignment, credentials=holder.credentials), variables, log, metrics
+        )
         policies = Policies(holder, snapshot, log, metrics, workers.reload)
         retention = Retention(settings.audit_retain, settings.audit_events)
         sweeping = Sweeping(store, _inquiry(store, holder, metrics, log, ending), retention, log)
@@ -78,6 +81,8 @@ async def serve(settings: ServeSettings, log: Log) -> None:
             store, lambda: holder.current, policies.reload, lambda: workers.ready, signals.stop.is_set, metrics, log
         )
         admin, for_operators = await _listen_for_operators(running, settings, log, ending)
+        _say_who_may_call(holder, log)
+        _say_what_is_observed(holder, log)
         workers.start()
         ending.push_async_callback(workers.stop, assignment.grace_s + _KILL_AFTER_GRACE_S)
         async with asyncio.TaskGroup() as beside:
@@ -255,7 +260,22 @@ def _url(address: Address, cert: Path | None) -> str:
     return f"{'http' if cert is None else 'https'}://{address}"
 
 
+def _say_who_may_call(holder: PolicyHolder, log: Log) -> None:
+    principals = holder.current.principals
+    if principals:
+        log.info("every request needs the key of a principal", principals=len(principals))
+    else:
+        log.info(f"every caller is {ANONYMOUS}: no principals are configured")
+
+
+def _say_what_is_observed(holder: PolicyHolder, log: Log) -> None:
+    """Observing is for a start, and easily forgotten."""
+    observed = [entry.rule for entry in holder.current.entries if entry.rule.mode == "observe"]
+    if observed:
+        first = f"{observed[0].upstream.name}/{observed[0].name}"
+        log.warning("rules only observe, and refuse nothing for fence or intent", rules=len(observed), first=first)
+
+
 async def _announce(workers: Workers, proxy: str, admin: str, log: Log) -> None:
-    log.info(f"every caller is {ANONYMOUS}: no principals are configured")
     await workers.wait_ready()
     log.info("ready", proxy=proxy, admin=admin, workers=workers.ready)

@@ -22,6 +22,7 @@ from gateway.flow.gate import Gate
 from gateway.flow.inline import Inline
 from gateway.flow.lease import Leases
 from gateway.flow.naming import Naming
+from gateway.flow.quota import Quotas
 from gateway.flow.read import Reading
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
@@ -39,6 +40,7 @@ from gateway.serve.tls import TlsFault
 from gateway.serve.workers import READY
 from gateway.settings import environment
 from gateway.store.connect import open_store
+from gateway.store.quotas import QuotaUse
 from gateway.store.tether import die_with_parent
 from gateway.upstream.document import Documents
 from gateway.upstream.sender import HttpSender
@@ -62,9 +64,9 @@ async def run_worker(assignment: Assignment, log: Log) -> None:
     # Nothing follows the assignment but the end, when the parent is gone: for a system without the kernel's own way.
     loop.add_reader(sys.stdin.fileno(), os._exit, 1)
 
-    policies = PolicyHolder.open(Path(assignment.policies), environment())
+    policies = PolicyHolder.open(Path(assignment.policies), environment(), assignment.credentials)
     if not isinstance(policies, PolicyHolder):
-        # The parent found them valid; a credential's file may have gone since.
+        # The parent found them valid; a certificate may have gone since.
         log.error("a worker cannot load the policies and ends", finding=str(policies[0]))
         sys.exit(1)
     async with proxy(assignment, lambda: policies.current, log) as server:
@@ -96,11 +98,12 @@ async def proxy(assignment: Assignment, rules: Callable[[], RuleSet], log: Log) 
     claims = Verifier(clock, Documents(sender).fetch, asyncio.get_running_loop().time, log.warning)
     admission = Admission(store, clock, wakes, tasks)
     inline = Inline(admission, store, sender, clock, tasks, metrics)
-    gate = Gate(rules, Naming(store), inline, Reading(store, sender), claims)
-    leases = Leases(store, clock, wakes, tasks, lambda: secrets.token_urlsafe(_SECRET_BYTES))
+    quotas = Quotas(QuotaUse(store), tasks)
+    gate = Gate(rules, Naming(store), inline, Reading(store, sender), claims, quotas)
+    leases = Leases(store, clock, wakes, tasks, quotas, lambda: secrets.token_urlsafe(_SECRET_BYTES))
     agents = AgentApi(rules, leases, store, claims)
     try:
-        yield Listener(gate, agents, Recorder(metrics, log)).server()
+        yield Listener(gate, agents, Recorder(metrics, log), rules).server()
     finally:
         await tasks.drain(_SETTLE_WITHIN_S)
         claims.close()

@@ -10,7 +10,7 @@ import contextlib
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gateway.log import Log
@@ -40,10 +40,18 @@ class _Worker:
 
 
 class Workers:
-    """`count` worker processes, each replaced when it ends before it was told to. Start them from the main thread."""
+    """`count` worker processes, each replaced when it ends before it was told to. Start them from the main thread.
+
+    `assignment`: what one that starts now is told.
+    """
 
     def __init__(
-        self, count: int, assignment: Assignment, environment: Mapping[str, str], log: Log, metrics: ParentMetrics
+        self,
+        count: int,
+        assignment: Callable[[], Assignment],
+        environment: Mapping[str, str],
+        log: Log,
+        metrics: ParentMetrics,
     ) -> None:
         self._count = count
         self._assignment = assignment
@@ -131,7 +139,7 @@ class Workers:
         worker = _Worker(process, self._generation)
         self._running.add(worker)
         try:
-            process.stdin.write(self._assignment.line())
+            process.stdin.write(self._assignment().line())
             if self._stopping.is_set():
                 worker.tell(signal.SIGTERM)
             if await process.stdout.readline() == READY:

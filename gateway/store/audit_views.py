@@ -32,7 +32,7 @@ class Event:
     """One step of a write. `at_ms` is of the store's clock; `number` counts the shard's events without a gap.
 
     `before` is empty where nobody had seen the intent. `epoch` is decimal text. `input` is the intent's fingerprint in
-    hex, empty where there is none; `by` is a gateway, or who resolved.
+    hex, empty where there is none; `by` is a gateway, or who resolved; `principal` is empty where nobody has a name.
     """
 
     at_ms: int
@@ -49,6 +49,7 @@ class Event:
     input: str
     reason: str
     by: str
+    principal: str = ""
 
 
 async def events(store: FenceStore, sought: Sought, cursor: str | None) -> Page[Event]:
@@ -126,4 +127,6 @@ def _event(entry: Entry) -> Event:
         input=fields["input"],
         reason=fields["reason"],
         by=fields["by"],
+        # Older events have none.
+        principal=fields.get("principal", ""),
     )

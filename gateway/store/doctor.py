@@ -1,8 +1,8 @@
 """Is this store fit to be trusted with epochs? Each check says what it saw and what to do."""
 
 import re
-from dataclasses import dataclass
 
+from gateway.core.check import Check
 from gateway.core.faults import StoreUnavailable
 from gateway.store.link import Link, Reply
 
@@ -11,16 +11,6 @@ _LEAST_REDIS = (7, 0)
 _LEAST_VALKEY = (8, 0)
 # Leases end by the store's clock; agents read their ends by their own.
 _SKEW_MS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One finding. `what_to_do` is empty where `ok`."""
-
-    name: str
-    ok: bool
-    saw: str
-    what_to_do: str = ""
 
 
 async def examine(link: Link, *, wall_ms: int | None = None) -> list[Check]:

@@ -8,6 +8,7 @@ import json
 import secrets
 from collections.abc import Callable, Coroutine, Sequence
 
+from gateway.core.caller import ANONYMOUS
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
 from gateway.core.faults import StoreUnavailable
@@ -20,8 +21,8 @@ from gateway.store import reply
 from gateway.store.abandoned import Abandoned
 from gateway.store.answer import Answer, number, read_answer
 from gateway.store.clock import StoreClock
-from gateway.store.keys import PEPPER, PROBE, ResourceKeys, intent_id, resource_keys, shard_keys, shard_of, shard_of_id
 from gateway.store.kept import deflate_answer
+from gateway.store.keys import PEPPER, PROBE, intent_id, resource_keys, shard_keys, shard_of, shard_of_id
 from gateway.store.link import Link
 from gateway.store.refusal import Asked
 from gateway.store.reply import FenceRecord
@@ -240,6 +241,8 @@ class FenceStore:
             words.append("counts")
         if admitted.in_doubt:
             words.append("in-doubt")
+        if write.principal != ANONYMOUS:
+            words.append(f"principal:{write.principal}")
         return " ".join(words)
 
     def _expected(self) -> str:
@@ -270,6 +273,8 @@ def _asks(write: Write, ttl_s: float, queued: bool, behind: int) -> str:
         words.append("behind")
     if write.rule.mode == "observe":
         words.append("observes")
+    if write.principal != ANONYMOUS:
+        words.append(f"principal:{write.principal}")
     return " ".join(words)
 
 
@@ -280,6 +285,9 @@ def _intent_words(write: Write) -> list[str]:
     words = [f"retain:{round(terms.retain_s * 1000)}"]
     if terms.ask_after_s is not None:
         words.append(f"query:{round(terms.ask_after_s * 1000)}")
+    native = write.rule.upstream.native_key
+    if native is not None:
+        words.append(f"native:{native.header.decode('ascii').lower()}")
     return words
 
 

@@ -6,13 +6,13 @@ is sent again until its caller's time is over. Nothing else repeats a command.
 """
 
 import asyncio
+import contextlib
 import itertools
 from collections import deque
 from collections.abc import Callable
 
 import hiredis
 from redis.asyncio.connection import AbstractConnection
-from redis.exceptions import RedisError
 
 from gateway.core.faults import StoreUnavailable
 
@@ -24,6 +24,7 @@ _PASSING = frozenset({"LOADING", "BUSY", "READONLY", "MASTERDOWN", "TRYAGAIN", "
 _AGAIN_AFTER_S = 0.05
 # A restarted server listens within tens of milliseconds; half a second spares one that is away for long.
 _PAUSES_S = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
+_SHORT_LIVED_S = 1.0
 # How finely deadlines are kept. One timer for all calls costs less than one for each.
 _TICK_S = 0.05
 
@@ -36,6 +37,12 @@ def pack(*arguments: str | bytes | int) -> bytes:
     """A command as it goes over the wire."""
     packed: bytes = hiredis.pack_command(arguments)  # type: ignore[arg-type]  # its stub knows one argument only
     return packed
+
+
+async def hang_up(connection: AbstractConnection) -> None:
+    """Close a connection in whatever state it is."""
+    with contextlib.suppress(Exception):
+        await connection.disconnect(nowait=True)
 
 
 class _Call:
@@ -63,6 +70,9 @@ class _Wire(asyncio.Protocol):
         assert writer is not None
         self.transport = writer.transport
         self.transport.set_protocol(self)
+        if self.transport.is_closing():
+            # Closed in between: the loss was told to redis-py's protocol, and will not be told to this one.
+            raise ConnectionError("the connection was closed at once")
 
     def data_received(self, data: bytes) -> None:
         self.heard_at = asyncio.get_running_loop().time()
@@ -93,6 +103,8 @@ class Link:
         self._ticking: asyncio.TimerHandle | None = None
         self._reviving: asyncio.Task[None] | None = None
         self._why = "not connected yet"
+        self._connected_at = 0.0
+        self._short_lived = 0
         self._closed = False
         self.healthy = False
 
@@ -160,23 +172,28 @@ class Link:
         self._wire = None
         self.healthy = False
         self._why = why
+        lived_s = self._loop.time() - self._connected_at
+        self._short_lived = self._short_lived + 1 if lived_s < _SHORT_LIVED_S else 0
         self._unsent.extendleft(reversed(self._sent))
         self._sent.clear()
         self._reviving = self._loop.create_task(self._revive(wire))
 
     async def _revive(self, lost: _Wire | None) -> None:
         if lost is not None:
-            await lost.connection.disconnect(nowait=True)
-        for pause_s in itertools.chain(_PAUSES_S, itertools.repeat(_PAUSES_S[-1])):
+            await hang_up(lost.connection)
+        # A server that drops its connections at once is not asked for one in a tight loop.
+        pauses = _PAUSES_S[min(self._short_lived, len(_PAUSES_S) - 1) :]
+        for pause_s in itertools.chain(pauses, itertools.repeat(_PAUSES_S[-1])):
             await asyncio.sleep(pause_s)
             connection = self._connect()
             try:
                 await connection.connect()  # type: ignore[no-untyped-call]  # redis-py
-            except (RedisError, OSError) as error:
-                self._why = str(error)
-                await connection.disconnect(nowait=True)
-            else:
                 self._wire = _Wire(self, connection)
+            except Exception as error:  # noqa: BLE001  # nobody else would connect again, whatever it was
+                self._why = str(error) or type(error).__name__
+                await hang_up(connection)
+            else:
+                self._connected_at = self._loop.time()
                 self._flush()
                 return
 
@@ -222,6 +239,7 @@ class Link:
             oldest = self._sent[0]
             if oldest.deadline <= now and wire.heard_at < oldest.deadline - self._timeout_s:
                 wire.transport.abort()
+                self.on_lost(wire, self._silence())
         if self._sent or self._unsent or self._put_off:
             self._ticking = self._loop.call_later(_TICK_S, self._tick)
 

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 
 from redis.asyncio.connection import AbstractConnection
-from redis.exceptions import RedisError
 
 from gateway.core.write import ResourceKey
 from gateway.store.keys import wake_channel
+from gateway.store.link import hang_up
 
 # None: wake-ups may have been lost, everybody looks again.
 OnWake = Callable[[ResourceKey | None], None]
@@ -40,10 +40,10 @@ class Wake:
             connection = self._connect()
             try:
                 await self._subscribe(connection)
-            except (RedisError, OSError):
+            except Exception:  # noqa: BLE001  # nobody else would listen again, whatever it was
                 await asyncio.sleep(_PAUSE_S)
             finally:
-                await connection.disconnect(nowait=True)
+                await hang_up(connection)
 
     async def _subscribe(self, connection: AbstractConnection) -> None:
         await connection.connect()  # type: ignore[no-untyped-call]  # redis-py

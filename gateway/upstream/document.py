@@ -15,7 +15,9 @@ from gateway.upstream.sender import HttpSender
 _WITHIN_S = 5.0
 
 
-class _NoBody:
+class NoBody:
+    """What a request without a body has instead of one."""
+
     length = 0
 
     def take_buffered(self) -> bytes | None:
@@ -49,7 +51,7 @@ class Documents:
         target = read_target(url.target)
         assert not isinstance(target, Ambiguous), "the policy would not have been loaded"
         request = Request("GET", target, Headers(((b"Accept", b"application/json"),)))
-        answer = await self._sender.read(self._host(url), request, _NoBody())
+        answer = await self._sender.read(self._host(url), request, NoBody())
         if isinstance(answer, NotSent | NoReply):
             return KeyFault(answer.detail)
         try:

@@ -44,6 +44,9 @@ def request_head(upstream: Upstream, request: Request, *, write: Write | None, f
     own = {_plain(name) for name, _ in added}
     if upstream.epoch_header is not None:
         own.add(_plain(upstream.epoch_header))
+    if upstream.native_key is not None:
+        # Never an agent's own word there: it could be the name that another tenant's intent has.
+        own.add(_plain(upstream.native_key.header))
     dropped = _NOT_FORWARDED | _nominated(headers.all(b"connection")) | own
     host = headers.first(b"host") if upstream.preserve_host else None
     lines = [

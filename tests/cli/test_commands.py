@@ -1,5 +1,6 @@
 """The commands as a person or a script uses them: what they print, and with which status they end."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from gateway import __version__
 from gateway.cli import main
+from tests.recording import RecordingUpstream
 from tests.store.server import Server
 
 GOOD = """
@@ -196,6 +198,48 @@ def test_doctor_reports_a_store_that_is_away(tmp_path: Path) -> None:
 
     (check,) = json.loads(result.stdout)["checks"]
     assert (result.exit_code, check["name"], check["ok"]) == (1, "reachable", False)
+
+
+async def test_doctor_asks_each_upstream_of_the_policies(tmp_path: Path) -> None:
+    """One that answers without credentials can be written past the gate: status 1. No store is wanted for that."""
+    async with RecordingUpstream() as upstream:
+        policy = f"upstream: api\nurl: http://127.0.0.1:{upstream.port}\n"
+        policy += "credentials: [{header: X-Key, value: s3cret}]\n"
+        (tmp_path / "api.yaml").write_text(policy)
+        arguments = ("doctor", "--policies", str(tmp_path), "--data-dir", str(tmp_path / "none"), "--json")
+        result = await asyncio.to_thread(run, *arguments)
+
+    (check,) = json.loads(result.stdout)["checks"]
+    assert (result.exit_code, check["name"], check["ok"]) == (1, "upstream api", False)
+    assert [(seen.line, seen.values("x-key")) for seen in upstream.seen] == [("GET / HTTP/1.1", [])]
+    assert "s3cret" not in result.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("check",), ("explain", "PUT", "/reports/7", "--policies"), ("explain", "GET", "/x", "--json", "--policies")],
+    ids=["check", "explain", "explain in JSON"],
+)
+@pytest.mark.parametrize("fault", ["", "urll: x\n", "replay_headers: [X-Key, X-Key]\n"], ids=["", "shape", "value"])
+def test_no_credential_is_shown(policies: Path, arguments: tuple[str, ...], fault: str) -> None:
+    """Whether the policies are right or not, and wherever the credential stands."""
+    (policies / "secret").write_text("s3cret-in-a-file")
+    in_file = f"{{header: X-B, value: '${{file:{policies}/secret}}'}}"
+    credentials = f"credentials: [{{header: X-A, value: s3cret}}, {in_file}]\n"
+    (policies / "reports.yaml").write_text(GOOD + credentials + fault)
+
+    result = run(*arguments, str(policies))
+
+    assert (result.exit_code == 0) is (fault == "")
+    assert "s3cret" not in result.output
+
+
+def test_doctor_shows_the_policies_errors(tmp_path: Path) -> None:
+    """Nobody is asked by a policy that is not right."""
+    result = run("doctor", "--policies", str(tmp_path), "--data-dir", str(tmp_path / "none"))
+
+    assert result.exit_code == 1
+    assert "there is no policy file here" in result.output
 
 
 def test_serve_names_the_setting_that_is_wrong() -> None:

@@ -70,3 +70,16 @@ def test_a_question_is_one_of_two(directory: Path, arguments: tuple[str, ...], m
 
     assert result.exit_code != 0
     assert message in result.stderr
+
+
+def test_a_principal_is_told_what_it_may(directory: Path) -> None:
+    """By its rights; one that there is not is an error that names those there are."""
+    (directory / "policies" / "principals.yaml").write_text(
+        f"principals: [{{name: ada, key: 'sha256:{'0' * 64}', resources: pet/7}}]\n"
+    )
+    told = [run(directory, "PUT", f"/pets-api/pets/{id}", "--principal", "ada").stdout for id in (7, 8)]
+    unknown = run(directory, "PUT", "/pets-api/pets/7", "--principal", "bob")
+
+    assert [text.splitlines()[0].rpartition(" ")[2] for text in told] == ["forwarded", "forbidden"]
+    assert unknown.exit_code == 2
+    assert "there are: ada" in unknown.stderr

@@ -52,6 +52,9 @@ def test_an_intent_is_tenant_resource_target_and_key() -> None:
 def test_two_spellings_of_a_target_are_one_intent() -> None:
     """`%61` and `a` name the same thing, and a retry may come through another client; an encoded slash is no slash."""
     assert digest(raw="/mails/%61") == digest(raw="/mails/a")
+    assert digest(raw="/m?b=2&a=%31&") == digest(raw="/m?&a=1&b=2")
+    assert digest(raw="/m?a=1&a=2") != digest(raw="/m?a=2&a=1"), "of one name the order may mean something"
+    assert digest(raw="/m?a=b") != digest(raw="/m?a&b")
     assert digest(raw="/mails/a%2Fb") != digest(raw="/mails/a/b")
 
 

@@ -14,6 +14,8 @@ from gateway.flow.clock import BootClock
 from gateway.flow.gate import Ended, Gate
 from gateway.flow.inline import Inline
 from gateway.flow.naming import Naming
+from gateway.flow.ports import Marks
+from gateway.flow.quota import Quotas
 from gateway.flow.read import Reading
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
@@ -25,6 +27,7 @@ from tests.playbook import (
     ScriptedAnswer,
     ScriptedCaller,
     ScriptedClaims,
+    ScriptedQuotas,
     ScriptedSender,
     ScriptedStore,
     Transcript,
@@ -87,7 +90,9 @@ async def handle(
     store = ScriptedStore(said, admit=[ADMIT], settle=[SETTLED])
     sender = ScriptedSender(said, ScriptedAnswer(said))
     inline = Inline(Admission(store, clock, Wakes(), tasks), store, sender, clock, tasks, Counted())
-    gate = Gate(lambda: rules, Naming(store), inline, Reading(store, sender), ScriptedClaims(said, *proved))
+    quotas = Quotas(ScriptedQuotas(said), Tasks())
+    claims = ScriptedClaims(said, *proved)
+    gate = Gate(lambda: rules, Naming(store), inline, Reading(store, sender), claims, quotas)
     method, _, raw = line.partition(" ")
     target = read_target(raw)
     assert isinstance(target, Target)
@@ -174,3 +179,50 @@ async def test_a_refused_request_reaches_neither_store_nor_upstream(
 
     assert said == [*["proceed"] * proceeds, f"refuse {decision}"]
     assert ended.epoch is None
+
+
+OBSERVED = """
+upstream: reports
+url: http://localhost:1
+mount: {path: /reports}
+limits: {stream: 30}
+defaults: {mode: observe}
+writes:
+  - name: named
+    match: PUT /reports/{id}
+    resource: report/{path.id}
+  - name: told
+    match: POST /reports
+    resource: report/{header.x-id}
+"""
+PASSED_ON = ["proceed", "pass on", "read at once", "reply observed ok", "close"]
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
+    return rules_from(tmp_path_factory.mktemp("policies") / "p", OBSERVED)
+
+
+@pytest.mark.parametrize(
+    ("line", "resource", "would"),
+    [("PUT /reports/7", "report/7", "token-required"), ("POST /reports", None, "resource-unresolved")],
+)
+async def test_an_observed_write_without_a_proof_is_passed_on(
+    observed: RuleSet, line: str, resource: str | None, would: str
+) -> None:
+    """Not even the store is asked; its body may stream up to its limit as any other's."""
+    body = Body(b"x" * 30)
+    ended, said = await handle(observed, line, body)
+
+    assert said == PASSED_ON
+    assert isinstance(ended.told, Marks)
+    assert ended.told.would is not None
+    assert (ended.rule != "", ended.resource, ended.told.would.name, body.limit) == (True, resource, would, 30)
+
+
+@pytest.mark.parametrize("line", ["PUT /reports/7", "POST /reports"])
+async def test_a_limit_holds_for_observed_writes_too(observed: RuleSet, line: str) -> None:
+    """It is the upstream's, and not the fence's."""
+    _, said = await handle(observed, line, Body(b"x" * 31))
+
+    assert said == ["refuse body-too-large"]

@@ -1,6 +1,7 @@
 """A write that is an intent: what is asked, kept, replayed and told."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -201,13 +202,21 @@ async def test_a_refusal_of_a_further_attempt_proves_nothing_about_the_one_befor
     assert told in played.said
 
 
-async def test_an_answer_that_asks_for_more_input_does_not_end_its_intent() -> None:
-    """The call goes on under the same key: nothing was done yet, and the answer is not kept as the final one."""
+@pytest.mark.parametrize(
+    ("protocol", "settled"),
+    [("mcp", "settle t1 not_applied: answered 200"), ("http", "settle t1 applied: answered 200, keeping 200 ")],
+    ids=["MCP", "an API that answers with what was written into it"],
+)
+async def test_an_answer_that_asks_for_more_input_does_not_end_its_intent(protocol: str, settled: str) -> None:
+    """The call goes on under the same key: nothing was done yet, and the answer is not kept as the final one. Only an
+    MCP server is believed: elsewhere an agent could have its own words come back, and be run again."""
     asks = b'{"jsonrpc": "2.0", "id": 1, "result": {"resultType": "input_required", "inputRequests": {}}}'
+    play = Play(answer(200, (asks, True), headers=(JSON,)))
+    play.rule = replace(play.rule, upstream=replace(UPSTREAM, protocol=protocol))
 
-    played = await Play(answer(200, (asks, True), headers=(JSON,))).run()
+    await play.run()
 
-    assert "settle t1 not_applied: answered 200" in played.said
+    assert any(line.startswith(settled) for line in play.said)
 
 
 @pytest.mark.parametrize(("size", "kept"), [(5, ", keeping 200 12345"), (6, "")])

@@ -5,15 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.core.decision import EPOCHS_EXHAUSTED, LEASE_HELD, LEASE_LOST, STALE_EPOCH, Refused
+from gateway.core.decision import EPOCHS_EXHAUSTED, LEASE_HELD, LEASE_LOST, QUOTA_EXCEEDED, STALE_EPOCH, Refused
 from gateway.core.epoch import Epoch
 from gateway.core.faults import CallerGone, StoreUnavailable
+from gateway.core.quota import Quota
 from gateway.core.token import digest_secret
 from gateway.flow.clock import BootClock
 from gateway.flow.lease import Ask, Granted, Leases
+from gateway.flow.quota import Quotas
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
-from tests.playbook import RESOURCE, ScriptedCaller, ScriptedStore, Transcript, lease
+from tests.playbook import RESOURCE, ScriptedCaller, ScriptedQuotas, ScriptedStore, Transcript, lease
 
 SECRET = "abcdefghijklmnopqrst-_"
 HELD, LOST = Refused(LEASE_HELD, "d"), Refused(LEASE_LOST, "d")
@@ -25,11 +27,14 @@ PATIENT = replace(NOW, wait_s=3_600)
 class Desk:
     """The lease calls over a scripted store."""
 
-    def __init__(self, *, gone: tuple[bool, ...] = (), **scripts: list[object]) -> None:
+    def __init__(
+        self, *, gone: tuple[bool, ...] = (), used: tuple[object, ...] = (), **scripts: list[object]
+    ) -> None:
         self.said, self.wakes, self.tasks = Transcript(), Wakes(), Tasks()
         self.caller = ScriptedCaller(self.said, gone=gone)
         store = ScriptedStore(self.said, **scripts)
-        self.leases = Leases(store, BootClock(), self.wakes, self.tasks, lambda: SECRET)
+        quotas = Quotas(ScriptedQuotas(self.said, *used), self.tasks)
+        self.leases = Leases(store, BootClock(), self.wakes, self.tasks, quotas, lambda: SECRET)
 
     async def grant(self, ask: Ask) -> Granted | Refused:
         """Every wait is ended by a wake-up at once."""
@@ -179,3 +184,58 @@ async def test_no_epoch_is_registered_for_nobody_or_nowhere() -> None:
     refused = await Desk(register=[AWAY]).leases.register(RESOURCE, Epoch(7), "b", 0, lambda: False)
 
     assert isinstance(refused, Refused) and refused.decision.name == "store-unavailable"
+
+
+LIMITED = replace(NOW, quota=Quota("ada", leases=1))
+
+
+async def test_a_lease_beyond_the_quota_is_not_asked_for() -> None:
+    """Nothing has moved then."""
+    exceeded = Refused(QUOTA_EXCEEDED, "d")
+    desk = Desk(used=(exceeded,))
+
+    assert await desk.grant(LIMITED) is exceeded
+    assert desk.said == ["spend of ada's"]
+
+
+@pytest.mark.parametrize(
+    ("replies", "wait_s", "said"),
+    [
+        ([lease()], 0.0, ["grant b"]),
+        ([HELD], 0.0, ["grant b", "free"]),
+        ([lease()], 5.0, ["grant b watch", "hold until 1000000"]),
+        ([AWAY], 0.0, ["grant b", "free"]),
+    ],
+    ids=["granted", "held", "granted after waiting", "the store is away"],
+)
+async def test_a_place_is_kept_for_the_lease_that_was_granted(
+    replies: list[object], wait_s: float, said: list[str]
+) -> None:
+    """For its own term, however long the call would have waited; one that was not granted has none."""
+    desk = Desk(used=(None,), grant=replies)
+
+    await desk.grant(replace(LIMITED, wait_s=wait_s))
+    await desk.tasks.drain(1.0)
+
+    assert desk.said == ["spend of ada's", *said]
+
+
+async def test_a_caller_that_left_keeps_no_place() -> None:
+    """Its lease was never granted."""
+    desk = Desk(gone=(True,), used=(None,))
+
+    with pytest.raises(CallerGone):
+        await desk.grant(LIMITED)
+    await desk.tasks.drain(1.0)
+
+    assert desk.said == ["spend of ada's", "free"]
+
+
+async def test_a_lease_counts_as_long_as_it_lives() -> None:
+    """Renewed it goes on; lost or released it ends."""
+    desk = Desk(renew=[lease(), LOST, HELD], release=[lease()])
+    for _ in range(3):
+        await desk.leases.renew(RESOURCE, Epoch(43), b"digest", LIMITED.quota)
+    await desk.leases.release(RESOURCE, Epoch(43), b"digest", LIMITED.quota)
+
+    assert desk.said == ["renew 43", "hold until 1000000", "renew 43", "free", "renew 43", "release 43", "free"]

@@ -50,6 +50,8 @@ class StoreMachine(RuleBasedStateMachine):
         self.admitted: list[Admitted] = []
         self.requests = 0
         self.remembered: tuple[Any, ...] | None = None
+        self.admitted_by_then = 0
+        self.lost: list[Admitted] = []
 
     async def open(self) -> FenceStore:
         return await open_store(self.url, on_wake=lambda _: None, clock=BootClock(), timeout_s=10)
@@ -75,8 +77,15 @@ class StoreMachine(RuleBasedStateMachine):
         return [record for record in every if not states or record.state in states]
 
     def any_admitted(self, data: st.DataObject) -> Admitted:
-        """The newer, the likelier."""
-        return data.draw(st.sampled_from(self.admitted[-4:] if data.draw(st.booleans()) else self.admitted))
+        """Half of the time one that is in flight."""
+        in_flight = {id for fence in self.fences.values() for id in (*fence.tickets, *fence.older)}
+        lives = [one for one in self.admitted if one.ticket in in_flight]
+        return data.draw(st.sampled_from(lives if lives and data.draw(st.booleans()) else self.admitted))
+
+    def overtaken_attempts(self) -> list[Admitted]:
+        """Those whose intent has another attempt by now."""
+        newest = {record.id: record.ticket for record in self.records()}
+        return [one for one in self.admitted if newest.get(one.intent, one.ticket) != one.ticket]
 
     def epoch(self, resource: ResourceKey, wanted: tuple[str, int]) -> Epoch:
         how, value = wanted
@@ -123,11 +132,13 @@ class StoreMachine(RuleBasedStateMachine):
         self.check_trail()
         keys = [(key, self.redis.dump(key), self.redis.pttl(key)) for key in self.redis.keys("*")]
         self.remembered = copy.deepcopy((keys, self.fences, self.trails, self.left_over))
+        self.admitted_by_then = len(self.admitted)
 
     def fall_back(self) -> None:
         """The replica takes over, and has none of what came since."""
         assert self.remembered is not None
         keys, self.fences, self.trails, self.left_over = copy.deepcopy(self.remembered)
+        self.lost += self.admitted[self.admitted_by_then :]
         self.redis.flushall()
         for key, dump, left_ms in keys:
             self.redis.restore(key, max(left_ms, 0), dump)

@@ -97,7 +97,7 @@ class Fence:
         elif ticket is not None:
             self._end_without_key(ticket.admitted, ticket.holder, concluded)
         elif not abandoned:
-            self._restore(admitted, concluded, answer)
+            concluded = self._restore(admitted, concluded, answer)
         if ticket is not None:
             self._give_back(ticket, concluded)
         record = self.records.get(admitted.intent)
@@ -311,22 +311,23 @@ class Fence:
             if write.rule.fence.order == "strict" and self.used == "perhaps":
                 self.used = None
 
-    def _restore(self, admitted: Admitted, outcome: Outcome, answer: KeptAnswer | None) -> None:
+    def _restore(self, admitted: Admitted, outcome: Outcome, answer: KeptAnswer | None) -> Outcome:
         """A failover lost the admission. Of a write without a key that is known, this may as well be a repeat."""
         write = admitted.write
         if write.intent is not None or outcome == "unknown":
-            holder = write.holder or ""
             before = self.records.get(admitted.intent)
-            record = Record(admitted.intent, write, holder, admitted.ticket, admitted.attempt)
+            record = Record(admitted.intent, write, write.holder or "", admitted.ticket, admitted.attempt)
             record.state = before.state if before else ""
-            record.doubtful = record.native = admitted.in_doubt
+            record.native = admitted.in_doubt
+            record.doubtful = admitted.in_doubt or record.state == "unknown"
+            outcome = record.conclude(outcome)
             record.step("in_flight", self.trail)
             record.end(outcome, answer, self.trail)
             self.records[record.id] = record
             if outcome != "not_applied" and write.rule.revision == "gateway" and not admitted.in_doubt:
                 self.revision += 1
-        if outcome == "not_applied" or write.epoch != self.highest:
-            return
-        self.used = self.used or "for good"
-        if write.rule.fence.sequence != "off":
-            self.sequence = max(write.sequence or 0, self.sequence or 0)
+        if outcome != "not_applied" and write.epoch == self.highest:
+            self.used = self.used or "for good"
+            if write.rule.fence.sequence != "off":
+                self.sequence = max(write.sequence or 0, self.sequence or 0)
+        return outcome

@@ -62,6 +62,12 @@ class IntentMachine(StoreMachine):
         for _ in range(data.draw(st.sampled_from((1, 1, 2)))):
             self.end(gateway, one, outcome, answer)
 
+    @precondition(lambda self: self.overtaken_attempts())
+    @rule(data=st.data(), gateway=drawn.gateways, outcome=st.just("applied") | drawn.outcomes, answer=drawn.answers)
+    def settle_late(self, data: st.DataObject, gateway: int, outcome: Outcome, answer: KeptAnswer | None) -> None:
+        """The key has been given to another attempt since."""
+        self.end(gateway, data.draw(st.sampled_from(self.overtaken_attempts())), outcome, answer)
+
     @rule(data=st.data(), gateway=drawn.gateways, resource=drawn.resources, of=drawn.rules, intent=drawn.intents)
     def abandon(
         self, data: st.DataObject, gateway: int, resource: ResourceKey, of: Rule, intent: Intent | None
@@ -139,7 +145,13 @@ class IntentMachine(StoreMachine):
         self.run(self.stores[gateway].run(PRUNE, shard_keys(shard), "1000", "1000000", "0"))
         self.left_over = {(state, id) for state, id in self.left_over if not id.startswith(shard)}
 
-    @rule(lost=st.sampled_from((False, False, True)))
+    @precondition(lambda self: self.lost)
+    @rule(data=st.data(), gateway=drawn.gateways, outcome=drawn.outcomes, answer=drawn.answers)
+    def settle_lost(self, data: st.DataObject, gateway: int, outcome: Outcome, answer: KeptAnswer | None) -> None:
+        """A failover has lost its admission, and its key may have been given away."""
+        self.end(gateway, data.draw(st.sampled_from(self.lost)), outcome, answer)
+
+    @rule(lost=st.booleans())
     def failover(self, lost: bool) -> None:
         """A replica is up to date; or it takes over, and has none of what came since."""
         if lost and self.remembered is not None:

@@ -94,3 +94,31 @@ def test_bad_policies_and_missing_tests_are_findings(tmp_path: Path) -> None:
     assert untested.findings
     assert not empty.passed
     assert not untested.passed
+
+
+def test_a_case_may_be_a_principal_s(tmp_path: Path) -> None:
+    """With its rights and its tenant, as `principals.yaml` has them."""
+    (tmp_path / "policy.yaml").write_text(one_rule())
+    (tmp_path / "principals.yaml").write_text(
+        f"principals: [{{name: ada, key: 'sha256:{'0' * 64}', resources: x/7}}]\n"
+    )
+    (tmp_path / "policy.test.yaml").write_text(
+        "cases:\n"
+        "  - {name: own, caller: {principal: ada}, request: PUT /x/7, expect: {decision: forwarded}}\n"
+        "  - {name: other, caller: {principal: ada}, request: PUT /x/8, expect: {decision: forbidden, resource: x/8}}\n"
+    )
+
+    assert run_cases(tmp_path, {}).passed
+
+
+def test_a_case_may_expect_that_a_write_is_only_observed(tmp_path: Path) -> None:
+    """With what it would have been refused for."""
+    (tmp_path / "policy.yaml").write_text(one_rule(more="    intent: {mode: required}\n    mode: observe\n"))
+    (tmp_path / "policy.test.yaml").write_text(
+        "cases:\n"
+        "  - name: no key\n"
+        "    request: PUT /x/7\n"
+        "    expect: {decision: observed, mode: observe, would: idempotency-key-required}\n"
+    )
+
+    assert run_cases(tmp_path, {}).passed

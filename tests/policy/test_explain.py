@@ -188,3 +188,24 @@ def test_a_message_of_the_protocol_passes_without_a_rule(tmp_path: Path) -> None
     assert passed.answer.detail == "The protocol's own: it writes nothing, and no rule is asked."
     assert refused.answer.decision == "no-policy"
     assert [one.why for one in refused.considered] == ["wants another value of json /params/name"]
+
+
+def test_it_says_where_a_rule_only_observes(tmp_path: Path) -> None:
+    """And what an enforced one would have answered; what cannot be judged is refused in either mode."""
+    policy = """\
+defaults: {mode: observe}
+writes:
+  - {name: keyed, match: "PUT /x/{id}", resource: "x/{path.id}", intent: {mode: required}}
+  - {name: told, match: "POST /x", resource: "y/{json:/id}"}
+"""
+    observing = rules(tmp_path, HEAD + policy)
+    plain = explain(observing, request("PUT", "/x/7", ("Idempotency-Key", "k")), CALLER)
+    keyless = explain(observing, request("PUT", "/x/7"), CALLER)
+    twice = explain(observing, request("POST", "/x", body='{"id": 1, "id": 2}'), CALLER)
+
+    assert [(each.answer.decision, each.answer.mode, each.answer.would) for each in (plain, keyless, twice)] == [
+        ("forwarded", "observe", None),
+        ("observed", "observe", "idempotency-key-required"),
+        ("ambiguous-target", "observe", None),
+    ]
+    assert "  mode       observe\n  would      idempotency-key-required\n" in str(keyless)

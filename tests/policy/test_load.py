@@ -17,6 +17,7 @@ from gateway.core.rule import (
     Timeouts,
     Upstream,
 )
+from gateway.core.target import read_target
 from gateway.policy.finding import Finding
 from gateway.policy.fingerprint import NO_FINGERPRINT, Fingerprint
 from gateway.policy.load import load_policies
@@ -36,7 +37,7 @@ def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
     """A policy of five lines fences: monotonic, serial, by lease, the token in its own header."""
     ruleset = rules(tmp_path, one_rule())
 
-    assert ruleset.upstreams == (Upstream("api", Origin("http", "127.0.0.1", 9000)),)
+    assert ruleset.upstreams == (Upstream("api", Origin("http", "127.0.0.1", 9000), probe=read_target("/")),)
     assert ruleset.entries[0].rule.fence == Fence()
     assert ruleset.entries[0].rule.authority == "lease"
     assert ruleset.upstreams[0].outcomes == DEFAULT_OUTCOMES
@@ -64,13 +65,14 @@ capabilities:
   query: {request: 'GET /reports/by-key/{intent.key}', applied: {status: 200}, not_before: 5s}
 outcomes: {not_applied: [4xx, 503], unknown: [409, 5xx]}
 replay_headers: [X-Total, Retry-After]
+probe: /reports/me?brief=1
 defaults:
   fence: {order: strict, queue_timeout: 1s}
   token_from: basic
   intent: {mode: optional, key: ["{header.idempotency-key}", "{json:/id}"], fingerprint: [/to], retain: 2d}
 writes:
   - name: replace
-    mode: enforce
+    mode: observe
     match: PUT /reports/{id}
     when: {json: {/kind: body}}
     resource: report/{path.id}
@@ -115,6 +117,13 @@ def test_every_field_is_compiled(tmp_path: Path) -> None:
     assert ruleset.query_of("reports") is not None
     assert upstream.native_key == NativeKey(b"Idempotency-Key", 86_400.0)
     assert upstream.replay_headers == {b"x-total", b"retry-after"}
+    assert upstream.probe == read_target("/reports/me?brief=1")
+    assert (rule.mode, upstream.observes) == ("observe", True)
+
+
+def test_an_upstream_need_not_be_probed(tmp_path: Path) -> None:
+    """Where the network keeps all others out, its policy says so."""
+    assert rules(tmp_path, f"{one_rule()}probe: off\n").upstreams[0].probe is None
 
 
 def test_an_intent_is_compiled_where_it_is_on(tmp_path: Path) -> None:
@@ -140,13 +149,16 @@ def test_an_intent_is_compiled_where_it_is_on(tmp_path: Path) -> None:
     assert off.rule.intent == IntentTerms()
 
 
-@pytest.mark.parametrize(("on_unknown", "ask_after_s"), [("query", 5.0), ("hold", None)])
+@pytest.mark.parametrize(
+    ("on_unknown", "mode", "ask_after_s"),
+    [("query", "enforce", 5.0), ("hold", "enforce", None), ("query", "observe", None)],
+)
 def test_an_unknown_intent_is_asked_about_only_where_the_rule_says_so(
-    tmp_path: Path, on_unknown: str, ask_after_s: float | None
+    tmp_path: Path, on_unknown: str, mode: str, ask_after_s: float | None
 ) -> None:
-    """The first time when the query's `not_before` has passed."""
+    """The first time when the query's `not_before` has passed; never where it is only observed."""
     query = "capabilities: {query: {request: 'GET /x?k={intent.key}', applied: {status: 200}, not_before: 5s}}\n"
-    intent = f"    intent: {{mode: required, on_unknown: {on_unknown}}}\n"
+    intent = f"    intent: {{mode: required, on_unknown: {on_unknown}}}\n    mode: {mode}\n"
 
     rule = rules(tmp_path, one_rule(more=intent) + query).entries[0].rule
 

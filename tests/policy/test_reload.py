@@ -96,3 +96,113 @@ def test_test_files_are_no_policies(holder: PolicyHolder, tmp_path: Path) -> Non
 
     assert not holder.changed()
     assert not holder.changed()
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    file = tmp_path / "token.txt"
+    file.write_text("the-first\n")
+    return file
+
+
+@pytest.fixture
+def with_secret(tmp_path: Path, secret: Path) -> PolicyHolder:
+    (tmp_path / "policy.yaml").write_text(
+        one_rule() + f"credentials: [{{header: X-Key, value: 'Bearer ${{file:{secret}}}'}}]\n"
+    )
+    opened = PolicyHolder.open(tmp_path, {})
+    assert isinstance(opened, PolicyHolder)
+    return opened
+
+
+def credentials(holder: PolicyHolder) -> list[bytes]:
+    return [value for upstream in holder.current.upstreams for _, value in upstream.credentials]
+
+
+def looks(holder: PolicyHolder, times: int = 2) -> list[bool]:
+    return [holder.changed() for _ in range(times)]
+
+
+def test_a_rotated_credential_is_a_change(with_secret: PolicyHolder, secret: Path) -> None:
+    """The file that a policy names is looked at like the policy itself, also when a link is turned to another."""
+    assert looks(with_secret) == [False, False]
+
+    other = secret.with_name("other.txt")
+    other.write_text("the-second\n")
+    secret.unlink()
+    secret.symlink_to(other)
+
+    assert looks(with_secret) == [False, True]
+    assert isinstance(with_secret.reload(), Reloaded)
+    assert credentials(with_secret) == [b"Bearer the-second"]
+    assert looks(with_secret) == [False, False]
+
+
+def test_a_credential_that_is_gone_leaves_the_set_in_force_and_is_reported_once(
+    with_secret: PolicyHolder, secret: Path
+) -> None:
+    """When the file is back, in whatever state, it is read again."""
+    secret.unlink()
+    assert looks(with_secret) == [False, True]
+
+    found = with_secret.reload()
+
+    assert isinstance(found, tuple)
+    assert f"{secret} cannot be read" in str(found[0])
+    assert credentials(with_secret) == [b"Bearer the-first"]
+    assert looks(with_secret) == [False, False]
+
+    secret.write_text("the-second\n")
+    assert looks(with_secret) == [False, True]
+    assert isinstance(with_secret.reload(), Reloaded)
+    assert credentials(with_secret) == [b"Bearer the-second"]
+
+
+def test_a_credential_that_is_missing_where_it_is_new_is_waited_for(
+    with_secret: PolicyHolder, secret: Path, tmp_path: Path
+) -> None:
+    """A policy may be put down before its credential: that one's coming is a change, too."""
+    late = tmp_path / "late.txt"
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(policy.read_text().replace(str(secret), str(late)))
+    assert isinstance(with_secret.reload(), tuple)
+
+    late.write_text("it came")
+
+    assert looks(with_secret) == [False, True]
+    assert isinstance(with_secret.reload(), Reloaded)
+    assert credentials(with_secret) == [b"Bearer it came"]
+
+
+def test_principals_do_not_go_by_a_file_that_is_gone(tmp_path: Path) -> None:
+    """Moved away by mistake, it would let everybody in: the set in force stays until somebody restarts."""
+    (tmp_path / "policy.yaml").write_text(one_rule())
+    (tmp_path / "principals.yaml").write_text(
+        f"principals: [{{name: ada, key: 'sha256:{'0' * 64}', resources: 'x/*'}}]\n"
+    )
+    holder = PolicyHolder.open(tmp_path, {})
+    assert isinstance(holder, PolicyHolder)
+    (tmp_path / "principals.yaml").unlink()
+
+    findings = holder.reload()
+
+    assert isinstance(findings, tuple)
+    assert findings[0].file.endswith("principals.yaml")
+    assert "restart" in findings[0].message
+    assert len(holder.current.principals) == 1
+
+
+def test_a_worker_that_starts_while_a_credential_is_gone_has_the_one_in_force(
+    with_secret: PolicyHolder, secret: Path, tmp_path: Path
+) -> None:
+    """It is told by whoever holds the set; a file that is there comes first."""
+    kept = with_secret.credentials
+    secret.unlink()
+    without = PolicyHolder.open(tmp_path, {}, kept)
+    secret.write_text("the-second")
+    rotated = PolicyHolder.open(tmp_path, {}, kept)
+
+    assert kept == {str(secret): "the-first"}
+    assert isinstance(without, PolicyHolder)
+    assert isinstance(rotated, PolicyHolder)
+    assert (credentials(without), credentials(rotated)) == ([b"Bearer the-first"], [b"Bearer the-second"])

@@ -159,6 +159,12 @@ def test_a_template_knows_the_resources_that_it_can_make(text: str, resource: st
     assert template(text).matches(resource, ADA) is matches
 
 
+def test_a_template_knows_the_resources_that_anybody_can_make() -> None:
+    """Whatever the tenant, but a tenant's name all the same."""
+    assert template("{tenant}/{path.id}").matches("south/7", None)
+    assert not template("{tenant}/{path.id}").matches("/7", None)
+
+
 VALUES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 
 

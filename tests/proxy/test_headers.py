@@ -48,7 +48,6 @@ async def test_end_to_end_fields_pass_in_order_and_spelling(store_url: str, tmp_
         "Proxy-Connection: keep-alive",
         "Proxy-Authorization: Basic eDp5",
         "Proxy-Authenticate: Basic",
-        "Upgrade: websocket",
         "HTTP2-Settings: AAM",
         "Fencing-Anything: 1",
         "Fencing_Token: 9",

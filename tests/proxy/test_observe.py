@@ -1,4 +1,4 @@
-"""`mode: observe`, from the socket to the upstream: nothing is refused for the fence or the intent, all of it is told."""
+"""`mode: observe`, from socket to upstream: nothing is refused for the fence or the intent, and all of it is told."""
 
 import asyncio
 import contextlib
@@ -38,9 +38,7 @@ writes:
 
 
 @contextlib.asynccontextmanager
-async def observing(
-    store_url: str, directory: Path, upstream: RecordingUpstream | None = None
-) -> AsyncIterator[Stack]:
+async def observing(store_url: str, directory: Path, upstream: RecordingUpstream | None = None) -> AsyncIterator[Stack]:
     async with stack(store_url, directory, POLICY, upstream) as gate:
         yield gate
 

@@ -15,6 +15,7 @@ from gateway.core.decision import (
     INTENT_IN_PROGRESS,
     INTENT_MISMATCH,
     NO_POLICY,
+    OBSERVED,
     OUTCOME_UNKNOWN,
     REPLAYED,
     STALE_EPOCH,
@@ -51,6 +52,20 @@ def run_worker(directory: Path) -> int:
 
 def sample(registry: CollectorRegistry, name: str, **labels: str) -> float | None:
     return registry.get_sample_value(name, labels)
+
+
+def test_what_was_only_observed_is_counted_by_what_it_would_have_been() -> None:
+    """And not as a rejection: nothing was rejected."""
+    registry = CollectorRegistry()
+    metrics = Metrics(registry)
+
+    metrics.decided("reports", "replace-body", OBSERVED, 0.01)
+    metrics.observed("reports", "replace-body", STALE_EPOCH)
+
+    labels = {"upstream": "reports", "rule": "replace-body"}
+    assert sample(registry, "fencegate_requests_total", **labels, decision="observed") == 1
+    assert sample(registry, "fencegate_observed_total", **labels, would="stale-epoch") == 1
+    assert sample(registry, "fencegate_fence_rejections_total", **labels, reason="stale-epoch") is None
 
 
 def test_every_request_is_counted_by_its_decision() -> None:

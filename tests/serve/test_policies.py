@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 from tests.gateway_process import GatewayProcess, call, running, write_policy
+from tests.recording import RecordingUpstream
 from tests.until import until
 
 
@@ -74,6 +75,47 @@ async def test_the_admin_api_reloads_and_says_what_is_wrong(tmp_path: Path) -> N
     findings = bad.problem["findings"]
     assert isinstance(findings, list)
     assert {(Path(finding["file"]).name, finding["line"]) for finding in findings} >= {("reports.yaml", 2)}
+
+
+async def test_a_rotated_credential_is_in_force_and_none_is_ever_shown(tmp_path: Path) -> None:
+    """Without a signal, no request is lost. A file that is gone leaves the last one in force, in new workers too."""
+    secret = tmp_path / "secret"
+    secret.write_text("s3cret-first\n")
+    async with RecordingUpstream() as upstream:
+        policies = write_policy(tmp_path, upstream.port)
+        policy = policies / "reports.yaml"
+        policy.write_text(policy.read_text() + f"credentials: [{{header: X-Key, value: 'Key ${{file:{secret}}}'}}]\n")
+        async with running(tmp_path) as gateway:
+            assert await key_sent(gateway, upstream) == "Key s3cret-first"
+
+            rotated = secret.with_suffix(".new")
+            rotated.write_text("s3cret-second\n")
+            rotated.replace(secret)
+            await until(lambda: sends(gateway, upstream, "Key s3cret-second"))
+
+            secret.unlink()
+            await until(lambda: bool(gateway.logged("the policies were not reloaded")))
+            os.kill(gateway.workers()[0], signal.SIGKILL)
+            await until(lambda: len(gateway.workers()) == 2)
+            told = [await gateway.operate("GET", "/api/v1/policies"), await gateway.operate("GET", "/metrics")]
+            told.append(await gateway.operate("POST", "/api/v1/policies/reload"))
+
+            assert await key_sent(gateway, upstream) == "Key s3cret-second"
+            assert [answer.status for answer in told] == [200, 200, 422]
+            assert f"{secret} cannot be read" in str(gateway.logged("policy finding")[0]["finding"])
+            assert not any(b"s3cret" in answer.body for answer in told)
+            assert "s3cret" not in gateway.log.read_text()
+
+
+async def key_sent(gateway: GatewayProcess, upstream: RecordingUpstream) -> str:
+    """Forward a read; the credential that the upstream got."""
+    assert (await call(gateway.proxy, "GET", "/reports/7", "X-Key: mine")).status == 200
+    (key,) = upstream.seen[-1].values("x-key")
+    return key
+
+
+async def sends(gateway: GatewayProcess, upstream: RecordingUpstream, key: str) -> bool:
+    return await key_sent(gateway, upstream) == key
 
 
 def allow_delete(policies: Path) -> None:

@@ -32,6 +32,36 @@ async def test_the_log_says_where_it_listens_and_that_callers_are_anonymous(tmp_
         assert gateway.proxy != gateway.admin
 
 
+async def test_rules_that_only_observe_are_told_and_go_on_without_the_store(tmp_path: Path) -> None:
+    """A careful start must not stop what worked before, and must not be forgotten."""
+    async with RecordingUpstream() as upstream:
+        policy = write_policy(tmp_path, upstream.port) / "reports.yaml"
+        policy.write_text(policy.read_text() + "    mode: observe\n")
+        async with running(tmp_path, FENCEGATE_STORE_TIMEOUT="0.3") as gateway:
+            os.kill(store_pid(tmp_path), signal.SIGSTOP)
+            try:
+                token = "Fencing-Token: 5.aaaaaaaaaaaaaaaaaaaaaa"
+                answer = await call(gateway.proxy, "PUT", "/reports/7", token, body=b"{}")
+            finally:
+                os.kill(store_pid(tmp_path), signal.SIGCONT)
+
+            assert gateway.logged("rules only observe")[0]["first"] == "reports/write"
+            assert (answer.status, answer.value("Fencing-Would")) == (200, "store-unavailable")
+            assert len(upstream.seen) == 1
+
+
+async def test_with_principals_a_gateway_starts_closed(tmp_path: Path) -> None:
+    """The log says so, and no request gets through without a key."""
+    policies = write_policy(tmp_path, 9)
+    (policies / "principals.yaml").write_text(
+        f"principals: [{{name: ada, key: 'sha256:{'0' * 64}', resources: '**'}}]\n"
+    )
+    async with running(tmp_path) as gateway:
+        assert gateway.logged("every request needs the key")[0]["principals"] == 1
+        assert not gateway.logged("every caller is anonymous")
+        assert (await call(gateway.proxy, "GET", "/reports/7")).decision == "unauthenticated"
+
+
 async def test_when_the_parent_is_killed_store_and_workers_end(tmp_path: Path) -> None:
     """Nothing is left behind that would write, or hold the port or the data."""
     write_policy(tmp_path, 9)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.store.doctor import Check, examine
+from gateway.core.check import Check
+from gateway.store.doctor import examine
 from gateway.store.embedded import find_server
 from gateway.store.fence import FenceStore
 from tests.store.fences import opened

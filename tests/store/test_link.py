@@ -5,10 +5,11 @@ import contextlib
 from collections.abc import AsyncIterator
 
 import pytest
+from redis.asyncio.connection import AbstractConnection
 
 from gateway.core.faults import StoreUnavailable
 from gateway.store.connect import connector
-from gateway.store.link import Link, ScriptMissing, pack
+from gateway.store.link import Link, ScriptMissing, _Wire, pack
 from tests.store.scripted import scripted
 from tests.store.server import Server
 from tests.until import until
@@ -34,6 +35,27 @@ async def test_cancelled_callers_do_not_shift_the_replies(store_url: str) -> Non
 
         assert await asyncio.gather(*calls[1::2]) == [str(number).encode() for number in range(1, 400, 2)]
         assert await link.call("ECHO", "last") == b"last"
+
+
+async def test_a_link_outlives_whatever_goes_wrong_while_it_connects(
+    store_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that is closed between its making and its use fails in ways of the event loop's own."""
+    faults = [RuntimeError("unable to perform operation; the handler is closed"), AttributeError("writer")]
+    taken = _Wire.__init__
+
+    def failing(self: _Wire, link: Link, connection: AbstractConnection) -> None:
+        if faults:
+            raise faults.pop()
+        taken(self, link, connection)
+
+    async with linked(store_server.url) as link:
+        monkeypatch.setattr(_Wire, "__init__", failing)
+        assert link._wire is not None
+        link._wire.transport.abort()
+
+        assert await link.call("ECHO", "again") == b"again"
+        assert faults == []
 
 
 async def test_a_caller_cancelled_before_its_command_left_sends_nothing(store_url: str) -> None:

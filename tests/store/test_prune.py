@@ -11,7 +11,10 @@ from gateway.store.prune import Retention, prune, shared_length
 
 WEEK = Retention(604_800.0, 500_000)
 # A record's beginning: its version and its state, and as many fields as it has at least.
-_RECORD = "return redis.call('SET', KEYS[1], cmsgpack.pack({1, ARGV[1], '', 1, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}))"
+_RECORD = """
+local fields = {1, ARGV[1], '', 1, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+redis.call('SET', KEYS[1], cmsgpack.pack(fields))
+"""
 # The store cuts a trail by whole nodes of this many events.
 NODE = 100
 

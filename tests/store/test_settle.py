@@ -1,19 +1,46 @@
 """Settling: what an outcome moves, what it gives back, and tickets that are no longer there."""
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from gateway.core.outcome import Outcome
 from gateway.core.rule import Fence
 from gateway.core.write import Admitted
+from gateway.store.audit_views import Sought, events
 from gateway.store.fence import FenceStore
-from gateway.store.keys import resource_keys
 from gateway.store.intent_views import intents
+from gateway.store.keys import resource_keys
 from gateway.store.views import tickets
-from tests.store.fences import RESOURCE, admitted, ask, bare, name_of, rule
+from tests.store.fences import (
+    ANSWER,
+    HELD,
+    INTENT,
+    RESOURCE,
+    RETRIED,
+    admitted,
+    ask,
+    bare,
+    ended,
+    everything,
+    granted,
+    keyed,
+    leased,
+    name_of,
+    resolved,
+    rule,
+    settled,
+    state_of,
+    unknown_is,
+)
 from tests.store.overdue import make_overdue
 
 STRICT = rule(Fence(order="strict"))
 CONTIGUOUS = rule(Fence(sequence="contiguous"))
 COUNTED = rule(counts=True)
+WRITE = keyed(bare(42, of=HELD))
+NATIVE = keyed(bare(42, of=RETRIED))
 
 
 async def test_a_write_proved_not_applied_gives_its_place_back(store: FenceStore) -> None:
@@ -139,3 +166,186 @@ async def test_nothing_is_left_of_a_settled_write_but_the_fence(store: FenceStor
 
     fence, *_, trail, shard = resource_keys(RESOURCE)
     assert {key.decode() for key in raw.keys("*")} == {fence, trail, f"{shard}n"}
+
+
+async def test_an_unknown_write_of_a_lease_names_its_holder(store: FenceStore) -> None:
+    """The token need not: the ticket knows whose it is."""
+    lease = await granted(store, "B")
+    one = await ended(store, leased(lease.epoch), "unknown")
+
+    record = await store.recall(one.intent)
+
+    assert record is not None and record.holder == "B"
+
+
+async def steps(store: FenceStore) -> list[tuple[str, str]]:
+    """The intent's, the oldest first."""
+    trail = (await events(store, Sought(intent=INTENT), None)).items
+    return [(event.before, event.after) for event in reversed(trail)]
+
+
+@pytest.mark.parametrize("outcome", ["applied", "not_applied", "unknown"])
+async def test_settling_restores_an_intent_that_a_failover_lost(store: FenceStore, raw: Any, outcome: Outcome) -> None:
+    """Its record is as if nothing had been lost, and the trail has its admission."""
+    one = await admitted(store, WRITE)
+    raw.flushall()
+
+    told = await settled(store, one, outcome, ANSWER if outcome == "applied" else None)
+
+    assert (told.outcome, await state_of(store)) == (outcome, outcome)
+    record = await store.recall(INTENT)
+    assert record is not None
+    assert (record.key, record.attempts, record.holder) == ("mail-7", 1, "A")
+    assert await steps(store) == [("", "in_flight"), ("in_flight", outcome)]
+    assert name_of(await ask(store, keyed(bare(41)))) == "stale-epoch"
+    repeated = {"applied": "Replayed", "not_applied": "Admitted", "unknown": "outcome-unknown"}
+    assert name_of(await ask(store, WRITE)) == repeated[outcome]
+
+
+@pytest.mark.parametrize(("outcome", "concluded"), [("not_applied", "unknown"), ("applied", "applied")])
+async def test_a_lost_retry_in_doubt_is_restored_with_its_doubt(
+    store: FenceStore, raw: Any, outcome: Outcome, concluded: Outcome
+) -> None:
+    """The store has forgotten the first attempt too; the gateway that made the second has not."""
+    await ended(store, NATIVE, "unknown")
+    again = await admitted(store, NATIVE)
+    raw.flushall()
+
+    assert (await settled(store, again, outcome)).outcome == concluded
+
+    record = await store.recall(INTENT)
+    assert record is not None and (record.state, record.attempts) == (concluded, 2)
+
+
+async def test_a_restored_intent_counts_as_a_revision_once(store: FenceStore, raw: Any) -> None:
+    """Its record tells a repeat from a loss."""
+    one = await admitted(store, keyed(bare(42, of=COUNTED)))
+    raw.flushall()
+
+    assert [(await settled(store, one, "applied")).revision for _ in range(2)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("beside", "outcome", "state"),
+    [
+        pytest.param(None, "applied", "applied", id="applied, while another is in flight"),
+        pytest.param(None, "unknown", "unknown", id="unknown, while another is in flight"),
+        pytest.param(None, "not_applied", "not_applied", id="not applied, while another is in flight"),
+        pytest.param("applied", "not_applied", "applied", id="not applied, after another was applied"),
+        pytest.param("unknown", "not_applied", "unknown", id="not applied, after another ended unknown"),
+    ],
+)
+async def test_a_lost_attempt_whose_key_was_given_away(
+    store: FenceStore, raw: Any, beside: Outcome | None, outcome: Outcome, state: str
+) -> None:
+    """A key is never freed by a refusal while another attempt, or the lost one itself, may have been executed."""
+    lost = replace(await admitted(store, WRITE), attempt=2)
+    raw.flushall()
+    other = await admitted(store, WRITE)
+    if beside is not None:
+        await settled(store, other, beside)
+    await settled(store, lost, outcome)
+    if beside is None:
+        await settled(store, other, "not_applied")
+
+    assert await state_of(store) == state
+
+
+async def test_a_ticket_whose_intent_has_another_attempt_ends_without_it(store: FenceStore, raw: Any) -> None:
+    """A failover took the store back to the first attempt's flight, and the second one was restored meanwhile."""
+    first = await admitted(store, WRITE)
+    before = {key: raw.dump(key) for key in raw.keys("*")}
+    await settled(store, first, "unknown")
+    await resolved(store, "not_applied")
+    second = await admitted(store, WRITE)
+    raw.flushall()
+    for key, dump in before.items():
+        raw.restore(key, 0, dump)
+    await settled(store, second, "applied", ANSWER)
+    make_overdue(raw, RESOURCE, first.ticket)
+
+    assert await store.sweep(RESOURCE, first.ticket) == 1
+
+    assert (await tickets(store, RESOURCE), await state_of(store)) == ((), "applied")
+
+
+async def test_abandoning_an_intent_that_never_arrived_leaves_no_record(store: FenceStore, raw: Any) -> None:
+    """Nothing was there."""
+    await store.abandon(WRITE, store.new_ticket(RESOURCE))
+
+    assert everything(raw) == {}
+
+
+@pytest.mark.parametrize(
+    ("write", "state"),
+    [pytest.param(WRITE, "not_applied", id="the first"), pytest.param(NATIVE, "unknown", id="a retry in doubt")],
+)
+async def test_abandoning_an_attempt_whose_answer_was_lost(store: FenceStore, write: Any, state: str) -> None:
+    """Nothing was sent under it: the key is as free as it was before."""
+    if state == "unknown":
+        await ended(store, write, "unknown")
+    lost = await admitted(store, write)
+
+    await store.abandon(lost.write, lost.ticket)
+
+    assert await state_of(store) == state
+    assert (await store.recall(INTENT)) is not None
+
+
+async def test_an_abandoned_attempt_that_was_swept_is_not_applied(store: FenceStore, raw: Any) -> None:
+    """The store was away for longer than the ticket lived."""
+    lost = await admitted(store, WRITE)
+    make_overdue(raw, RESOURCE, lost.ticket)
+    await store.sweep(RESOURCE, lost.ticket)
+
+    await store.abandon(lost.write, lost.ticket)
+
+    assert await state_of(store) == "not_applied"
+
+
+@pytest.mark.parametrize("outcome", [None, "applied", "unknown"])
+async def test_abandoning_says_nothing_of_another_attempt(store: FenceStore, raw: Any, outcome: Outcome | None) -> None:
+    """The caller has come again, and its second call was admitted."""
+    one = await admitted(store, WRITE)
+    if outcome is not None:
+        await settled(store, one, outcome)
+    before = everything(raw)
+
+    await store.abandon(WRITE, store.new_ticket(RESOURCE))
+
+    assert everything(raw) == before
+
+
+async def test_a_place_is_given_back_under_a_key_too(store: FenceStore) -> None:
+    """Proved not applied, the same intent takes the same place again."""
+    write = keyed(bare(42, of=unknown_is("hold", rule(Fence(sequence="contiguous"))), sequence=1))
+    await ended(store, write, "not_applied")
+
+    assert (await admitted(store, write)).attempt == 2
+
+
+async def test_every_step_is_one_event(store: FenceStore, raw: Any) -> None:
+    """With its number, the attempt's epoch and ticket, the request's digest, the reason and the gateway."""
+    one = await ended(store, WRITE, "applied", ANSWER, "answered 201")
+
+    admission, end = reversed((await events(store, Sought(intent=INTENT), None)).items)
+
+    assert (admission.number, end.number) == (1, 2)
+    assert (admission.before, admission.after, end.before, end.after) == ("", "in_flight", "in_flight", "applied")
+    assert (admission.reason, end.reason) == ("admitted", "answered 201")
+    for event in (admission, end):
+        assert (event.ticket, event.epoch, event.holder, event.by) == (one.ticket, "42", "A", store.gateway)
+        assert (event.resource, event.upstream, event.rule) == (RESOURCE, "reports", "replace")
+        assert event.input == b"\x00one thing".hex()
+
+
+async def test_a_write_without_a_key_has_its_events_too(store: FenceStore) -> None:
+    """Under its ticket's id, without a digest."""
+    one = await ended(store, bare(42), "not_applied")
+
+    trail = (await events(store, Sought(intent=one.intent), None)).items
+
+    assert [(event.before, event.after, event.input) for event in reversed(trail)] == [
+        ("", "in_flight", ""),
+        ("in_flight", "not_applied", ""),
+    ]

@@ -94,7 +94,14 @@ def test_an_upstream_that_takes_keys_is_given_the_intents_own() -> None:
     pair = (b"idempotency_key", b"k-1")
 
     assert forwarded(to, pair, write=replace(WRITE, intent=INTENT)) == [HOST, b"Idempotency-Key: digest-of-the-intent"]
-    assert forwarded(to, pair) == [HOST, b"idempotency_key: k-1"], "of a write that is no intent the agent's own passes"
+
+
+@pytest.mark.parametrize("write", [WRITE, None], ids=["a write that is no intent", "a read"])
+def test_no_agent_names_a_key_at_an_upstream_that_takes_keys(write: Write | None) -> None:
+    """It could be the one that another agent's intent has there, whose answer this one would get, or spoil."""
+    to = upstream(native_key=NativeKey(b"Idempotency-Key"))
+
+    assert forwarded(to, (b"Idempotency-Key", b"digest-of-the-intent"), write=write) == [HOST]
 
 
 @pytest.mark.parametrize(

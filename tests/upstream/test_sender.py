@@ -123,7 +123,7 @@ async def test_an_answer_before_anything_was_sent_is_not_the_writes() -> None:
         pool = Pool(upstream_at(recorder.port), asyncio.get_running_loop().time)
         attempt = _Attempt(pool, wire, _Outgoing(b"{}", None), _Expected(False, False), BootClock(), deadline)
         wire.on_data(OK)
-        evidence = await attempt.run(upstream_at(recorder.port), request(), 41)
+        evidence = await attempt.run(upstream_at(recorder.port), request(), None)
         attempt.stop()
 
         assert isinstance(evidence, NotSent) and evidence.cause == "unreachable"

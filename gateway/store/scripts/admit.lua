@@ -4,8 +4,8 @@
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret
 --          ('' under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
 --          words: ttl:MS, strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind,
---          observes, and of an intent retain:MS, query:MS, retry:MS; 11 the intent's id ('' without one), 12 its
---          fingerprint, 13 its key, tenant and target in one text
+--          observes, principal:NAME, and of an intent retain:MS, query:MS, retry:MS, native:HEADER; 11 the intent's id
+--          ('' without one), 12 its fingerprint, 13 its key, tenant and target in one text
 -- Returns  {admitted, now, n, attempt, in doubt or ''}; {replayed, now, answer, resolved by, evidence}; {wait-older or
 --          wait-busy, now, ms until to ask again}; or a refusal {paused, stale-epoch, token-invalid, holder-mismatch,
 --          lease-expired, intent-mismatch, intent-in-progress, outcome-unknown, out-of-sequence or revision-mismatch,
@@ -126,7 +126,9 @@ if lives and record.state == 'in_flight' then
   return refuse('intent-in-progress')
 end
 
-if lives and not (asks.retry and now - record.sent_at < tonumber(asks.retry)) then
+-- The upstream refuses the second only under the key that it was given with the first.
+local retries = asks.retry and lives and record.native == asks.native
+if lives and not (retries and now - record.sent_at < tonumber(asks.retry)) then
   return refuse('outcome-unknown')
 end
 
@@ -162,11 +164,12 @@ end
 
 local one = record or intents.new(intent ~= '' and intent or id, '', now)
 one.ticket, one.epoch, one.holder, one.upstream, one.rule, one.resource = id, mine, h, ARGV[8], ARGV[9], resource
+one.principal = asks.principal or ''
 one.attempts, one.in_doubt = one.attempts + 1, lives and 'unknown' or ''
 if intent ~= '' then
   one.fingerprint, one.about = fingerprint, ARGV[13]
   one.retain, one.query, one.asked = tonumber(asks.retain), tonumber(asks.query or 0), 0
-  one.sent_at = lives and one.sent_at or now
+  one.sent_at, one.native = lives and one.sent_at or now, asks.native or ''
   one.answer, one.evidence, one.resolved_by = '', '', ''
   intents.step(one, 'in_flight', now, 'admitted', gateway)
 else
@@ -186,6 +189,7 @@ tickets.issue(id, resource, {
   sequence = not has_place and sequence or nil,
   sequence_before = not has_place and sequence and q or nil,
   gives_epoch_back = asks.strict and not has_place or nil,
+  principal = asks.principal,
   counts = asks.counts and not lives or nil,
 })
 if sequence and not has_place then

@@ -3,8 +3,9 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 epoch, 4 holder, 5 upstream, 6 rule, 7 outcome: applied, not_applied, unknown, or
 --          abandoned (not_applied of a ticket that may never have been), 8 reason, 9 in words: by:GATEWAY, sequence:N,
---          counts, attempt:N, in-doubt, and of an intent retain:MS, query:MS; 10 the intent's id (the ticket's without
---          one), 11 its fingerprint, 12 its key, tenant and target ('' without one), 13 the answer to keep ('' if none)
+--          counts, attempt:N, in-doubt, principal:NAME, and of an intent retain:MS, query:MS, native:HEADER; 10 the
+--          intent's id (the ticket's without one), 11 its fingerprint, 12 its key, tenant and target ('' without one),
+--          13 the answer to keep ('' if none)
 -- Returns  {settled, now, n, the intent's outcome, incident or ''}; {overtaken, ...} where a newer epoch is the highest
 -- Writes   f (e, n; q and w, also given back), t or o, and d; i, s, p, a and n; w when it wakes
 
@@ -30,6 +31,7 @@ if not record or record.ticket ~= id then
   -- Who writes with a lease's secret need not name itself: the ticket has the holder's name.
   own.holder = ticket and ticket.holder or ARGV[4]
   own.upstream, own.rule, own.fingerprint = ARGV[5], ARGV[6], ARGV[11]
+  own.principal, own.native = tells.principal or '', tells.native or ''
   own.retain = tonumber(tells.retain or own.retain)
   own.query = tonumber(tells.query or 0)
   own.in_doubt = tells['in-doubt'] and 'unknown' or ''
@@ -154,10 +156,15 @@ end
 local function restore()
   if kept then
     own.state, own.created_at = record and record.state or '', record and record.created_at or now
+    if own.state == 'unknown' and own.in_doubt == '' then
+      -- That attempt was judged before the failover, or was made after it, and nobody can tell.
+      own.in_doubt = 'lost'
+      concluded = intents.concluded(own, proved)
+    end
     intents.step(own, 'in_flight', now, 'its admission was lost', gateway)
     record = own
     end_as(record, concluded)
-    n = tickets.count(tells.counts and own.in_doubt == '', concluded) or n
+    n = tickets.count(tells.counts and own.in_doubt ~= 'unknown', concluded) or n
   end
   if concluded == 'not_applied' or epoch ~= e then
     return

@@ -11,8 +11,8 @@ function audit.check()
   number = (redis.call('GET', K.number) or 0) + 0
 end
 
--- `about` has id, resource, ticket, epoch, holder, upstream, rule and fingerprint, as far as they are known. The number
--- counts the shard's events without a gap; `by` is a gateway, or who resolved.
+-- `about` has id, resource, ticket, epoch, holder, upstream, rule, fingerprint and principal, as far as they are known.
+-- The number counts the shard's events without a gap; `by` is a gateway, or who resolved.
 function audit.note(about, from, to, reason, by)
   local input = about.fingerprint or ''
   number = number + 1
@@ -22,6 +22,7 @@ function audit.note(about, from, to, reason, by)
     'number', number, 'from', from, 'to', to,
     'intent', about.id, 'resource', about.resource, 'ticket', about.ticket, 'epoch', about.epoch,
     'holder', about.holder, 'upstream', about.upstream, 'rule', about.rule,
-    'input', string.format(string.rep('%02x', #input), string.byte(input, 1, -1)), 'reason', reason, 'by', by
+    'input', string.format(string.rep('%02x', #input), string.byte(input, 1, -1)), 'reason', reason, 'by', by,
+    'principal', about.principal or ''
   )
 end

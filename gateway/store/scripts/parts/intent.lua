@@ -6,7 +6,7 @@ local intents = {}
 local FIELDS = {
   'v', 'state', 'ticket', 'attempts', 'epoch', 'holder', 'upstream', 'rule', 'resource', 'about', 'fingerprint',
   'created_at', 'updated_at', 'sent_at', 'reason', 'retain', 'query', 'asked', 'in_doubt', 'resolved_by', 'evidence',
-  'answer', 'incidents',
+  'answer', 'incidents', 'principal', 'native',
 }
 -- States in which a record is listed. One that is in flight is found by its ticket.
 local LISTED = { unknown = true, applied = true, not_applied = true }
@@ -44,7 +44,7 @@ function intents.new(id, about, now)
     id = id, v = 1, state = '', ticket = '', attempts = 0, epoch = '', holder = '', upstream = '', rule = '',
     resource = '', about = about, fingerprint = '', created_at = now, updated_at = now, sent_at = now, reason = '',
     retain = RESOLVED_MS, query = 0, asked = 0, in_doubt = '', resolved_by = '', evidence = '', answer = '',
-    incidents = '',
+    incidents = '', principal = '', native = '',
   }
 end
 

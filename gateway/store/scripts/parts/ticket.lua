@@ -33,6 +33,7 @@ local function record_of(id, resource, ticket, now)
   record = intents.new(ticket.intent or id, '', now)
   record.state, record.ticket, record.attempts, record.resource = 'in_flight', id, 1, resource
   record.epoch, record.holder, record.upstream, record.rule = ticket.epoch, ticket.holder, ticket.upstream, ticket.rule
+  record.principal = ticket.principal or ''
   return record
 end
 
