@@ -110,14 +110,14 @@ class StoreMachine(RuleBasedStateMachine):
             self.admitted.append(reply)
             self.see(gateway, write.resource, write.epoch)
 
-    def admit_next(self, gateway: int, resource: ResourceKey, of: Rule, newer: int, intent: Intent | None) -> None:
+    def next_write(self, resource: ResourceKey, of: Rule, newer: int, intent: Intent | None) -> Write:
         """What most writes are: by the holder, under the highest epoch, next in the sequence."""
         fence = self.fence(resource)
         epoch = self.epoch(resource, ("by", newer))
         holder = fence.holder if epoch == fence.highest and fence.holder is not None else "A"
         sequence = (fence.sequence or 0) + 1 if epoch == fence.highest else 1
         secret = None if newer else fence.secret
-        self.admit(gateway, Write(of, resource, epoch, holder, secret, sequence, intent=intent))
+        return Write(of, resource, epoch, holder, secret, sequence, intent=intent)
 
     def end(self, gateway: int, one: Admitted, outcome: Outcome, answer: KeptAnswer | None) -> None:
         kept = answer if outcome == "applied" and one.write.intent is not None else None

@@ -59,7 +59,7 @@ class FenceMachine(IntentMachine):
         intent=drawn.intents,
     )
     def admit_in_order(self, gateway: int, resource: ResourceKey, of: Rule, newer: int, intent: Intent | None) -> None:
-        self.admit_next(gateway, resource, of, newer, intent)
+        self.admit(gateway, self.next_write(resource, of, newer, intent))
 
     @rule(
         gateway=drawn.gateways,

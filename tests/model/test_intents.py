@@ -26,6 +26,7 @@ class IntentMachine(StoreMachine):
         of=drawn.plain_rules | drawn.rules,
         intent=drawn.keyed,
         newer=st.sampled_from((0, 0, 0, 1)),
+        same_place=st.booleans(),
         outcome=st.none() | drawn.outcomes,
         answer=drawn.answers,
     )
@@ -36,12 +37,15 @@ class IntentMachine(StoreMachine):
         of: Rule,
         intent: Intent,
         newer: int,
+        same_place: bool,
         outcome: Outcome | None,
         answer: KeptAnswer | None,
     ) -> None:
         """An intent is tried, again or for the first time; without an outcome it is left in flight."""
         before = len(self.admitted)
-        self.admit_next(gateway, resource, of, newer, intent)
+        write = self.next_write(resource, of, newer, intent)
+        again = next((one.write for one in self.admitted[-3:] if one.write.intent == intent), write)
+        self.admit(gateway, replace(write, sequence=again.sequence) if same_place else write)
         if outcome is not None and len(self.admitted) > before:
             self.end(gateway, self.admitted[-1], outcome, answer)
 

@@ -160,6 +160,7 @@ class Gateway:
         cursor = ""
         while True:
             answer = await ask(self.admin, "GET", f"/api/v1/intents?state={state}{cursor}", host="localhost")
+            assert answer.status == 200, answer.body
             page = json.loads(answer.body)
             items += page["items"]
             if page["next"] is None:

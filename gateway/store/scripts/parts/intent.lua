@@ -97,8 +97,8 @@ end
 
 -- What is concluded of what an attempt proved. `in_doubt` says of the attempts before it: `unknown`, one may have been
 -- executed, and the upstream refuses a second execution; `applied`, the same, and now it is known that one was;
--- `second`, one was, as turned out after its key had been given away; `lost`, its key was given away because a failover
--- lost it, and nobody knows. A refusal of this attempt proves nothing of them.
+-- `second`, one was, as turned out after its key had been given away; `lost`, one may have been, and a failover hides
+-- what was known of it. A refusal of this attempt proves nothing of them.
 function intents.concluded(record, proved)
   local doubt = record.in_doubt
   if doubt == 'applied' or doubt == 'second' then
