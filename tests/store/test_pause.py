@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
 from gateway.core.write import Admitted, ResourceKey, Write
 from gateway.store.fence import FenceStore
@@ -51,8 +52,8 @@ async def test_what_was_applied_before_is_not_replayed_while_a_pause_lasts(store
 
     reply = await ask(store, keyed(bare(42)))
 
-    assert name_of(reply) == "paused"
-    assert not isinstance(reply, Admitted) and reply.facts.intent_state == "applied"
+    assert isinstance(reply, Refused)
+    assert (reply.decision.name, reply.facts.intent_state) == ("paused", "applied")
 
 
 async def test_what_was_admitted_before_a_pause_ends(store: FenceStore) -> None:

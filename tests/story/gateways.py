@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from tests.raw import RawAnswer, ask
 from tests.until import until
@@ -159,13 +159,23 @@ class Gateway:
         items: list[dict[str, object]] = []
         cursor = ""
         while True:
-            answer = await ask(self.admin, "GET", f"/api/v1/intents?state={state}{cursor}", host="localhost")
-            assert answer.status == 200, answer.body
-            page = json.loads(answer.body)
+            page = await self._page(f"/api/v1/intents?state={state}{cursor}")
             items += page["items"]
             if page["next"] is None:
                 return items
             cursor = f"&cursor={page['next']}"
+
+    async def _page(self, target: str) -> Any:
+        """A page of a list. Untyped: JSON. Asked for again while the store is away, as the refusal says."""
+        answers: list[RawAnswer] = []
+
+        async def is_answered() -> bool:
+            answers.append(await ask(self.admin, "GET", target, host="localhost"))
+            return answers[-1].status != 503
+
+        await until(is_answered)
+        assert answers[-1].status == 200, answers[-1].body
+        return json.loads(answers[-1].body)
 
     async def unknown(self) -> list[dict[str, object]]:
         """The writes whose outcome nobody knows, as the operator sees them."""

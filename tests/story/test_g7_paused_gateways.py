@@ -39,7 +39,7 @@ async def test_a_gateway_stopped_between_admitting_and_sending_sends_nothing(
 
         assert b.status == 200
         assert answer.decision in ("stale-epoch", "upstream-unreachable")
-        assert answer.problem["detail"].startswith("Not forwarded")
+        assert str(answer.problem["detail"]).startswith("Not forwarded")
         assert again.decision == "stale-epoch"
         assert [seen.body for seen in upstream.seen] == [b'"b"']
         assert upstream.partial == []
