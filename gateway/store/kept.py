@@ -10,7 +10,7 @@ _DICTIONARY = (
     b'","message":"","name":"","type":"","url":"https://","created_at":"2026-01-01T00:00:00Z","updated_at":"'
     b'"status":"queued","object":"","id":"{"id":"\r\nContent-Encoding: gzip\r\nContent-Language: en\r\nLast-Modified: '
     b'Mon, 01 Jan 2026 00:00:00 GMT\r\nLink: <https://>; rel="next"\r\nContent-Location: /\r\nETag: W/"\r\nContent-Type'
-    b': text/plain; charset=utf-8\r\n\r\n204\r\nContent-Type: application/json; charset=utf-8\r\nLocation: https://\r\n'
+    b": text/plain; charset=utf-8\r\n\r\n204\r\nContent-Type: application/json; charset=utf-8\r\nLocation: https://\r\n"
     b'200\r\nContent-Type: application/json\r\n\r\n{"id":"201\r\nContent-Type: application/json\r\nLocation: /'
 )
 # Deflating this much takes a tenth of a millisecond, and the event loop waits for it.

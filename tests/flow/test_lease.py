@@ -27,9 +27,7 @@ PATIENT = replace(NOW, wait_s=3_600)
 class Desk:
     """The lease calls over a scripted store."""
 
-    def __init__(
-        self, *, gone: tuple[bool, ...] = (), used: tuple[object, ...] = (), **scripts: list[object]
-    ) -> None:
+    def __init__(self, *, gone: tuple[bool, ...] = (), used: tuple[object, ...] = (), **scripts: list[object]) -> None:
         self.said, self.wakes, self.tasks = Transcript(), Wakes(), Tasks()
         self.caller = ScriptedCaller(self.said, gone=gone)
         store = ScriptedStore(self.said, **scripts)

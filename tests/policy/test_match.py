@@ -148,7 +148,10 @@ read_only:
     when: {json: {/dry: true}}
 writes:
   - {name: plain, match: POST /x, resource: plain}
-  - {name: typed, match: POST /x, resource: "{json:/id}", when: {header: {content-type: application/json}, json: {/dry: 0}}}
+  - name: typed
+    match: POST /x
+    resource: "{json:/id}"
+    when: {header: {content-type: application/json}, json: {/dry: 0}}
   - {name: flagged, match: POST /x, resource: r, when: {query: {f: [1, 2]}, json: {/dry: null}}}
   - {name: named, match: POST /y, resource: "y/{json:/id}"}
 """

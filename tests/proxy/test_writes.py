@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import pytest
-import redis
 
 from tests.raw import RawClient, ask, request
 from tests.recording import RecordingUpstream, Seen, answering
