@@ -128,20 +128,28 @@ class Gate:
 
     async def _turned_away(self, rule: Rule, refused: Refused, resource: ResourceKey | None, asked: "_Asked") -> Ended:
         """A write that does not come before the fence: it is refused, or passed on where the rule only observes."""
-        stream = rule.upstream.limits.stream
-        # Whose right is limited has none where the resource cannot be told.
-        unentitled = resource is None and asked.principal.rights.resources is not None
-        if rule.mode == "enforce" or unentitled or not is_observable(refused.decision):
-            asked.caller.refuse(refused)
-            told: Marks | Refused = refused
-        elif _over(stream, asked.body):
-            told = over_stream_limit(rule)
+        final = await self._final(rule, refused, resource, asked)
+        told: Marks | Refused
+        if final is not None:
+            told = final
             asked.caller.refuse(told)
         else:
-            asked.body.restrict(stream)
+            asked.body.restrict(rule.upstream.limits.stream)
             observed = Observed(rule, refused.decision)
             told = await self._inline.observing.run(observed, asked.request, asked.body, asked.caller)
         return Ended(told, rule.upstream.name, rule.name, resource)
+
+    async def _final(
+        self, rule: Rule, refused: Refused, resource: ResourceKey | None, asked: "_Asked"
+    ) -> Refused | None:
+        """With what such a write is refused in any mode; None where it is passed on because its rule only observes."""
+        # Whose right is limited has none where the resource cannot be told.
+        unentitled = resource is None and asked.principal.rights.resources is not None
+        if rule.mode == "enforce" or unentitled or not is_observable(refused.decision):
+            return refused
+        if _over(rule.upstream.limits.stream, asked.body):
+            return over_stream_limit(rule)
+        return None if resource is None else await self._inline.observing.stopped(rule, resource)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Inline:
         self._clock = clock
         self._tasks = tasks
         self._observer = observer
-        self.observing = Observing(sender, clock, observer)
+        self.observing = Observing(store, sender, clock, observer)
 
     async def run(self, write: Write, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
         """Admit and forward, or answer from the intent's record; returns what the caller was told."""

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 
 from gateway.core.clock import Clock
 from gateway.core.coding import over_stream_limit
-from gateway.core.decision import OBSERVED, OUTCOME_UNKNOWN, UPSTREAM_UNREACHABLE, Decision, Facts, Refused
-from gateway.core.epoch import Epoch
-from gateway.core.faults import BrokenAnswer
+from gateway.core.decision import OBSERVED, OUTCOME_UNKNOWN, PAUSED, UPSTREAM_UNREACHABLE, Decision, Facts, Refused
+from gateway.core.epoch import HIGHEST, Epoch
+from gateway.core.faults import BrokenAnswer, StoreUnavailable
 from gateway.core.outcome import NoReply, NotSent
 from gateway.core.request import Request
 from gateway.core.rule import Rule
+from gateway.core.write import ResourceKey, Write
 from gateway.flow.admission import RETRY_AFTER_S
-from gateway.flow.ports import BodySource, Caller, Marks, Observer, Sender
+from gateway.flow.ports import BodySource, Caller, Marks, Observer, Sender, Store
 from gateway.flow.read import relay
 
 
@@ -32,10 +33,22 @@ class Observed:
 class Observing:
     """Passes observed writes on."""
 
-    def __init__(self, sender: Sender, clock: Clock, observer: Observer) -> None:
+    def __init__(self, store: Store, sender: Sender, clock: Clock, observer: Observer) -> None:
+        self._store = store
         self._sender = sender
         self._clock = clock
         self._observer = observer
+
+    async def stopped(self, rule: Rule, resource: ResourceKey) -> Refused | None:
+        """A pause of the resource: it stops writes that never come before the fence too.
+
+        A store that is away stops nothing here.
+        """
+        try:
+            refused = await self._store.peek(Write(rule, resource, Epoch(HIGHEST), None, None))
+        except StoreUnavailable:
+            return None
+        return refused if refused is not None and refused.decision is PAUSED else None
 
     async def run(self, observed: Observed, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
         """Forward once; returns what the caller was told."""

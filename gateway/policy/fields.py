@@ -79,7 +79,7 @@ def folded(name: str) -> str:
 
 
 def _options(line: bytes) -> list[bytes]:
-    return [option.strip(b" \t").lower() for option in line.split(b",")]
+    return [option.strip(b" \t").lower().replace(b"_", b"-") for option in line.split(b",")]
 
 
 def _ambiguous(why: str) -> Refused:

@@ -15,6 +15,20 @@ _LENGTH = re.compile(rb"[0-9]{1,19}")
 _BODILESS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 
 
+# Fields that say what a request is. RFC 9110, section 7.6.1, forbids to name in Connection what is for all recipients.
+_TELLING = (b"content-", b"host", b"if-", b"mcp-")
+
+
+def _taken_away(headers: Headers) -> str | None:
+    """A field that the request's own Connection line would take from between its judge and its reader."""
+    for line in headers.all(b"connection"):
+        for option in line.split(b","):
+            name = option.strip().lower().replace(b"_", b"-")
+            if name.startswith(_TELLING):
+                return name.decode("latin-1").title()
+    return None
+
+
 def framing_fault(method: str, version: HttpVersion, headers: Headers) -> str | None:
     """What is wrong with the head, or None. Such a request is refused, and its connection closed behind it."""
     if version not in (HttpVersion10, HttpVersion11):
@@ -28,6 +42,9 @@ def framing_fault(method: str, version: HttpVersion, headers: Headers) -> str | 
         # RFC 9110, section 7.8, lets a server ignore it. But behind it are writes that no rule would see, and a parser
         # on the way may take what follows for another protocol's.
         return "no protocol is switched to here, be it WebSocket or h2c: send it without Upgrade"
+    taken = _taken_away(headers)
+    if taken is not None:
+        return f"Connection names {taken}, by which the request is judged, and which would not reach the upstream"
     codings = headers.all(b"transfer-encoding")
     # RFC 9112, section 6.1: an HTTP/1.0 message with a transfer coding has faulty framing.
     if codings and version == HttpVersion10:

@@ -19,7 +19,7 @@ PROBE = "fg:probe"
 
 # Enough for the resources that are written at one time; spelling the seven anew costs two microseconds.
 _REMEMBERED = 4096
-_ID = re.compile("[0-9a-f]{3}[A-Za-z0-9_-]{1,64}")
+_ID = re.compile("[0-9a-f]{3}[A-Za-z0-9_-]{1,96}")
 
 ResourceKeys = tuple[str, str, str, str, str, str, str]
 Used = Literal["writes", "leases", "resources"]

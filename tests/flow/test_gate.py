@@ -87,7 +87,7 @@ async def handle(
     rules: RuleSet, line: str, body: Body, *pairs: tuple[bytes, bytes], proved: tuple[object, ...] = ()
 ) -> tuple[Ended, Transcript]:
     said, tasks, clock = Transcript(), Tasks(), BootClock()
-    store = ScriptedStore(said, admit=[ADMIT], settle=[SETTLED])
+    store = ScriptedStore(said, admit=[ADMIT], settle=[SETTLED], peek=[None])
     sender = ScriptedSender(said, ScriptedAnswer(said))
     inline = Inline(Admission(store, clock, Wakes(), tasks), store, sender, clock, tasks, Counted())
     quotas = Quotas(ScriptedQuotas(said), Tasks())
@@ -210,11 +210,11 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
 async def test_an_observed_write_without_a_proof_is_passed_on(
     observed: RuleSet, line: str, resource: str | None, would: str
 ) -> None:
-    """Not even the store is asked; its body may stream up to its limit as any other's."""
+    """Of the store only a pause is asked; its body may stream up to its limit as any other's."""
     body = Body(b"x" * 30)
     ended, said = await handle(observed, line, body)
 
-    assert said == PASSED_ON
+    assert said == ["peek"] * (resource is not None) + PASSED_ON
     assert isinstance(ended.told, Marks)
     assert ended.told.would is not None
     assert (ended.rule != "", ended.resource, ended.told.would.name, body.limit) == (True, resource, would, 30)

@@ -31,6 +31,7 @@ from tests.playbook import (
     ScriptedAnswer,
     ScriptedCaller,
     ScriptedSender,
+    ScriptedStore,
     Transcript,
     request,
     write,
@@ -102,7 +103,7 @@ async def passed_on(evidence: object, *, would: Decision = TOKEN_REQUIRED) -> tu
     if isinstance(evidence, ScriptedAnswer):
         evidence.said = said
     caller, rule = ScriptedCaller(said), replace(OBSERVED, upstream=replace(RULE.upstream, limits=Limits(stream=9)))
-    one = Observing(ScriptedSender(said, evidence), BootClock(), Counted())
+    one = Observing(ScriptedStore(said), ScriptedSender(said, evidence), BootClock(), Counted())
     await one.run(Observed(rule, would), request(), NoBody(), caller)
     return said, caller
 
@@ -135,7 +136,7 @@ async def test_a_gateway_that_is_stopped_tells_that_nobody_knows() -> None:
     """The write may have happened."""
     said = Transcript()
     caller, counted = ScriptedCaller(said), Counted()
-    one = Observing(ScriptedSender(said, STUCK), BootClock(), counted)
+    one = Observing(ScriptedStore(said), ScriptedSender(said, STUCK), BootClock(), counted)
     running = asyncio.ensure_future(one.run(Observed(OBSERVED, TAKEOVER_PENDING), request(), NoBody(), caller))
     await said.until("pass on")
 

@@ -8,29 +8,33 @@ from gateway.core.outcome import Outcome
 from gateway.core.rule import Fence, IntentTerms, NativeKey, OnUnknown, Origin, Rule, Timeouts, Upstream
 from gateway.core.write import ResourceKey
 
-# A native key that is remembered for no time at all is one whose time is over.
+# One whose native key is remembered for no time at all is one for which its time is over.
 _UPSTREAMS = {
-    retain_s: Upstream(
+    name: Upstream(
         "reports",
         Origin("http", "localhost", 80),
         timeouts=Timeouts(total_s=3600),
-        native_key=NativeKey(b"idempotency-key", retain_s),
+        native_key=NativeKey(header, retain_s),
     )
-    for retain_s in (3600.0, 0.0)
+    for name, header, retain_s in (
+        ("remembers", b"Idempotency-Key", 3600.0),
+        ("forgets", b"Idempotency-Key", 0.0),
+        ("remembers another", b"X-Key", 3600.0),
+    )
 }
 RETAIN_S = 7200.0
 _ASK_AFTER_S = 3600.0
 
 
-def _rule(order: str, concurrency: str, sequence: str, revision: str, unknown: OnUnknown, native_s: float) -> Rule:
+def _rule(order: str, concurrency: str, sequence: str, revision: str, unknown: OnUnknown, upstream: str) -> Rule:
     terms = IntentTerms(
         "optional", RETAIN_S, on_unknown=unknown, ask_after_s=_ASK_AFTER_S if unknown == "query" else None
     )
     fence = Fence(order, concurrency, sequence=sequence)  # type: ignore[arg-type]  # each is one of its words
-    return Rule("replace", _UPSTREAMS[native_s], "header", revision=revision, fence=fence, intent=terms)  # type: ignore[arg-type]
+    return Rule("replace", _UPSTREAMS[upstream], "header", revision=revision, fence=fence, intent=terms)  # type: ignore[arg-type]
 
 
-RULE = Rule("replace", _UPSTREAMS[0.0], "header")
+RULE = Rule("replace", _UPSTREAMS["forgets"], "header")
 
 rules = st.builds(
     _rule,
@@ -39,7 +43,7 @@ rules = st.builds(
     st.sampled_from(("off", "off", "increasing", "contiguous")),
     st.sampled_from(("off", "gateway")),
     st.sampled_from(("hold", "query", "retry", "retry")),
-    st.sampled_from((3600.0, 3600.0, 0.0)),
+    st.sampled_from(("remembers", "remembers", "forgets", "remembers another")),
 )
 # Under these most attempts get through.
 plain_rules = st.builds(
@@ -49,7 +53,7 @@ plain_rules = st.builds(
     st.just("off"),
     st.sampled_from(("off", "gateway")),
     st.sampled_from(("hold", "query", "retry", "retry")),
-    st.just(3600.0),
+    st.sampled_from((*("remembers",) * 5, "remembers another")),
 )
 resources = st.sampled_from((*(ResourceKey("a"),) * 3, ResourceKey("b c/ü")))
 gateways = st.sampled_from((0, 1))

@@ -192,8 +192,10 @@ class Fence:
             return Replayed(write, record.id, record.answer, record.resolved_by, record.evidence)
         if record.state == "in_flight":
             return self._refusal("intent-in-progress", write)
-        native = write.rule.upstream.native_key
-        if write.rule.intent.on_unknown == "retry" and native is not None and native.retain_s > 0:
+        native, before = write.rule.upstream.native_key, record.write.rule.upstream.native_key
+        assert native is not None
+        assert before is not None
+        if write.rule.intent.on_unknown == "retry" and native.retain_s > 0 and native.header == before.header:
             return None
         return self._refusal("outcome-unknown", write)
 

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.write import ResourceKey
+from gateway.store.intents import pause
 from tests.proxy.mail import proof
 from tests.raw import RawAnswer, RawClient, ask, request
 from tests.recording import OK, RecordingUpstream, Seen
 from tests.stack import Stack, stack
+from tests.store.fences import opened
 
 POLICY = """
 upstream: reports
@@ -174,3 +177,16 @@ async def test_the_log_says_what_would_have_been(store_url: str, tmp_path: Path)
 
         (line,) = [line for line in lines if line["event"] == "decision"]
         assert (line["decision"], line["would"], line["resource"]) == ("observed", "token-required", "report/7")
+
+
+@pytest.mark.parametrize("fields", [(), ("Fencing-Token: 42",), ("Fencing-Token: a.b.c",)], ids=["none", "bare", "odd"])
+async def test_a_pause_stops_an_observed_write_whatever_its_token_is(
+    store_url: str, tmp_path: Path, fields: tuple[str, ...]
+) -> None:
+    """An operator's stop is no part of what is being tried out."""
+    async with observing(store_url, tmp_path) as gate, opened(store_url) as store:
+        await pause(store, ResourceKey("report/7"), id="p", reason="look first", by="operator")
+        answer = await ask(gate.port, "PUT", "/reports/7", *fields, body=b"{}")
+
+        assert (answer.status, answer.decision) == (503, "paused")
+        assert gate.upstream.seen == []

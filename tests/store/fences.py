@@ -78,8 +78,10 @@ RETRIED = unknown_is("retry", native_s=3600.0)
 
 
 @contextlib.asynccontextmanager
-async def opened(url: str, on_wake: OnWake = lambda _: None, *, timeout_s: float = 2.0) -> AsyncIterator[FenceStore]:
-    store = await open_store(url, on_wake=on_wake, timeout_s=timeout_s, clock=BootClock())
+async def opened(
+    url: str, on_wake: OnWake = lambda _: None, *, timeout_s: float = 2.0, gateway: str | None = None
+) -> AsyncIterator[FenceStore]:
+    store = await open_store(url, gateway=gateway, on_wake=on_wake, timeout_s=timeout_s, clock=BootClock())
     try:
         yield store
     finally:

@@ -1,12 +1,14 @@
 """The admit script, rule by rule, against the real server."""
 
 import pytest
+import redis
 
 from gateway.core.decision import Refused
 from gateway.core.epoch import HIGHEST
 from gateway.core.rule import Fence
-from gateway.core.write import Admitted, Waiting
-from tests.store.fences import OTHER_SECRET, RESOURCE, SECRET, admitted, ask, bare, leased, opened, rule
+from gateway.core.write import Admitted, Waiting, Write
+from tests.store.fences import OTHER_SECRET, RESOURCE, SECRET, admitted, ask, bare, leased, name_of, opened, rule
+from tests.store.overdue import make_overdue
 
 STRICT = rule(Fence(order="strict"))
 PARALLEL = rule(Fence(concurrency="parallel"))
@@ -153,3 +155,35 @@ async def test_revisions_count_what_may_have_been_applied(store_url: str) -> Non
         assert isinstance(mismatch, Refused)
         assert (mismatch.decision.name, mismatch.facts.revision) == ("revision-mismatch", 2)
         assert isinstance(fits, Admitted) and fits.revision == 2
+
+
+async def test_an_overdue_write_counts_before_the_revision_is_judged(store_url: str) -> None:
+    """It may have been applied: whoever based a change on the count before it is refused."""
+    of = rule(counts=True)
+    async with opened(store_url) as store:
+        dead = await admitted(store, bare(42, of=of))
+        with redis.Redis.from_url(store_url) as raw:
+            make_overdue(raw, RESOURCE, dead.ticket)
+        mismatch = await ask(store, bare(42, of=of, if_revision=0))
+
+        assert isinstance(mismatch, Refused)
+        assert (mismatch.decision.name, mismatch.facts.revision) == ("revision-mismatch", 1)
+        assert isinstance(await ask(store, bare(42, of=of, if_revision=1)), Admitted)
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        pytest.param(bare(43, "B", rule(Fence(sequence="contiguous")), sequence=2), "out-of-sequence", id="sequence"),
+        pytest.param(bare(43, "B", rule(counts=True), if_revision=7), "revision-mismatch", id="revision"),
+    ],
+)
+async def test_a_newer_epoch_is_recorded_even_when_its_write_is_refused(
+    store_url: str, write: Write, name: str
+) -> None:
+    """From then on the older one is stale."""
+    async with opened(store_url) as store:
+        await store.settle(await admitted(store, bare(42)), "applied", "", None)
+
+        assert name_of(await ask(store, write)) == name
+        assert name_of(await ask(store, bare(42))) == "stale-epoch"

@@ -1,4 +1,4 @@
-"""A store that forgets scripts, dies, runs out of memory, or holds a key of the wrong type."""
+"""A store that forgets scripts, dies, or loses answers."""
 
 import asyncio
 import contextlib
@@ -6,16 +6,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from gateway.core.faults import StoreUnavailable
-from gateway.core.intent import IntentId
 from gateway.core.rule import Fence
 from gateway.core.write import Admitted, ResourceKey, Settled, Waiting, Write
 from gateway.store.embedded import find_server
 from gateway.store.fence import FenceStore
-from gateway.store.keys import resource_keys
-from tests.store.fences import OTHER_SECRET, RESOURCE, SECRET, admitted, ask, bare, granted, name_of, opened, rule
+from tests.store.fences import RESOURCE, SECRET, admitted, ask, bare, granted, name_of, opened, rule
 from tests.store.lossy import lossy
 from tests.store.server import Server
 
@@ -87,54 +82,6 @@ async def test_epochs_survive_the_servers_death(tmp_path: Path) -> None:
         assert not isinstance(reply, Admitted)
     finally:
         server.kill()
-
-
-def lost(store: FenceStore) -> Admitted:
-    """A write whose admission the store has lost."""
-    ticket = store.new_ticket(RESOURCE)
-    return Admitted(bare(43), ticket, None, IntentId(ticket))
-
-
-_SCRIPTS = {
-    "admit": lambda store: ask(store, bare(43, "B")),
-    "settle": lambda store: store.settle(lost(store), "unknown", "a test", None),
-    "grant": lambda store: store.grant(RESOURCE, "B", OTHER_SECRET, ttl_ms=1000, takeover=True, watch=True),
-    "register": lambda store: store.register(RESOURCE, bare(43).epoch, "B", watch=True),
-    "advance": lambda store: store.advance(RESOURCE, None, "request"),
-}
-
-
-@pytest.mark.parametrize("script", _SCRIPTS)
-@pytest.mark.parametrize("damaged", ["fence", "tickets", "older tickets", "waiters"])
-async def test_a_key_of_the_wrong_type_leaves_nothing_half_written(
-    store: FenceStore, raw: Any, script: str, damaged: str
-) -> None:
-    """The call fails closed, and every other key is as it was."""
-    await admitted(store, bare(42))
-    keys = dict(zip(("fence", "tickets", "older tickets", "waiters"), resource_keys(RESOURCE), strict=False))
-    raw.delete(keys[damaged])
-    raw.set(keys[damaged], "not a hash")
-    before = {key: raw.dump(key) for key in raw.keys("*")}
-
-    with pytest.raises(StoreUnavailable, match="WRONGTYPE"):
-        await _SCRIPTS[script](store)
-
-    assert {key: raw.dump(key) for key in raw.keys("*")} == before
-
-
-@pytest.mark.parametrize("script", _SCRIPTS)
-async def test_a_full_store_refuses_whole_calls(store: FenceStore, raw: Any, script: str) -> None:
-    """Out of memory: no highest epoch without its write, and settling what is in flight still works."""
-    in_flight = await admitted(store, bare(42))
-    before = {key: raw.dump(key) for key in raw.keys("*")}
-    raw.config_set("maxmemory", 1)
-    try:
-        with pytest.raises(StoreUnavailable, match="OOM"):
-            await _SCRIPTS[script](store)
-        assert {key: raw.dump(key) for key in raw.keys("*")} == before
-        await store.settle(in_flight, "applied", "answered 200", None)
-    finally:
-        raw.config_set("maxmemory", 0)
 
 
 async def test_a_lost_reply_is_not_its_own_duplicate(store_url: str, tmp_path: Path) -> None:

@@ -76,6 +76,16 @@ async def test_the_oldest_events_go_when_there_are_too_many(store: FenceStore, r
     assert last[1] == {b"number": b"999"}
 
 
+async def test_an_entry_leaves_the_list_of_a_state_that_its_intent_is_not_in(store: FenceStore, raw: Any) -> None:
+    """The first intent's time was over, and its key has another one by now."""
+    put_ended(raw, "1a2", "applied", kept=1, gone=0)
+    raw.zadd(in_state("1a2", "not_applied"), {"1a2applied0": 1})
+
+    await prune(store, WEEK)
+
+    assert (raw.zcard(in_state("1a2", "applied")), raw.zcard(in_state("1a2", "not_applied"))) == (1, 0)
+
+
 @pytest.mark.parametrize("state", ["applied", "not_applied"])
 async def test_entries_leave_a_list_when_their_records_time_is_over(store: FenceStore, raw: Any, state: str) -> None:
     """However many there are: less than a third of what stays in the list may be left over."""

@@ -8,6 +8,7 @@ from gateway.core.outcome import Outcome
 from gateway.core.rule import Rule
 from gateway.core.write import Write
 from gateway.store.fence import FenceStore
+from gateway.store.intents import Resolve, resolve
 from gateway.store.keys import in_state, questions, resource_keys, shard_of
 from tests.store.fences import (
     ANSWER,
@@ -21,6 +22,8 @@ from tests.store.fences import (
     bare,
     ended,
     keyed,
+    opened,
+    resolved,
     settled,
     state_of,
     unknown_is,
@@ -117,3 +120,45 @@ async def test_a_record_says_what_was_asked(store: FenceStore) -> None:
 async def test_an_id_of_nothing_is_nothing(store: FenceStore, id: str) -> None:
     """Of no shard, or of one that has no such record: nobody's key is looked at."""
     assert await store.recall(id) is None
+
+
+async def test_an_intent_leaves_the_list_of_the_state_that_it_leaves(store: FenceStore, raw: Any) -> None:
+    """Unknown, resolved, sent again, applied: one list at a time, none in flight."""
+    seen = []
+    await ended(store, intent(), "unknown")
+    seen.append(lists(raw))
+    await resolved(store, "not_applied")
+    seen.append(lists(raw))
+    again = await admitted(store, intent())
+    seen.append(lists(raw))
+    await settled(store, again, "applied", ANSWER)
+    seen.append(lists(raw))
+
+    assert seen == [{"unknown"}, {"not_applied"}, set(), {"applied"}]
+
+
+async def test_a_further_attempt_forgets_what_was_found_out_before(store: FenceStore) -> None:
+    """Who resolved, and on what evidence, is about the attempt before; the trail keeps it."""
+    await ended(store, intent(), "unknown")
+    record = await store.recall(INTENT)
+    assert record is not None
+    await resolve(store, record, Resolve("not_applied", "query", "answered 404", "gateway", b'{"found":false}'))
+    await admitted(store, intent())
+
+    record = await store.recall(INTENT)
+    assert record is not None
+    assert (record.state, record.resolved_by, record.evidence) == ("in_flight", None, b"")
+
+
+def lists(raw: Any) -> set[str]:
+    """The states in whose lists the intent is."""
+    states = ("unknown", "applied", "not_applied")
+    return {state for state in states if raw.zscore(in_state(shard_of(RESOURCE), state), INTENT) is not None}
+
+
+async def test_records_of_gateways_with_the_longest_names_are_found(store_url: str) -> None:
+    """A ticket's id holds its gateway's name."""
+    async with opened(store_url, gateway="g" * 64) as store:
+        one = await ended(store, bare(42), "unknown")
+
+        assert await state_of(store, one.intent) == "unknown"

@@ -28,7 +28,6 @@ from tests.store.fences import (
     keyed,
     leased,
     name_of,
-    resolved,
     rule,
     settled,
     state_of,
@@ -40,6 +39,7 @@ STRICT = rule(Fence(order="strict"))
 CONTIGUOUS = rule(Fence(sequence="contiguous"))
 COUNTED = rule(counts=True)
 WRITE = keyed(bare(42, of=HELD))
+PARALLEL_WRITE = keyed(bare(42, of=unknown_is("hold", rule(Fence(concurrency="parallel")))))
 NATIVE = keyed(bare(42, of=RETRIED))
 
 
@@ -251,22 +251,37 @@ async def test_a_lost_attempt_whose_key_was_given_away(
     assert await state_of(store) == state
 
 
-async def test_a_ticket_whose_intent_has_another_attempt_ends_without_it(store: FenceStore, raw: Any) -> None:
-    """A failover took the store back to the first attempt's flight, and the second one was restored meanwhile."""
-    first = await admitted(store, WRITE)
-    before = {key: raw.dump(key) for key in raw.keys("*")}
-    await settled(store, first, "unknown")
-    await resolved(store, "not_applied")
-    second = await admitted(store, WRITE)
+@pytest.mark.parametrize("by", ["sweep", "settle as unknown", "settle as applied"])
+async def test_a_ticket_whose_intent_has_another_attempt_ends_without_it(store: FenceStore, raw: Any, by: str) -> None:
+    """Somebody deleted the record, and the key was given away: the other attempt's record is not this one's."""
+    first = await admitted(store, PARALLEL_WRITE)
+    raw.delete(f"{resource_keys(RESOURCE)[6]}i:{INTENT}")
+    second = await admitted(store, PARALLEL_WRITE)
+    if by == "sweep":
+        make_overdue(raw, RESOURCE, first.ticket)
+        assert await store.sweep(RESOURCE, first.ticket) == 1
+    else:
+        await settled(store, first, "applied" if by.endswith("applied") else "unknown")
+
+    assert [ticket.id for ticket in await tickets(store, RESOURCE)] == [second.ticket]
+    assert await state_of(store) == "in_flight"
+    told = await settled(store, second, "not_applied")
+    assert told.outcome == ("applied" if by.endswith("applied") else "not_applied")
+
+
+@pytest.mark.parametrize("in_doubt", [False, True])
+async def test_a_swept_write_counts_as_a_revision_once(store: FenceStore, raw: Any, in_doubt: bool) -> None:
+    """It may have been applied; a retry in doubt is the same write, also where a failover lost it."""
+    of = unknown_is("retry", COUNTED, native_s=3600.0)
+    if in_doubt:
+        await ended(store, keyed(bare(42, of=of)), "unknown")
+    one = await admitted(store, keyed(bare(42, of=of)))
+    make_overdue(raw, RESOURCE, one.ticket)
+    await store.sweep(RESOURCE, one.ticket)
+    assert await store.revision(RESOURCE) == 1
+
     raw.flushall()
-    for key, dump in before.items():
-        raw.restore(key, 0, dump)
-    await settled(store, second, "applied", ANSWER)
-    make_overdue(raw, RESOURCE, first.ticket)
-
-    assert await store.sweep(RESOURCE, first.ticket) == 1
-
-    assert (await tickets(store, RESOURCE), await state_of(store)) == ((), "applied")
+    assert (await settled(store, one, "applied")).revision == (0 if in_doubt else 1)
 
 
 async def test_abandoning_an_intent_that_never_arrived_leaves_no_record(store: FenceStore, raw: Any) -> None:

@@ -21,6 +21,6 @@ end
 
 record.asked = record.asked + 1
 intents.keep(record)
-local distance = math.min(record.query * 2 ^ math.min(record.asked, 30), tonumber(ARGV[2]))
+local distance = math.min(record.query * 2 ^ record.asked, tonumber(ARGV[2]))
 redis.call('ZADD', K.questions, clock.text(now + distance), id)
 return { 'asked', now, unpack(intents.shown(record)) }

@@ -6,6 +6,5 @@
 
 local now = clock.read()
 redis.call('ZCARD', K.paused)
-redis.call('HLEN', K.fence)
 pauses.begin(ARGV[1], ARGV[2], ARGV[3], ARGV[4], now)
 return { 'paused', now, redis.call('HGET', K.fence, 'p') }
