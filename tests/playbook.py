@@ -194,30 +194,38 @@ class ScriptedStore:
         assert isinstance(reply, Lease | None)
         return reply
 
-    async def lease_secret(self, tenant: str, key: str, resource: ResourceKey, holder: str) -> str:
-        reply = await self._ask("lease_secret", f"lease_secret {tenant} {key} {holder}")
+    async def lease_secret(self, tenant: str, principal: str, key: str, resource: ResourceKey, holder: str) -> str:
+        reply = await self._ask("lease_secret", f"lease_secret {tenant} {principal} {key} {holder}")
         assert isinstance(reply, str)
         return reply
 
 
 class ScriptedQuotas:
-    """Implements `ports.QuotaStore`; a line for each `spend`."""
+    """Implements `ports.QuotaStore`; a line for each `spend`. `counted`: the names of the leases that count."""
 
     def __init__(self, said: Transcript, *lines: object) -> None:
         self._said = said
         self._script = Script(*lines)
+        self.counted: set[bytes] = set()
 
     async def spend(self, quota: Quota, spending: Spending) -> Refused | None:
         self._said.say(f"spend of {quota.principal}'s")
         exceeded = await self._script.next()
         assert exceeded is None or isinstance(exceeded, Refused)
+        if exceeded is None and spending.lease is not None:
+            self.counted.add(spending.lease)
         return exceeded
 
-    async def hold(self, quota: Quota, lease: bytes, until_ms: int) -> None:
+    async def hold(self, quota: Quota, lease: bytes, until_ms: int, *, instead: bytes | None) -> None:
         self._said.say(f"hold until {until_ms}")
+        self.counted = (self.counted - {instead}) | {lease}
+
+    async def holds(self, quota: Quota, lease: bytes) -> bool:
+        return lease in self.counted
 
     async def free(self, quota: Quota, lease: bytes) -> None:
         self._said.say("free")
+        self.counted.discard(lease)
 
 
 class ScriptedClaims:

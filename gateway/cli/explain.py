@@ -10,7 +10,7 @@ from gateway.cli.policies import loaded
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
 from gateway.core.request import Headers, Request
-from gateway.policy.answer import build_request
+from gateway.policy.answer import build_request, typed_as_json
 from gateway.policy.explain import explain
 from gateway.policy.finding import Wrong
 from gateway.policy.har import read_har
@@ -32,7 +32,7 @@ from gateway.policy.traffic import judge, summary
 @click.option(
     "--header", "headers", metavar="'NAME: VALUE'", multiple=True, help="A header of the request; repeatable."
 )
-@click.option("--body", help="The body, for rules that read it; @FILE reads a file.")
+@click.option("--body", help="The body, for rules that read it: JSON, if no header says otherwise; @FILE reads a file.")
 @click.option(
     "--har",
     metavar="FILE",
@@ -103,7 +103,9 @@ def _request(method: str, url: str, headers: tuple[str, ...], body: str | None) 
     pairs = [_pair(header) for header in headers]
     if host and not any(name.lower() == b"host" for name, _ in pairs):
         pairs.append((b"Host", host.encode("utf-8")))
-    request = build_request(method, raw, Headers(pairs), None if body is None else _body(body))
+    made_up = Headers(pairs)
+    given = None if body is None else _body(body)
+    request = build_request(method, raw, typed_as_json(made_up) if given else made_up, given)
     if isinstance(request, Refused):
         raise click.ClickException(f"{request.decision.name}: {request.detail}")
     return request

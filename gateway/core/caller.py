@@ -23,7 +23,18 @@ _KEY_LENGTH = 255
 _KEY = re.compile(rb'"((?:[!#-\[\]-~]|\\["\\])*)"|([!#-~][!-~]*)')
 _ESCAPED = re.compile(rb'\\(["\\])')
 
-_METHOD_OVERRIDES = frozenset((b"x-http-method-override", b"x-http-method", b"x-method-override"))
+# What some servers and frameworks take for the method or the target instead of the request's own.
+_OVERRIDES = frozenset(
+    (
+        b"x-http-method-override",
+        b"x-http-method",
+        b"x-method-override",
+        b"x-http-override",
+        b"x-original-method",
+        b"x-original-url",
+        b"x-rewrite-url",
+    )
+)
 
 ANONYMOUS = "anonymous"
 DEFAULT_TENANT = "default"
@@ -65,13 +76,13 @@ def is_control_header(name: bytes) -> bool:
     return plain.startswith(b"fencing-") or plain == b"fencegate-key"
 
 
-def overrides_method(headers: Headers) -> str | None:
-    """The field by which some servers take another method than the request's; None without one.
+def overrides_request(headers: Headers) -> str | None:
+    """The field by which some servers take another method or target than the request's; None without one.
 
     Such a request is two: a read that deletes, or a write under another rule's name.
     """
     for name in headers.names():
-        if name.replace(b"_", b"-") in _METHOD_OVERRIDES:
+        if name.replace(b"_", b"-") in _OVERRIDES:
             return name.decode("latin-1").title()
     return None
 

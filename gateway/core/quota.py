@@ -1,5 +1,6 @@
 """Quotas: how much of what a principal may use, and what one call uses of it."""
 
+import hashlib
 from dataclasses import dataclass
 
 
@@ -18,9 +19,17 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What one call uses: a write; a resource, if it is a new one; a lease, by its secret's digest, for so many ms."""
+    """What one call uses: a write; a resource, if it is a new one; a lease, under any name, for so many ms."""
 
     write: bool = False
     resource: str | None = None
     lease: bytes | None = None
     lease_ms: int = 0
+
+
+def lease_entry(resource: str, epoch: int, secret_digest: bytes) -> bytes:
+    """The name under which a granted lease counts.
+
+    Whoever shows another resource, epoch or secret names another entry, and can end none but the lease's own.
+    """
+    return hashlib.sha256(b"%d.%s%s" % (epoch, secret_digest, resource.encode())).digest()[:16]

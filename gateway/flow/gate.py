@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gateway.core.caller import Caller as Principal
-from gateway.core.caller import Control, overrides_method, read_control
+from gateway.core.caller import Control, overrides_request, read_control
 from gateway.core.claim import ClaimProof
 from gateway.core.coding import body_too_large, decoded, over_stream_limit
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
@@ -165,10 +165,10 @@ class _Asked:
 
 def _read_control(request: Request) -> Control | Refused:
     control = read_control(request.headers)
-    override = overrides_method(request.headers)
+    override = overrides_request(request.headers)
     if isinstance(control, Refused) or override is None:
         return control
-    detail = f"Not forwarded: {override} would make another request of this one. Send the method itself."
+    detail = f"Not forwarded: {override} would make another request of this one. Send the one that is meant, without it."
     return Refused(AMBIGUOUS_TARGET, detail)
 
 

@@ -8,7 +8,7 @@ from gateway.core.decision import LEASE_HELD, LEASE_LOST, Refused
 from gateway.core.epoch import Epoch
 from gateway.core.faults import CallerGone, StoreUnavailable
 from gateway.core.lease import Lease
-from gateway.core.quota import Quota, Spending
+from gateway.core.quota import Quota, Spending, lease_entry
 from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey
 from gateway.flow.admission import store_is_away
@@ -32,6 +32,7 @@ class Ask:
     takeover: bool = False
     key: str | None = None
     tenant: str = ""
+    principal: str = ""
     quota: Quota | None = None
 
 
@@ -59,12 +60,13 @@ class Leases:
 
     async def grant(self, ask: Ask, is_gone: Callable[[], bool]) -> Granted | Refused:
         """Grant, or refuse with `lease-held` when `wait_s` has passed. A lease is granted even when older writes are
-        still in flight then: it says how many. Raises CallerGone when the caller left before anything was granted."""
+        still in flight then: it says how many. Raises CallerGone when the caller left before anything was granted;
+        one that left later is granted at once what is there, for `release_unseen` to end."""
         try:
             if ask.key is None:
                 secret = self._new_secret()
             else:
-                secret = await self._store.lease_secret(ask.tenant, ask.key, ask.resource, ask.holder)
+                secret = await self._store.lease_secret(ask.tenant, ask.principal, ask.key, ask.resource, ask.holder)
             digest = digest_secret(secret)
             lease = await self._grant_within_quota(ask, digest, is_gone)
         except StoreUnavailable as away:
@@ -74,21 +76,50 @@ class Leases:
     async def _grant_within_quota(self, ask: Ask, digest: bytes, is_gone: Callable[[], bool]) -> Lease | Refused:
         if ask.quota is None:
             return await self._grant(ask, digest, is_gone)
+        counted = await self._counted(ask, digest)
+        if counted is not None:
+            return await self._grant_again(ask, digest, counted, is_gone)
+        # Under a name of this call's own, so that no other call of the same key gives its place away.
+        place = digest_secret(self._new_secret())
         longest_ms = ask.ttl_ms + round(ask.wait_s * 1000)
-        spending = Spending(resource=ask.resource, lease=digest, lease_ms=longest_ms)
+        spending = Spending(resource=ask.resource, lease=place, lease_ms=longest_ms)
         exceeded = await self._quotas.spend(ask.quota, spending)
         if exceeded is not None:
             return exceeded
         try:
             lease = await self._grant(ask, digest, is_gone)
         except BaseException:
-            self._quotas.free_later(ask.quota, digest)
+            self._quotas.free_later(ask.quota, place)
             raise
         if isinstance(lease, Refused):
-            await self._quotas.free(ask.quota, digest)
-        elif ask.wait_s > 0:
-            await self._quotas.hold(ask.quota, digest, lease.expires_at_ms)
+            await self._quotas.free(ask.quota, place)
+        else:
+            entry = lease_entry(ask.resource, lease.epoch, digest)
+            await self._quotas.hold(ask.quota, entry, lease.expires_at_ms, instead=place)
         return lease
+
+    async def _counted(self, ask: Ask, digest: bytes) -> Epoch | None:
+        """The epoch that this call was granted when it came before, if its lease lives and counts."""
+        if ask.key is None or ask.quota is None or ask.quota.leases is None:
+            return None
+        live = await self._store.lookup(ask.resource)
+        if live is None or not await self._quotas.holds(ask.quota, lease_entry(ask.resource, live.epoch, digest)):
+            return None
+        return live.epoch
+
+    async def _grant_again(
+        self, ask: Ask, digest: bytes, counted: Epoch, is_gone: Callable[[], bool]
+    ) -> Lease | Refused:
+        """The lease that counts; where it ended in between, a new one, which is given up if it is too much."""
+        lease = await self._grant(ask, digest, is_gone)
+        if isinstance(lease, Refused) or lease.epoch == counted:
+            return lease
+        entry = lease_entry(ask.resource, lease.epoch, digest)
+        exceeded = await self._quotas.spend(ask.quota, Spending(lease=entry, lease_ms=lease.ttl_ms))
+        if exceeded is None:
+            return lease
+        await self._store.release(ask.resource, lease.epoch, digest)
+        return exceeded
 
     async def _grant(self, ask: Ask, digest: bytes, is_gone: Callable[[], bool]) -> Lease | Refused:
         end = self._clock.after(ask.wait_s)
@@ -96,7 +127,7 @@ class Leases:
         with self._wakes.interest(ask.resource) as interest:
             while True:
                 interest.forget()
-                if is_gone():
+                if not granted and is_gone():
                     raise CallerGone("the caller left before its lease was granted")
                 asked = self._clock.after(ask.ttl_ms / 1000 - _RECHECK_S)
                 watch = self._clock.left(end) > 0
@@ -114,22 +145,25 @@ class Leases:
                         # From here on the call only watches its own lease, and no longer than that lives.
                         granted, end = True, min(end, asked, key=self._clock.left)
                         left = self._clock.left(end)
-                    if reply.drained or left <= 0:
+                    if reply.drained or left <= 0 or is_gone():
                         return reply
                 await interest.wait(min(left, _RECHECK_S))
 
     async def renew(
         self, resource: ResourceKey, epoch: Epoch, digest: bytes, quota: Quota | None = None
     ) -> Lease | Refused:
-        """A renewed lease goes on counting for its principal's quota, and is never too much for it."""
+        """A renewed lease goes on counting for its principal's quota, and is never too much for it.
+
+        A lost one no longer counts: its entry is named after this very epoch, which never comes back.
+        """
         try:
             lease = await self._store.renew(resource, epoch, digest)
         except StoreUnavailable as away:
             return store_is_away(away)
         if isinstance(lease, Lease):
-            await self._quotas.hold(quota, digest, lease.expires_at_ms)
+            await self._quotas.hold(quota, lease_entry(resource, epoch, digest), lease.expires_at_ms)
         elif lease.decision is LEASE_LOST:
-            await self._quotas.free(quota, digest)
+            await self._quotas.free(quota, lease_entry(resource, epoch, digest))
         return lease
 
     async def release(
@@ -139,7 +173,8 @@ class Leases:
             lease = await self._store.release(resource, epoch, digest)
         except StoreUnavailable as away:
             return store_is_away(away)
-        await self._quotas.free(quota, digest)
+        if isinstance(lease, Lease) or lease.decision is LEASE_LOST:
+            await self._quotas.free(quota, lease_entry(resource, epoch, digest))
         return lease
 
     async def spend_resource(self, quota: Quota | None, resource: ResourceKey) -> Refused | None:

@@ -88,8 +88,8 @@ class Store(Protocol):
         """What is known of an intent, or of a write without a key that ended unknown."""
         ...
 
-    async def lease_secret(self, tenant: str, key: str, resource: ResourceKey, holder: str) -> str:
-        """The secret that belongs to a grant with an `Idempotency-Key`: the same for the same call, told to nobody."""
+    async def lease_secret(self, tenant: str, principal: str, key: str, resource: ResourceKey, holder: str) -> str:
+        """The secret of a grant with an `Idempotency-Key`: the same for the principal's same call, told to nobody."""
         ...
 
 
@@ -100,8 +100,12 @@ class QuotaStore(Protocol):
         """Take all of it, or refuse with `quota-exceeded` and take nothing. What was taken is not given back."""
         ...
 
-    async def hold(self, quota: Quota, lease: bytes, until_ms: int) -> None:
-        """A lease, by its secret's digest, counts until then by the store's clock."""
+    async def hold(self, quota: Quota, lease: bytes, until_ms: int, *, instead: bytes | None) -> None:
+        """A lease counts until then by the store's clock, in the same step no longer under the name `instead`."""
+        ...
+
+    async def holds(self, quota: Quota, lease: bytes) -> bool:
+        """Whether a lease counts."""
         ...
 
     async def free(self, quota: Quota, lease: bytes) -> None:

@@ -24,14 +24,21 @@ class Quotas:
         except StoreUnavailable as away:
             return store_is_away(away)
 
-    async def hold(self, quota: Quota | None, lease: bytes, until_ms: int) -> None:
-        """A lease counts until then, by the store's clock. If the store is away, until the end that is known there."""
+    async def hold(self, quota: Quota | None, lease: bytes, until_ms: int, *, instead: bytes | None = None) -> None:
+        """A lease counts until then, by the store's clock, and no longer under the name `instead`.
+
+        If the store is away, until the end that is known there.
+        """
         if quota is None or quota.leases is None:
             return
         try:
-            await self._store.hold(quota, lease, until_ms)
+            await self._store.hold(quota, lease, until_ms, instead=instead)
         except StoreUnavailable:
             return
+
+    async def holds(self, quota: Quota | None, lease: bytes) -> bool:
+        """Whether a lease counts. Raises StoreUnavailable."""
+        return quota is not None and quota.leases is not None and await self._store.holds(quota, lease)
 
     async def free(self, quota: Quota | None, lease: bytes) -> None:
         """A lease counts no longer. If the store is away, it does until its term would have ended."""

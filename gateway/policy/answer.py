@@ -45,6 +45,12 @@ def build_request(method: str, target: str, headers: Headers, body: bytes | None
     return Request(method, read, headers, body)
 
 
+def typed_as_json(headers: Headers) -> Headers:
+    """The headers of a request that somebody made up here, with the type of its body if they left that out."""
+    is_typed = any(name.replace(b"_", b"-") == b"content-type" for name in headers.names())
+    return headers if is_typed else Headers((*headers.pairs, (b"Content-Type", b"application/json")))
+
+
 def answer(ruleset: RuleSet, request: Request, caller: Caller) -> Answer:
     """Match and resolve, as for an agent's request."""
     upstream = ruleset.upstream_of(request)

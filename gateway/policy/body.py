@@ -1,24 +1,17 @@
 """A request's body in each form that a rule may want it in: JSON, a form, a GraphQL operation. Each is read once.
 
-Its type has to say what it is read as: what is JSON to a rule and a form to its upstream would be two bodies.
+Its type has to say what it is read as.
 """
 
-import re
 from dataclasses import dataclass
-from typing import Literal
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
-from gateway.core.request import Headers, Request
+from gateway.core.decision import Refused
+from gateway.core.request import Request
+from gateway.policy.body_type import Kind, body_fault
 from gateway.policy.formbody import Form, read_form
 from gateway.policy.graphql import read_operation
 from gateway.policy.jsonbody import JsonReader, JsonValue, Missing, Pointer
 from gateway.policy.operation import Operation
-
-Kind = Literal["json", "form"]
-
-_FORM = b"application/x-www-form-urlencoded"
-_CHARSET = re.compile(rb""";[ \t]*charset[ \t]*=[ \t]*["']?([^\s;"']*)""", re.IGNORECASE)
-_UTF8 = frozenset({b"utf-8", b"utf8", b"us-ascii"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +50,7 @@ class Body:
         if not self.is_there and not self._request.headers.all(b"content-type"):
             return BodyWanted()
         if kind not in self._faults:
-            self._faults[kind] = type_fault(self._request.headers, kind)
+            self._faults[kind] = body_fault(self._request, kind)
         return self._faults[kind] or (None if self.is_there else BodyWanted())
 
     def find(self, pointer: Pointer) -> JsonValue | Missing | Refused:
@@ -94,22 +87,3 @@ class Body:
         lacking = self.lacking(kind)
         assert not isinstance(lacking, BodyWanted), "whoever reads the body asks for it first"
         return lacking
-
-
-def type_fault(headers: Headers, kind: Kind) -> Refused | None:
-    """Why the body's type does not let it be read as `kind`. Without a type it is JSON: many clients name none."""
-    lines = headers.all(b"content-type")
-    kinds = {line.partition(b";")[0].strip().lower() for line in lines}
-    if any(charset.lower() not in _UTF8 for line in lines for charset in _CHARSET.findall(line)):
-        return _not_read("in UTF-8", "Send it in UTF-8.")
-    if kind == "json":
-        is_json = all(one == b"application/json" or one.endswith(b"+json") for one in kinds)
-        return None if is_json else _not_read("as JSON", "Send `Content-Type: application/json`.")
-    if lines and kinds == {_FORM} and len(lines) == 1:
-        return None
-    return _not_read("as a form", f"Send `Content-Type: {_FORM.decode()}`; multipart/form-data is not read by rules.")
-
-
-def _not_read(form: str, advice: str) -> Refused:
-    detail = f"Not forwarded: a rule reads this body {form}, and Content-Type calls it something else."
-    return Refused(AMBIGUOUS_TARGET, f"{detail} {advice}")

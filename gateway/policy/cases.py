@@ -11,7 +11,7 @@ from gateway.core.caller import ANONYMOUS, DEFAULT_TENANT
 from gateway.core.caller import Caller as CoreCaller
 from gateway.core.decision import Refused
 from gateway.core.request import Headers
-from gateway.policy.answer import Answer, answer, build_request
+from gateway.policy.answer import Answer, answer, build_request, typed_as_json
 from gateway.policy.entry import Place
 from gateway.policy.finding import Finding
 from gateway.policy.load import load_policies, read_file
@@ -54,6 +54,7 @@ class _Expected(Shape):
         "reads-denied",
         "resource-unresolved",
         "ambiguous-target",
+        "unsupported-coding",
         "header-malformed",
         "idempotency-key-required",
     ]
@@ -148,7 +149,8 @@ def _failure(case: _Case, ruleset: RuleSet) -> str | None:
 
 def _told(case: _Case, ruleset: RuleSet) -> Answer:
     pairs = [(name.encode(), value.encode()) for name, values in case.request.headers.items() for value in values]
-    request = build_request(case.request.method, case.request.target, Headers(pairs), case.request.body.encode())
+    headers, body = Headers(pairs), case.request.body.encode()
+    request = build_request(case.request.method, case.request.target, typed_as_json(headers) if body else headers, body)
     if isinstance(request, Refused):
         return Answer(request.decision.name, detail=request.detail)
     return answer(ruleset, request, _caller(case.caller, ruleset))

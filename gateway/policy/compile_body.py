@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gateway.policy import schema
-from gateway.policy.body import Kind
+from gateway.policy.body_type import Kind
 from gateway.policy.condition import Condition, FormCondition, GraphqlCondition, JsonCondition, RootField
 from gateway.policy.entry import Entry
 from gateway.policy.formbody import parse_field

@@ -9,7 +9,7 @@ from gateway.core.request import Request
 from gateway.policy.body import Body, BodyWanted
 from gateway.policy.fields import read_header, read_query
 from gateway.policy.finding import Wrong
-from gateway.policy.jsonbody import JsonValue, Missing, Number, Pointer
+from gateway.policy.jsonbody import JsonValue, Missing, Number, Pointer, ambiguous_body, survives_double
 from gateway.policy.operation import Operation, OperationKind
 
 
@@ -134,6 +134,8 @@ def read_subject(condition: Condition, request: Request, body: Body) -> Subject 
             found = body.lacking("json") or body.find(pointer)
             if isinstance(found, BodyWanted | Refused):
                 return found
+            if isinstance(found, Number) and not found.survives:
+                return ambiguous_body(f"{pointer.text} is a number that many readers would round")
             return None if isinstance(found, Missing) else scalar(found)
 
 
@@ -171,6 +173,8 @@ def scalar(value: JsonValue | int | Decimal) -> Scalar | None:
 def parse_scalar(value: object) -> Scalar | Wrong:
     """The comparable form of a value in a policy."""
     compiled = scalar(value) if value is None or isinstance(value, bool | int | str | Decimal) else None
+    if isinstance(compiled, Amount) and not survives_double(compiled.value):
+        return Wrong(f"`{value}` is a number that many readers would round; compare with one of at most 15 digits")
     return compiled or Wrong(
         "only text, numbers, true, false and null can be compared; point at one with a longer pointer"
     )

@@ -73,9 +73,10 @@ def read_query(target: Target, name: str) -> str | Refused | None:
 def folded(name: str) -> str:
     """What lenient readers make of a name: case, blanks and NUL around it, and brackets behind it do not count.
 
-    PHP reads dots and blanks inside it as underscores.
+    To what is written in C it ends at a NUL. PHP reads dots and blanks inside it as underscores.
     """
-    return name.partition("[")[0].strip(" \t\0").casefold().replace(".", "_").replace(" ", "_")
+    ended = name.strip(" \t\0").partition("\0")[0]
+    return ended.partition("[")[0].strip(" \t").casefold().replace(".", "_").replace(" ", "_")
 
 
 def _options(line: bytes) -> list[bytes]:

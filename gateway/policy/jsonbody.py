@@ -8,6 +8,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 from typing import Final
 
@@ -20,6 +21,16 @@ class Number:
     """A JSON number as it was spelled: `9007199254740993` must not become its neighbour."""
 
     spelled: str
+
+    @property
+    def survives(self) -> bool:
+        """Whether it is still this number to a reader who keeps numbers as doubles and spells them anew."""
+        return survives_double(Decimal(self.spelled))
+
+
+def survives_double(number: Decimal) -> bool:
+    """Whether the shortest spelling of the nearest IEEE 754 double is `number` again."""
+    return Decimal(repr(float(number))) == number
 
 
 class Missing(Enum):
@@ -205,6 +216,11 @@ class Pointer:
     def has_another_spelling(self, value: JsonValue) -> bool:
         """Whether a member on the way has a twin that differs in case only: some readers would take that one."""
         for token in self.tokens:
+            if isinstance(value, list):
+                if not _INDEX.fullmatch(token) or int(token) >= len(value):
+                    return False
+                value = value[int(token)]
+                continue
             if not isinstance(value, dict):
                 return False
             folded = token.casefold()

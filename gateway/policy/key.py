@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from gateway.core.caller import Caller
 from gateway.core.decision import IDEMPOTENCY_KEY_REQUIRED, RESOURCE_UNRESOLVED, Refused
 from gateway.core.request import Request
-from gateway.policy.body import Body, BodyWanted, Kind
+from gateway.policy.body import Body, BodyWanted
+from gateway.policy.body_type import Kind
 from gateway.policy.fields import read_idempotency_key
 from gateway.policy.template import Absent, Naming, Template
 

@@ -8,7 +8,8 @@ from typing import Literal
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
 from gateway.core.request import Request
-from gateway.policy.body import Body, Kind
+from gateway.policy.body import Body
+from gateway.policy.body_type import Kind
 from gateway.policy.escape import PLAIN
 from gateway.policy.fields import read_header, read_idempotency_key, read_query
 from gateway.policy.finding import Wrong
@@ -89,10 +90,12 @@ def _plain(found: JsonValue | Missing | Refused) -> str | Unfit | Refused | None
             return found
         case Missing():
             return None
-        case Number(spelled) if _ONE_SPELLING.fullmatch(spelled) and spelled != "-0":
+        case Number(spelled) if found.survives and _ONE_SPELLING.fullmatch(spelled) and spelled != "-0":
             return spelled
+        case Number() if not found.survives:
+            return Unfit("is a number that many readers would round; write it as text")
         case Number():
-            return Unfit("is a number in an unusual spelling; write it without exponent or ending zeros,")
+            return Unfit("is a number in an unusual spelling; write it without exponent or ending zeros")
     return Unfit("is neither text nor a number")
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from gateway.core.caller import Caller
 from gateway.core.decision import RESOURCE_UNRESOLVED, Refused
 from gateway.core.request import Request
-from gateway.policy.body import Body, Kind
+from gateway.policy.body import Body
+from gateway.policy.body_type import Kind
 from gateway.policy.escape import escaped, escapes, is_escaped
 from gateway.policy.finding import Wrong
 from gateway.policy.part import Part, Unfit, parse_part, read_part

@@ -229,6 +229,7 @@ class AgentApi:
             takeover,
             key,
             asked.caller.tenant,
+            asked.caller.principal,
             asked.caller.rights.quota,
         )
 

@@ -189,14 +189,14 @@ class FenceStore:
         answer = await self._ask(SWEEP, resource, resource, ticket, self._expected())
         return number(answer.rest[0])
 
-    async def lease_secret(self, tenant: str, key: str, resource: ResourceKey, holder: str) -> str:
+    async def lease_secret(self, tenant: str, principal: str, key: str, resource: ResourceKey, holder: str) -> str:
         """256 bits, from a key that only the store has: all gateways find the same secret, and nobody else does."""
         if self._pepper is None:
             await self.link.call("SET", PEPPER, secrets.token_bytes(32), "NX")
             pepper = await self.link.call("GET", PEPPER)
             assert isinstance(pepper, bytes)
             self._pepper = pepper
-        about = json.dumps([tenant, key, resource, holder]).encode()
+        about = json.dumps([tenant, principal, key, resource, holder]).encode()
         digest = hmac.digest(self._pepper, about, hashlib.sha256)
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 

@@ -71,8 +71,11 @@ class QuotaUse:
                 costs.append(_Cost("resources", limit, entry, _DAY_MS, why))
         return costs
 
-    async def hold(self, quota: Quota, lease: bytes, until_ms: int) -> None:
-        await self._store.run(HOLD, [used(quota.principal, "leases")], lease, str(until_ms))
+    async def hold(self, quota: Quota, lease: bytes, until_ms: int, *, instead: bytes | None) -> None:
+        await self._store.run(HOLD, [used(quota.principal, "leases")], lease, str(until_ms), instead or b"")
+
+    async def holds(self, quota: Quota, lease: bytes) -> bool:
+        return await self._store.link.call("ZSCORE", used(quota.principal, "leases"), lease) is not None
 
     async def free(self, quota: Quota, lease: bytes) -> None:
         await self._store.link.call("ZREM", used(quota.principal, "leases"), lease)

@@ -52,6 +52,7 @@ writes:
     authority: {signed: {keys: {secret: 0123456789abcdef0123456789abcdef}, algorithms: [HS256]}}
 """
 TOKEN = (b"Fencing-Token", b"42.abcdefghijklmnopqrst-_")
+JSON = (b"Content-Type", b"application/json")
 SENT = ["admit t1", "proceed", "send t1", "read small", "settle t1 applied: answered 200", "reply applied ok", "close"]
 
 
@@ -138,7 +139,7 @@ async def test_a_read_is_passed_on(rules: RuleSet) -> None:
 )
 async def test_a_body_is_read_where_a_rule_asks_for_it(rules: RuleSet, body: bytes, coding: bytes) -> None:
     """The caller may go on sending first; then the write is as any other."""
-    ended, said = await handle(rules, "POST /reports", Body(body), TOKEN, (b"Content-Encoding", coding))
+    ended, said = await handle(rules, "POST /reports", Body(body), TOKEN, JSON, (b"Content-Encoding", coding))
 
     assert said == ["proceed", *SENT]
     assert (ended.rule, ended.resource) == ("told", "report/7")
@@ -155,8 +156,8 @@ async def test_a_body_is_read_where_a_rule_asks_for_it(rules: RuleSet, body: byt
         ("POST /reports", Body(b"x" * 21), (TOKEN,), "body-too-large", False),
         ("POST /reports", Body(b"x" * 21, announced=False), (TOKEN,), "body-too-large", True),
         ("POST /reports", Body(b"{}"), (TOKEN, (b"Content-Encoding", b"br")), "unsupported-coding", True),
-        ("POST /reports", Body(b"{}"), (TOKEN,), "resource-unresolved", True),
-        ("POST /reports", Body(b'{"id":"7"}'), (), "token-required", True),
+        ("POST /reports", Body(b"{}"), (TOKEN, JSON), "resource-unresolved", True),
+        ("POST /reports", Body(b'{"id":"7"}'), (JSON,), "token-required", True),
     ],
     ids=[
         "a doubled control header",

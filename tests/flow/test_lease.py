@@ -1,15 +1,25 @@
 """Lease calls: at once, or after waiting for the lease to be free and for older writes to end."""
 
 import asyncio
+import contextlib
 from dataclasses import replace
 
 import pytest
 
-from gateway.core.decision import EPOCHS_EXHAUSTED, LEASE_HELD, LEASE_LOST, QUOTA_EXCEEDED, STALE_EPOCH, Refused
+from gateway.core.decision import (
+    EPOCHS_EXHAUSTED,
+    LEASE_HELD,
+    LEASE_LOST,
+    QUOTA_EXCEEDED,
+    STALE_EPOCH,
+    TOKEN_INVALID,
+    Refused,
+)
 from gateway.core.epoch import Epoch
 from gateway.core.faults import CallerGone, StoreUnavailable
-from gateway.core.quota import Quota
+from gateway.core.quota import Quota, lease_entry
 from gateway.core.token import digest_secret
+from gateway.core.write import ResourceKey
 from gateway.flow.clock import BootClock
 from gateway.flow.lease import Ask, Granted, Leases
 from gateway.flow.quota import Quotas
@@ -18,7 +28,7 @@ from gateway.flow.waiting import Wakes
 from tests.playbook import RESOURCE, ScriptedCaller, ScriptedQuotas, ScriptedStore, Transcript, lease
 
 SECRET = "abcdefghijklmnopqrst-_"
-HELD, LOST = Refused(LEASE_HELD, "d"), Refused(LEASE_LOST, "d")
+HELD, LOST, INVALID = Refused(LEASE_HELD, "d"), Refused(LEASE_LOST, "d"), Refused(TOKEN_INVALID, "d")
 AWAY = StoreUnavailable("away")
 NOW = Ask(RESOURCE, "b", 60_000)
 PATIENT = replace(NOW, wait_s=3_600)
@@ -31,7 +41,8 @@ class Desk:
         self.said, self.wakes, self.tasks = Transcript(), Wakes(), Tasks()
         self.caller = ScriptedCaller(self.said, gone=gone)
         store = ScriptedStore(self.said, **scripts)
-        quotas = Quotas(ScriptedQuotas(self.said, *used), self.tasks)
+        self.use = ScriptedQuotas(self.said, *used)
+        quotas = Quotas(self.use, self.tasks)
         self.leases = Leases(store, BootClock(), self.wakes, self.tasks, quotas, lambda: SECRET)
 
     async def grant(self, ask: Ask) -> Granted | Refused:
@@ -92,10 +103,10 @@ async def test_a_grant_with_a_key_has_the_keys_secret() -> None:
     """One whose answer was lost asks again and gets the same token."""
     desk = Desk(lease_secret=["Z" * 22], grant=[lease()])
 
-    granted = await desk.grant(replace(NOW, key="k", tenant="t"))
+    granted = await desk.grant(replace(NOW, key="k", tenant="t", principal="p"))
 
     assert isinstance(granted, Granted) and granted.token == "43." + "Z" * 22
-    assert desk.said == ["lease_secret t k b", "grant b"]
+    assert desk.said == ["lease_secret t p k b", "grant b"]
 
 
 @pytest.mark.parametrize("gone", [(True,), (False, True)], ids=["before the first call", "while it waits"])
@@ -106,6 +117,16 @@ async def test_a_caller_that_left_is_granted_nothing(gone: tuple[bool, ...]) -> 
     with pytest.raises(CallerGone):
         await desk.grant(PATIENT)
     assert desk.said == ["grant b watch"] * (len(gone) - 1)
+
+
+async def test_a_caller_that_left_after_the_grant_waits_no_longer() -> None:
+    """It is told what was granted, for that to be released."""
+    desk = Desk(grant=[lease(in_flight=1), lease(in_flight=1)], gone=(False, False, True))
+
+    granted = await desk.grant(PATIENT)
+
+    assert isinstance(granted, Granted) and granted.lease.in_flight == 1
+    assert desk.said == ["grant b watch"] * 2
 
 
 @pytest.mark.parametrize("scripts", [{"grant": [AWAY]}, {"grant": [HELD, AWAY]}], ids=["at once", "while it waits"])
@@ -199,7 +220,7 @@ async def test_a_lease_beyond_the_quota_is_not_asked_for() -> None:
 @pytest.mark.parametrize(
     ("replies", "wait_s", "said"),
     [
-        ([lease()], 0.0, ["grant b"]),
+        ([lease()], 0.0, ["grant b", "hold until 1000000"]),
         ([HELD], 0.0, ["grant b", "free"]),
         ([lease()], 5.0, ["grant b watch", "hold until 1000000"]),
         ([AWAY], 0.0, ["grant b", "free"]),
@@ -230,10 +251,56 @@ async def test_a_caller_that_left_keeps_no_place() -> None:
 
 
 async def test_a_lease_counts_as_long_as_it_lives() -> None:
-    """Renewed it goes on; lost or released it ends."""
-    desk = Desk(renew=[lease(), LOST, HELD], release=[lease()])
-    for _ in range(3):
-        await desk.leases.renew(RESOURCE, Epoch(43), b"digest", LIMITED.quota)
-    await desk.leases.release(RESOURCE, Epoch(43), b"digest", LIMITED.quota)
+    """Renewed it goes on; lost or released it ends; a call that is refused for its token ends nothing."""
+    desk = Desk(renew=[lease(), LOST, INVALID], release=[lease(), LOST, INVALID])
+    for call in [desk.leases.renew] * 3 + [desk.leases.release] * 3:
+        await call(RESOURCE, Epoch(43), b"digest", LIMITED.quota)
 
-    assert desk.said == ["renew 43", "hold until 1000000", "renew 43", "free", "renew 43", "release 43", "free"]
+    renewals = ["renew 43", "hold until 1000000", "renew 43", "free", "renew 43"]
+    assert desk.said == [*renewals, "release 43", "free", "release 43", "free", "release 43"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "epoch", "secret"),
+    [("report/8", 43, SECRET), (RESOURCE, 42, SECRET), (RESOURCE, 43, "x" * 22)],
+    ids=["another resource", "another epoch", "another secret"],
+)
+@pytest.mark.parametrize("verb", ["renew", "release"])
+async def test_a_lease_counts_until_it_has_ended_itself(verb: str, resource: str, epoch: int, secret: str) -> None:
+    """What is lost is another one, whatever the token shares with it."""
+    desk = Desk(used=(None,), grant=[lease()], **{verb: [LOST]})
+    await desk.grant(LIMITED)
+
+    await getattr(desk.leases, verb)(ResourceKey(resource), Epoch(epoch), digest_secret(secret), LIMITED.quota)
+
+    assert desk.use.counted == {lease_entry(RESOURCE, 43, digest_secret(SECRET))}
+
+
+KEYED = replace(LIMITED, key="k")
+LIVES = lease_entry(RESOURCE, 43, digest_secret("Z" * 22))
+
+
+@pytest.mark.parametrize("gone", [(), (True,)], ids=["answered", "its caller left"])
+async def test_a_repeated_grant_leaves_the_count_as_it_is(gone: tuple[bool, ...]) -> None:
+    """The lease that it repeats lives on, whatever becomes of the call."""
+    desk = Desk(lease_secret=["Z" * 22], lookup=[lease()], grant=[lease()], gone=gone)
+    desk.use.counted = {LIVES}
+    with contextlib.suppress(CallerGone):
+        await desk.grant(KEYED)
+    await desk.tasks.drain(1.0)
+
+    assert desk.use.counted == {LIVES}
+
+
+@pytest.mark.parametrize("exceeded", [None, Refused(QUOTA_EXCEEDED, "d")], ids=["there is room", "too much"])
+async def test_a_repeat_whose_lease_ended_meanwhile_is_a_new_lease(exceeded: Refused | None) -> None:
+    """It counts as one, or is given up."""
+    desk = Desk(lease_secret=["Z" * 22], lookup=[lease()], grant=[lease(epoch=44)], release=[lease()], used=(exceeded,))
+    desk.use.counted = {LIVES}
+
+    granted = await desk.grant(KEYED)
+
+    asked = ["lease_secret   k b", "lookup", "grant b", "spend of ada's"]
+    assert desk.said == asked + ["release 44"] * (exceeded is not None)
+    assert isinstance(granted, Refused) == (exceeded is not None)
+    assert len(desk.use.counted) == 2 - (exceeded is not None)

@@ -16,7 +16,7 @@ EXCEEDED = Refused(QUOTA_EXCEEDED, "d")
 class Away(ScriptedQuotas):
     """A store that is away."""
 
-    async def hold(self, quota: Quota, lease: bytes, until_ms: int) -> None:
+    async def hold(self, quota: Quota, lease: bytes, until_ms: int, *, instead: bytes | None) -> None:
         raise StoreUnavailable("away")
 
     async def free(self, quota: Quota, lease: bytes) -> None:
@@ -58,4 +58,5 @@ async def test_who_has_no_quota_of_leases_is_asked_nothing(quota: Quota | None) 
     await tasks.drain(1.0)
 
     assert said == []
+    assert not await quotas.holds(quota, b"l")
     assert await quotas.spend(None, Spending(write=True)) is None

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from gateway.core.request import Headers, Request
 from gateway.core.target import Target, read_target
+from gateway.policy.answer import typed_as_json
 from gateway.policy.load import load_policies
 from gateway.policy.ruleset import RuleSet
 
@@ -25,8 +26,9 @@ def one_rule(match: str = "PUT /x/{id}", resource: str = "x/{path.id}", more: st
 
 
 def request(method: str, target: str, *headers: tuple[str, str], body: str | bytes | None = None) -> Request:
-    """A request whose target reads in one way."""
+    """A request whose target reads in one way; with a body that is JSON, if no header calls it something else."""
     read = read_target(target)
     assert isinstance(read, Target)
     pairs = [(name.encode(), value.encode("latin-1")) for name, value in headers]
-    return Request(method, read, Headers(pairs), body.encode() if isinstance(body, str) else body)
+    sent = body.encode() if isinstance(body, str) else body
+    return Request(method, read, typed_as_json(Headers(pairs)) if sent else Headers(pairs), sent)

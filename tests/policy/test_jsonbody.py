@@ -93,6 +93,61 @@ def test_a_pointer_leads_to_one_value_or_none(pointer: str, found: JsonValue | M
     assert compiled.find(DOCUMENT) == found
 
 
+@pytest.mark.parametrize(
+    ("pointer", "body"),
+    [
+        ("/a", b'{"a": 1, "A": 2}'),
+        ("/a/b", b'{"a": {"B": 1}}'),
+        ("/a/0/b", b'{"a": [{"b": 1, "B": 2}]}'),
+        ("/a/1/0/b", b'{"a": [0, [{"B": 2}]]}'),
+    ],
+)
+def test_a_name_with_a_twin_in_another_case_is_ambiguous(pointer: str, body: bytes) -> None:
+    """Some readers match members in any case; it counts on the whole way, through lists too."""
+    compiled = parse_pointer(pointer)
+    assert isinstance(compiled, Pointer)
+
+    refused = JsonReader(body).find(compiled)
+
+    assert isinstance(refused, Refused)
+    assert refused.decision is AMBIGUOUS_TARGET
+
+
+@pytest.mark.parametrize("body", [b'{"a": [{"b": 1}, {"B": 2}]}', b'{"a": [{"b": 1}], "c": {"B": 2}}'])
+def test_a_twin_beside_the_way_is_none(body: bytes) -> None:
+    """Another item of the list, or another object, is another value."""
+    compiled = parse_pointer("/a/0/b")
+    assert isinstance(compiled, Pointer)
+
+    assert JsonReader(body).find(compiled) == Number("1")
+    assert not compiled.has_another_spelling({"a": []})
+    assert not compiled.has_another_spelling({"a": "x"})
+
+
+@pytest.mark.parametrize(
+    ("spelled", "survives"),
+    [
+        ("7", True),
+        ("-0", True),
+        ("7.0", True),
+        ("0.1", True),
+        ("12.5e3", True),
+        ("9007199254740991", True),
+        ("9007199254740994", True),
+        ("9007199254740993", False),
+        ("-9007199254740993", False),
+        ("9223372036854775808", False),
+        ("7.00000000000000000001", False),
+        ("0.1000000000000000055511151231257827", False),
+        ("1e-400", False),
+        ("1e999", False),
+    ],
+)
+def test_a_number_survives_if_a_double_is_spelled_as_the_same_number(spelled: str, survives: bool) -> None:
+    """2^63 is a double, but its shortest spelling is another number's: JavaScript would say 9223372036854776000."""
+    assert Number(spelled).survives is survives
+
+
 @pytest.mark.parametrize("text", ["", "a", "/a~2", "/a~"])
 def test_what_is_no_pointer_is_refused(text: str) -> None:
     """The empty pointer is refused too: it would be the whole body."""

@@ -32,7 +32,7 @@ def fill(text: str, *headers: tuple[str, str], target: str = "/", body: str = ""
         ("q/{query.v}", "q/a b+c%2F%25"),
         ("h/{header.x-doc}", "h/d1"),
         ("k/{header.idempotency-key}", "k/a%2Fb"),
-        ("j/{json:/id}", "j/9007199254740993"),
+        ("j/{json:/id}", "j/9007199254740991"),
         ("j/{json:/name}", "j/\u00e4 b"),
         ("j/{json:/list/0}", "j/first"),
         ("fixed", "fixed"),
@@ -40,7 +40,7 @@ def fill(text: str, *headers: tuple[str, str], target: str = "/", body: str = ""
 )
 def test_a_part_is_filled_from_its_place(text: str, filled: str) -> None:
     """Path, query, header, body, principal and tenant; numbers as spelled; slash and percent sign are escaped."""
-    body = '{"id": 9007199254740993, "name": "\u00e4 b", "list": ["first"]}'
+    body = '{"id": 9007199254740991, "name": "\u00e4 b", "list": ["first"]}'
 
     headers = [("X-Doc", "d1"), ("Idempotency-Key", '"a/b"')]
 
@@ -70,6 +70,10 @@ def test_a_part_is_filled_from_its_place(text: str, filled: str) -> None:
         ("{json:/exponent}", RESOURCE_UNRESOLVED),
         ("{json:/zeros}", RESOURCE_UNRESOLVED),
         ("{json:/minus}", RESOURCE_UNRESOLVED),
+        ("{json:/rounded}", RESOURCE_UNRESOLVED),
+        ("{json:/close}", RESOURCE_UNRESOLVED),
+        ("{query.cut}", AMBIGUOUS_TARGET),
+        ("{json:/twins/0/id}", AMBIGUOUS_TARGET),
         ("{json:/long}", RESOURCE_UNRESOLVED),
     ],
 )
@@ -77,6 +81,7 @@ def test_a_part_that_is_missing_or_double_has_no_resource(text: str, decision: D
     """There is never a resource named `None`, and never the first of two values."""
     body = (
         '{"null": null, "true": true, "empty": "", "object": {}, "list": ["x"], "exponent": 7e0, "zeros": 7.0, '
+        '"rounded": 9007199254740993, "close": 7.00000000000000000001, "twins": [{"id": "a", "ID": "b"}], '
         f'"minus": -0, "long": "{"x" * 513}"}}'
     )
     headers = [
@@ -91,7 +96,7 @@ def test_a_part_that_is_missing_or_double_has_no_resource(text: str, decision: D
         ("Idempotency-Key", "a b"),
     ]
 
-    answer = fill(text, *headers, target="/x?empty=&twice=1&twice=1&bytes=%FF", body=body)
+    answer = fill(text, *headers, target="/x?empty=&twice=1&twice=1&bytes=%FF&cut=1&cut%00x=2", body=body)
 
     assert isinstance(answer, Refused)
     assert answer.decision is decision

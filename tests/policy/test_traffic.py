@@ -41,7 +41,8 @@ def ruleset(tmp_path: Path) -> RuleSet:
 
 
 def judged(ruleset: RuleSet, method: str, url: str, body: bytes | None = b"") -> Judged:
-    (one,) = judge(ruleset, [Recorded(method, url, Headers(()), body)], Caller())
+    headers = Headers([(b"Content-Type", b"application/json")] if body else ())
+    (one,) = judge(ruleset, [Recorded(method, url, headers, body)], Caller())
     return one
 
 

@@ -1,5 +1,6 @@
 """Rules that read GraphQL and forms, through a whole gateway: what they cannot read for certain moves nothing."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -28,6 +29,9 @@ writes:
 """
 JSON = "Content-Type: application/json"
 FORM = "Content-Type: application/x-www-form-urlencoded"
+# A comment in gzip's own head: to a server that does not decode it, these bytes are a form of another issue.
+_PACKED = gzip.compress(b"kind=note&issue=7", mtime=0)
+POLYGLOT = _PACKED[:3] + b"\x10" + _PACKED[4:10] + b"&kind=note&issue=8&\0" + _PACKED[10:]
 
 
 async def ask_graphql(gate: Stack, document: str, query: str = "", **more: object) -> RawAnswer:
@@ -122,6 +126,10 @@ async def test_a_request_with_two_operations_is_ambiguous(
         (JSON, b'{"kind": "note", "issue": "7"}', "ambiguous-target"),
         ("Content-Type: multipart/form-data; boundary=b", b"--b--", "ambiguous-target"),
         ("X: 1", b"kind=note&issue=7", "ambiguous-target"),
+        (FORM + "\r\nContent_Type: application/json", b"kind=note&issue=7", "ambiguous-target"),
+        (FORM + "\r\nContent-Encoding: identity", b"kind=note&issue=7", "forwarded"),
+        (FORM + "\r\nContent-Encoding: gzip", gzip.compress(b"kind=note&issue=7", mtime=0), "unsupported-coding"),
+        (FORM + "\r\nContent-Encoding: gzip", POLYGLOT, "unsupported-coding"),
     ],
 )
 async def test_a_form_is_a_write_of_what_its_field_names(
@@ -134,3 +142,15 @@ async def test_a_form_is_a_write_of_what_its_field_names(
 
         assert answer.decision == decision
         assert [seen.body for seen in gate.upstream.seen] == ([body] if decision == "forwarded" else [])
+
+
+async def test_a_body_without_a_type_is_no_operation(store_url: str, tmp_path: Path) -> None:
+    """Its upstream may take it for a form; the answer says which type to send."""
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        await gate.lease("issue/7")
+        body = json.dumps({"query": "mutation { issueUpdate(id: 7) { ok } }"}).encode()
+        answer = await gate.write("/t/graphql", method="POST", body=body)
+
+        assert (answer.status, answer.decision) == (400, "ambiguous-target")
+        assert "Send `Content-Type: application/json`" in answer.problem["detail"]
+        assert gate.upstream.seen == []

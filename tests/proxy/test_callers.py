@@ -9,6 +9,7 @@ import pytest
 from tests.raw import RawClient, ask, request
 from tests.recording import OK, RecordingUpstream, Seen
 from tests.stack import POLICY, Stack, stack
+from tests.until import until
 
 
 class _Held:
@@ -152,6 +153,40 @@ async def test_a_caller_that_leaves_while_it_waits_for_a_lease_gets_none(store_u
 
         assert (released.status, granted.status) == (204, 201)
         assert json.loads(granted.body)["holder"] == "b"
+
+
+@pytest.mark.parametrize(("key", "left"), [((), 404), (("Idempotency-Key: k",), 200)], ids=["no key", "a key"])
+async def test_a_caller_that_leaves_while_older_writes_end_leaves_no_lease(
+    store_url: str, tmp_path: Path, key: tuple[str, ...], left: int
+) -> None:
+    """Nobody has the token: the lease is released. With a key the call may be repeated, and is told it then."""
+    held = _Held()
+    async with stack(store_url, tmp_path, upstream=RecordingUpstream(answer=held)) as gate:
+        await gate.lease("report/7")
+        write = asyncio.ensure_future(gate.write("/reports/7", body=b'"held"'))
+        await gate.upstream.until(lambda: len(gate.upstream.seen) == 1)
+
+        async def holder() -> object:
+            shown = await ask(gate.port, "GET", "/-/fence/leases?resource=report/7")
+            return json.loads(shown.body).get("holder")
+
+        async def is_granted() -> bool:
+            return await holder() == "gone"
+
+        async def is_free() -> bool:
+            return await holder() is None
+
+        async with RawClient(gate.port) as client:
+            asked = {"resource": "report/7", "holder": "gone", "ttl_s": 60, "wait_s": 30, "takeover": True}
+            await client.send(request("POST", "/-/fence/leases", *key, body=json.dumps(asked).encode()))
+            await until(is_granted)
+        if not key:
+            await until(is_free)
+        held.release.set()
+        await write
+        again = await ask(gate.port, "GET", "/-/fence/leases?resource=report/7")
+
+        assert again.status == left
 
 
 async def test_pipelined_requests_are_answered_in_order(store_url: str, tmp_path: Path) -> None:

@@ -186,7 +186,9 @@ async def test_a_read_with_a_body_is_refused(store_url: str, tmp_path: Path, met
         assert gate.upstream.receiving == 0
 
 
-@pytest.mark.parametrize("name", ["X-HTTP-Method-Override", "x-http-method", "X_Method_Override"])
+@pytest.mark.parametrize(
+    "name", ["X-HTTP-Method-Override", "x-http-method", "X_Method_Override", "X-Original-URL", "X-Rewrite-Url"]
+)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_method_override_is_refused(store_url: str, tmp_path: Path, method: str, name: str) -> None:
     """A read that deletes is two requests in one."""

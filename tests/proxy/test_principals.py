@@ -11,7 +11,7 @@ import pytest
 from gateway.core.write import ResourceKey
 from gateway.store.audit_views import Sought, events
 from gateway.store.keys import resource_keys
-from tests.raw import RawAnswer, ask
+from tests.raw import RawAnswer, RawClient, ask, request
 from tests.recording import RecordingUpstream, answering
 from tests.stack import Stack, stack
 from tests.store.fences import opened
@@ -271,6 +271,54 @@ async def test_a_lease_whose_answer_was_lost_counts_once(store_url: str, tmp_pat
 
         assert (await gate.grant("cyd", "report/c2")).status == 201
         assert (await gate.grant("cyd", "report/c3")).decision == "quota-exceeded"
+        assert (await gate.by("cyd", "POST", "/-/fence/leases", "Idempotency-Key: k", body=asked)).status == 201
+
+
+@pytest.mark.parametrize("call", ["renew", "release"])
+async def test_no_call_but_its_own_end_stops_a_lease_from_counting(store_url: str, tmp_path: Path, call: str) -> None:
+    """Its token shown for another resource, for another's lease, or with an older epoch gives no place back."""
+    async with gateway(store_url, tmp_path) as gate:
+        await gate.grant("cyd", "report/c1")
+        await gate.grant("cyd", "report/c2")
+        for _ in range(2):
+            # Taken over, its epoch is a larger one even within the same millisecond.
+            await gate.grant("ada", "report/c3", takeover=True)
+        token = gate.tokens["cyd"]
+        older = "1." + token.partition(".")[2]
+        shown = [(token, "report/c3"), (token, "report/c4"), (older, "report/c2")]
+        told = [
+            await gate.by("cyd", "POST", f"/-/fence/leases/{call}", f"Fencing-Token: {text}", body={"resource": name})
+            for text, name in shown
+        ]
+        more = await gate.grant("cyd", "report/c5")
+
+        assert [answer.status for answer in told] == [412, 401, 412]
+        assert more.decision == "quota-exceeded"
+
+
+async def test_a_repeat_that_is_reset_gives_no_place_back(store_url: str, tmp_path: Path) -> None:
+    """The lease lives on, and counts."""
+    async with gateway(store_url, tmp_path) as gate:
+        asked = {"resource": "report/c1", "holder": "cyd", "ttl_s": 60}
+        await gate.by("cyd", "POST", "/-/fence/leases", "Idempotency-Key: k", body=asked)
+        await gate.grant("cyd", "report/c2")
+        fields = (f"Fencegate-Key: {key_of('cyd')}", "Idempotency-Key: k")
+        for _ in range(10):
+            async with RawClient(gate.port) as client:
+                await client.send(request("POST", "/-/fence/leases", *fields, body=json.dumps(asked).encode()))
+                client.writer.transport.abort()
+            assert (await gate.grant("cyd", "report/c3")).decision == "quota-exceeded"
+
+
+async def test_a_key_is_its_principals_own(store_url: str, tmp_path: Path) -> None:
+    """Another of the tenant, with the same key and the same holder's name, is not handed the token."""
+    async with gateway(store_url, tmp_path) as gate:
+        asked = {"resource": "report/c1", "holder": "cyd", "ttl_s": 60}
+        told = [
+            await gate.by(name, "POST", "/-/fence/leases", "Idempotency-Key: k", body=asked) for name in ("cyd", "ada")
+        ]
+
+        assert [answer.decision for answer in told] == ["granted", "lease-held"]
 
 
 @pytest.mark.parametrize(

@@ -161,16 +161,17 @@ async def test_an_advance_ends_whoever_writes(store: FenceStore) -> None:
 
 
 async def test_a_repeatable_grant_has_the_same_secret_through_every_gateway(store: FenceStore, store_url: str) -> None:
-    """The secret depends on tenant, key, resource and holder, each told apart, and on a key that only the store has."""
-    about = ("default", "key-1", RESOURCE, "A")
+    """The secret depends on tenant, principal, key, resource and holder, each told apart, and on the store's key."""
+    about = ("default", "ada", "key-1", RESOURCE, "A")
     secret = await store.lease_secret(*about)
 
     async with opened(store_url) as another:
         assert await another.lease_secret(*about) == secret
     others = [
-        ("default", "key-2", RESOURCE, "A"),
-        ("defaultkey", "-1", RESOURCE, "A"),
-        ("default", "key-1", RESOURCE, "B"),
+        ("default", "bob", "key-1", RESOURCE, "A"),
+        ("default", "ada", "key-2", RESOURCE, "A"),
+        ("default", "adakey", "-1", RESOURCE, "A"),
+        ("default", "ada", "key-1", RESOURCE, "B"),
     ]
     assert secret not in [await store.lease_secret(*other) for other in others]
     assert len(secret) == 43

@@ -91,7 +91,7 @@ async def test_a_lease_counts_until_it_ends(store: FenceStore, raw: Any) -> None
     quota, use = Quota("ada", leases=1), QuotaUse(store)
     key = used("ada", "leases")
     await use.spend(quota, lease(b"one"))
-    await use.hold(quota, b"one", raw.time()[0] * 1000 + 3 * MINUTE_MS)
+    await use.hold(quota, b"one", raw.time()[0] * 1000 + 3 * MINUTE_MS, instead=None)
     refused = await use.spend(quota, lease(b"two"))
     left_ms = raw.pttl(key)
     await use.free(quota, b"one")
@@ -102,6 +102,18 @@ async def test_a_lease_counts_until_it_ends(store: FenceStore, raw: Any) -> None
     assert refused.facts.retry_after_s > 170
     assert 170_000 < left_ms <= 3 * MINUTE_MS
     assert not is_exceeded(await use.spend(quota, lease(b"four")))
+
+
+async def test_a_granted_lease_takes_the_place_that_was_kept_for_it(store: FenceStore, raw: Any) -> None:
+    """It never counts twice."""
+    quota, use = Quota("ada", leases=2), QuotaUse(store)
+    await use.spend(quota, lease(b"place"))
+
+    await use.hold(quota, b"one", raw.time()[0] * 1000 + MINUTE_MS, instead=b"place")
+
+    assert (await use.holds(quota, b"one"), await use.holds(quota, b"place")) == (True, False)
+    assert not is_exceeded(await use.spend(quota, lease(b"two")))
+    assert is_exceeded(await use.spend(quota, lease(b"three")))
 
 
 async def test_what_was_used_is_forgotten_when_it_no_longer_counts(store: FenceStore, raw: Any) -> None:
