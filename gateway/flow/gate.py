@@ -168,7 +168,9 @@ def _read_control(request: Request) -> Control | Refused:
     override = overrides_request(request.headers)
     if isinstance(control, Refused) or override is None:
         return control
-    detail = f"Not forwarded: {override} would make another request of this one. Send the one that is meant, without it."
+    detail = (
+        f"Not forwarded: {override} would make another request of this one. Send the one that is meant, without it."
+    )
     return Refused(AMBIGUOUS_TARGET, detail)
 
 

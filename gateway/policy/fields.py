@@ -61,6 +61,8 @@ def read_query(target: Target, name: str) -> str | Refused | None:
         return _ambiguous(f"query parameter {name} is there in another spelling too")
     if len(values) > 1:
         return _ambiguous(f"query parameter {name} is there {len(values)} times")
+    if any(is_unclosed(other) for other in target.query_names()):
+        return _ambiguous("a query parameter's name has a bracket that is not closed, which PHP reads as an underscore")
     if ";" in target.query:
         return _ambiguous("the query has a bare semicolon, which some read as a separator (spell it %3B)")
     if not values:
@@ -77,6 +79,12 @@ def folded(name: str) -> str:
     """
     ended = name.strip(" \t\0").partition("\0")[0]
     return ended.partition("[")[0].strip(" \t").casefold().replace(".", "_").replace(" ", "_")
+
+
+def is_unclosed(name: str) -> bool:
+    """Whether a bracket in a name is not closed: `a[b` is `a_b` to PHP, and `a` or `a[b` to others."""
+    _, bracket, rest = name.partition("[")
+    return bool(bracket) and "]" not in rest
 
 
 def _options(line: bytes) -> list[bytes]:

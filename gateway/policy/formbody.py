@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
-from gateway.policy.fields import folded
+from gateway.policy.fields import folded, is_unclosed
 from gateway.policy.finding import Wrong
 
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
@@ -57,6 +57,8 @@ def read_form(body: bytes) -> Form | Refused:
         for pair in filter(None, text.split("&")):
             name, equals, value = pair.partition("=")
             spelled = unquote_plus(name, errors="strict")
+            if is_unclosed(spelled):
+                return ambiguous_form("a name has a bracket that is not closed, which PHP reads as an underscore")
             fields[folded(spelled)].append((spelled, unquote_plus(value, errors="strict") if equals else None))
     except UnicodeDecodeError:
         return ambiguous_form("an escape in it is not UTF-8")

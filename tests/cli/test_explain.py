@@ -83,3 +83,23 @@ def test_a_principal_is_told_what_it_may(directory: Path) -> None:
     assert [text.splitlines()[0].rpartition(" ")[2] for text in told] == ["forwarded", "forbidden"]
     assert unknown.exit_code == 2
     assert "there are: ada" in unknown.stderr
+
+
+@pytest.mark.parametrize(
+    ("header", "decision"),
+    [
+        ((), "forwarded"),
+        (("--header", "Content-Type: application/json"), "forwarded"),
+        (("--header", "Content-Type: application/x-www-form-urlencoded"), "ambiguous-target"),
+    ],
+    ids=["none", "json", "form"],
+)
+def test_a_body_is_json_if_no_header_says_otherwise(directory: Path, header: tuple[str, ...], decision: str) -> None:
+    """What is asked here stays short; agents have to send the type."""
+    (directory / "policies" / "pets.yaml").write_text(
+        POLICY + '  - {name: add, match: "POST /pets-api/pets", resource: "pet/{json:/id}"}\n'
+    )
+
+    shown = run(directory, "POST", "/pets-api/pets", "--body", '{"id": "7"}', "--json", *header)
+
+    assert json.loads(shown.stdout)["answer"]["decision"] == decision

@@ -73,13 +73,15 @@ def test_names_that_php_takes_for_one_are_one(other: str) -> None:
         b"id=%4",
         b"id=100%",
         b"id=1&_method=DELETE",
+        b"user_id=1&user[id=2",
+        b"user_id=1&user%5Bid=2",
         b"id=1&%5FMethod%5B%5D=DELETE",
         b"_charset_=utf-7&id=1",
         b"a&" * 1000 + b"id=1",
     ],
 )
 def test_a_form_that_two_servers_read_differently_is_refused_whole(body: bytes) -> None:
-    """Bare semicolons, what is not UTF-8, fields that change method or coding, more fields than servers take."""
+    """Semicolons, open brackets, what is not UTF-8, fields that change method or coding, more than servers take."""
     refused = read_form(body)
 
     assert isinstance(refused, Refused)

@@ -102,9 +102,10 @@ def test_a_part_that_is_missing_or_double_has_no_resource(text: str, decision: D
     assert answer.decision is decision
 
 
-def test_a_bare_semicolon_in_the_query_is_ambiguous() -> None:
-    """Some readers split `a=1;b=2` at the semicolon; a rule that reads the query refuses it."""
-    answer = fill("{query.a}", target="/x?a=1;a=2")
+@pytest.mark.parametrize("query", ["a_b=1;a_b=2", "a_b=1&a[b=2", "a_b=1&a%5Bb=2"])
+def test_a_query_that_some_take_apart_in_another_way_is_ambiguous(query: str) -> None:
+    """Some readers split at a semicolon, and PHP reads an open bracket as an underscore; a rule reads neither."""
+    answer = fill("{query.a_b}", target=f"/x?{query}")
 
     assert isinstance(answer, Refused)
     assert answer.decision is AMBIGUOUS_TARGET

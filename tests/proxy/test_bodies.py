@@ -29,6 +29,7 @@ BOUNDED = POLICY + "limits: {{stream: 1KiB}}\n"
 # The whole request is digested before it is admitted.
 NAMED = POLICY + "    intent: {{mode: required}}\n"
 KEY = "Idempotency-Key: k-1"
+JSON = "Content-Type: application/json"
 
 
 async def _chunked(gate: Stack, target: str, *pieces: bytes, field: str = "X: 1") -> RawAnswer:
@@ -146,7 +147,7 @@ async def test_a_rule_reads_the_decoded_body_and_forwards_the_coded_one(
     async with stack(store_url, tmp_path, BY_BODY) as gate:
         await gate.lease("report/7")
         fields = [] if coding is None else [f"Content-Encoding: {coding}"]
-        answer = await gate.write("/reports", *fields, method="POST", body=body)
+        answer = await gate.write("/reports", JSON, *fields, method="POST", body=body)
 
         assert (answer.status, answer.decision) == (200, "forwarded")
         assert [seen.body for seen in gate.upstream.seen] == [body]
@@ -191,7 +192,7 @@ async def test_a_body_that_names_no_certain_resource_is_refused(
     async with stack(store_url, tmp_path, BY_BODY) as gate:
         await gate.lease("report/7")
         before = await gate.highest("report/7")
-        answer = await gate.write("/reports", f"Content-Encoding: {coding}", method="POST", body=body)
+        answer = await gate.write("/reports", JSON, f"Content-Encoding: {coding}", method="POST", body=body)
 
         assert (answer.status, answer.decision) == (status, decision)
         assert answer.problem["action"] == "fix-request"
@@ -363,7 +364,7 @@ async def test_a_good_write_is_asked_for_its_body_once(
         async with RawClient(gate.port) as client:
             token = f"Fencing-Token: {gate.tokens['agent-a']}"
             expect = ("Expect: 100-continue", f"Content-Length: {len(body)}")
-            await client.send(request(method, target, token, *expect))
+            await client.send(request(method, target, token, JSON, *expect))
             interim = [await client.line(), await client.line()]
             await client.send(body)
             final = await client.line()

@@ -77,14 +77,15 @@ async def test_an_overtaken_holder_still_writes_and_is_told(store_url: str, tmp_
         assert (len(gate.upstream.seen), await gate.highest("report/7")) == (1, highest)
 
 
+JSON = "Content-Type: application/json"
 UNJUDGED = {
     "no token": ("PUT", "/reports/7", (), b"{}", "token-required"),
     "a malformed token": ("PUT", "/reports/7", ("Fencing-Token: 007",), b"{}", "token-malformed"),
     "an unknown secret": ("PUT", "/reports/7", ("Fencing-Token: 5.aaaaaaaaaaaaaaaaaaaaaa",), b"{}", "token-invalid"),
     "no key": ("PUT", "/epochs/7", proof(), b"{}", "idempotency-key-required"),
     "no resource": ("PUT", "/headers", (), b"{}", "resource-unresolved"),
-    "a malformed token before a body": ("POST", "/bodies", ("Fencing-Token: 007",), b'{"id": 7}', "token-malformed"),
-    "no resource in the body": ("POST", "/bodies", (), b"{}", "resource-unresolved"),
+    "a malformed token, a body": ("POST", "/bodies", (JSON, "Fencing-Token: 007"), b'{"id": 7}', "token-malformed"),
+    "no resource in the body": ("POST", "/bodies", (JSON,), b"{}", "resource-unresolved"),
 }
 
 
@@ -104,7 +105,7 @@ async def test_what_never_came_before_the_fence_is_forwarded(
 
 MALFORMED = {
     "two readings": ("PUT", "/reports/%2e%2e/x", (), b"{}", "ambiguous-target"),
-    "two names": ("POST", "/bodies", (), b'{"id": 7, "id": 8}', "ambiguous-target"),
+    "two names": ("POST", "/bodies", (JSON,), b'{"id": 7, "id": 8}', "ambiguous-target"),
     "a header twice": ("PUT", "/reports/7", ("Fencing-Sequence: 1", "Fencing-Sequence: 2"), b"{}", "header-malformed"),
     "a malformed key": ("PUT", "/epochs/7", (*proof(), 'Idempotency-Key: "'), b"{}", "header-malformed"),
     "another method": ("PUT", "/reports/7", ("X-HTTP-Method-Override: DELETE",), b"{}", "ambiguous-target"),

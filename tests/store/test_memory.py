@@ -122,5 +122,4 @@ async def test_an_ended_intent_costs_at_most_700_bytes(store: FenceStore, raw: A
         if first % _TRAIL == 0:
             used_memory(raw)
 
-    print("BYTES", (used_memory(raw) - before) / count)
     assert (used_memory(raw) - before) / count <= BYTES_OF_AN_INTENT

@@ -1,4 +1,5 @@
--- The fence record of one resource: its keys, the exact order of epochs, raising the highest, the store's clock.
+-- The fence record of one resource: its keys, the words of a call, the exact order of epochs, raising the highest, the
+-- store's clock.
 
 -- Every script is given the keys of its resource in this order. The last is no key but the beginning of all keys of the
 -- shard: which records a script needs is found only in the store.
