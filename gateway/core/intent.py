@@ -52,7 +52,7 @@ class Intent:
     It is (tenant, resource, method and target, key): the same key elsewhere is another intent. `digest` names these
     four in one word, also to an upstream that takes keys itself: all tenants share one credential there.
     `fingerprint` says what the request said; empty where the rule does not compare.
-    `target` is for people: `POST /mail`.
+    `target` is for people: `POST /mail`, without the query, which may hold secrets.
     """
 
     key: str

@@ -72,7 +72,7 @@ class RuleSet:
             return key
         host = matched.entry.matcher.upstream.mount.host
         digest = intent_digest(caller.tenant, resource, request.method, host, request.target, key)
-        return Intent(key, caller.tenant, f"{request.method} {request.target.raw}", digest)
+        return Intent(key, caller.tenant, f"{request.method} {request.target.path}", digest)
 
     def query_of(self, upstream: str) -> Query | None:
         """How the upstream of this name tells what became of an intent; None if it cannot, or is no longer there."""

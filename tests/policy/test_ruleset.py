@@ -133,7 +133,7 @@ def test_a_write_names_its_intent(tmp_path: Path) -> None:
     found = intent(rules(tmp_path, HEAD + INTENTS), "POST /m/out?x=1")
 
     assert isinstance(found, Intent)
-    assert (found.key, found.tenant, found.target, found.fingerprint) == ("k-1", "default", "POST /m/out?x=1", b"")
+    assert (found.key, found.tenant, found.target, found.fingerprint) == ("k-1", "default", "POST /m/out", b"")
 
 
 def test_an_intent_is_of_one_tenant_resource_target_and_key(tmp_path: Path) -> None:
