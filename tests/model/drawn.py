@@ -30,8 +30,8 @@ def _rule(order: str, concurrency: str, sequence: str, revision: str, unknown: O
     terms = IntentTerms(
         "optional", RETAIN_S, on_unknown=unknown, ask_after_s=_ASK_AFTER_S if unknown == "query" else None
     )
-    fence = Fence(order, concurrency, sequence=sequence)  # type: ignore[arg-type]  # each is one of its words
-    return Rule("replace", _UPSTREAMS[upstream], "header", revision=revision, fence=fence, intent=terms)  # type: ignore[arg-type]
+    fence = Fence(order, concurrency, sequence=sequence)
+    return Rule("replace", _UPSTREAMS[upstream], "header", revision=revision, fence=fence, intent=terms)
 
 
 RULE = Rule("replace", _UPSTREAMS["forgets"], "header")

@@ -38,7 +38,7 @@ class Trail:
         self.states[intent] = after
         if before == after:
             return Step(intent, before, after, event["reason"].partition(":")[0])
-        assert after in TRANSITIONS[before or None], event  # type: ignore[index]  # a word that is no state fails here
+        assert after in TRANSITIONS[before or None], event  # a word that is no state fails here
         return Step(intent, before, after)
 
 

@@ -22,7 +22,7 @@ def test_each_form_is_read_by_its_own_rules() -> None:
     text = '{"query": "mutation { a(id: 7) }"}'
     json, form = Body(request("POST", "/", body=text)), Body(request("POST", "/", ("Content-Type", FORM), body="a=1"))
 
-    assert json.find(pointer) == "mutation { a(id: 7) }"  # type: ignore[arg-type]
+    assert json.find(pointer) == "mutation { a(id: 7) }"
     assert not json.has_operation
     assert str(json.operation()) == "mutation { a }"
     assert json.has_operation

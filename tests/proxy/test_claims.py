@@ -85,7 +85,7 @@ async def test_a_claim_that_does_not_hold_moves_no_epoch(
 ) -> None:
     """Neither a write nor the registering call records an epoch that nobody vouches for."""
     async with stack(store_url, tmp_path, by_file(tmp_path, pem(P256))) as gate:
-        bad = ISSUER.claim(99, **claims)  # type: ignore[arg-type]  # the table mixes the header with the claims
+        bad = ISSUER.claim(99, **claims)  # the table mixes the header with the claims
         refused, unregistered = await write(gate, bad), await register(gate, bad)
         after = await write(gate, ISSUER.claim(1))
 

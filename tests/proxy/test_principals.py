@@ -360,7 +360,7 @@ async def test_a_write_without_a_key_is_shown_to_who_may_write_its_resource(stor
     silent = RecordingUpstream(answer=answering(b"", close=True))
     async with gateway(store_url, tmp_path, silent) as gate:
         await gate.grant("ada", "report/7")
-        id = (await gate.put("ada", "/reports/7")).problem["intent"]["id"]  # type: ignore[index]
+        id = (await gate.put("ada", "/reports/7")).problem["intent"]["id"]
 
         told = [(await gate.by(name, "GET", f"/-/fence/intents/{id}")).status for name in ("ada", "bob", "cyd", "dan")]
         assert told == [200, 200, 404, 200]
