@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 
-.PHONY: help run test test-all check clean
+.PHONY: help run test test-all check bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -12,6 +12,7 @@ help:
 	@echo "make test      the tests, without the slow ones"
 	@echo "make test-all  all tests"
 	@echo "make check     format, lint, types, the direction of imports"
+	@echo "make bench     how fast it is, beside nginx; BENCH=\"--help\" says what it can be told"
 	@echo "make clean     remove what these have made"
 
 # A stamp is newer than its install: nothing is installed twice until pyproject.toml changes.
@@ -44,6 +45,9 @@ check: $(VENV)/check.stamp
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+bench: $(VENV)/run.stamp
+	@$(BIN)/python -m tests.bench $(BENCH)
 
 clean:
 	rm -rf $(VENV) .fencegate .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist build

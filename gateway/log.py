@@ -5,39 +5,46 @@ as soon as it holds anything but plain characters.
 """
 
 import json
-import logging
 import os
 import re
-from collections.abc import MutableMapping
+import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-import structlog
-
 # A path may have 8 KiB, and a line that goes into a pipe in one piece (4 KiB on Linux) is not torn by another process.
 _LONGEST_VALUE = 256
+_LONGEST_PIECE = 4096
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_./:@+-]+")
 _PLAIN_EVENT = re.compile(r"[A-Za-z0-9_./:@+,;()' -]+")
 _ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+# The encoder around it costs ten times as much, and there are a dozen strings in the line of every request.
+_quoted = json.encoder.encode_basestring_ascii
 
-_Fields = MutableMapping[str, object]
+Form = Literal["json", "text"]
+Level = Literal["debug", "info", "warning", "error"]
+Later = Callable[[Callable[[], None]], object]
+_RANKS: dict[Level, int] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+_Fields = Mapping[str, object]
 
 
 class Log:
     """The process's log. Fields that are None are left out; strings longer than 256 characters are cut."""
 
-    def __init__(
-        self,
-        form: Literal["json", "text"] = "text",
-        level: Literal["debug", "info", "warning", "error"] = "info",
-        descriptor: int = 2,
-    ) -> None:
+    def __init__(self, form: Form = "text", level: Level = "info", descriptor: int = 2) -> None:
         self.form: Final = form
-        self._logger: structlog.typing.FilteringBoundLogger = structlog.wrap_logger(
-            _Lines(descriptor),
-            processors=[_complete, _as_json if form == "json" else _as_text],
-            wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        ).bind()
+        self._least = _RANKS[level]
+        self._line = _json_line if form == "json" else _text_line
+        self._lines = _Lines(descriptor)
+        self.shows_decisions: Final = self._least <= _RANKS["info"]
+
+    def gather(self, later: Later) -> None:
+        """From now on the decisions of one turn of an event loop are written together. `later` is its `call_soon`."""
+        self._lines.later = later
+
+    def write(self) -> None:
+        """Write what was gathered: the process ends."""
+        self._lines.write()
 
     def decision(
         self,
@@ -51,6 +58,7 @@ class Log:
         rule: str | None = None,
         resource: str | None = None,
         epoch: int | None = None,
+        client: str | None = None,
         principal: str | None = None,
         holder: str | None = None,
         outcome: str | None = None,
@@ -59,72 +67,121 @@ class Log:
         why: str | None = None,
     ) -> None:
         """What was decided about one request. `path` has no query: queries hold secrets."""
-        self._logger.info(
-            "decision",
-            decision=decision,
-            method=method,
-            path=path,
-            status=status,
-            ms=round(seconds * 1000, 3),
-            upstream=upstream,
-            rule=rule,
-            resource=resource,
+        if not self.shows_decisions:
+            return
+        fields = {
+            "decision": decision,
+            "method": method,
+            "path": path,
+            "status": status,
+            "ms": round(seconds * 1000, 3),
+            "upstream": upstream,
+            "rule": rule,
+            "resource": resource,
             # Past 2^53 a reader of JSON would round it.
-            epoch=None if epoch is None else str(epoch),
-            principal=principal,
-            holder=holder,
-            outcome=outcome,
-            would=would,
-            intent=intent,
-            why=why,
-        )
+            "epoch": None if epoch is None else str(epoch),
+            "client": client,
+            "principal": principal,
+            "holder": holder,
+            "outcome": outcome,
+            "would": would,
+            "intent": intent,
+            "why": why,
+        }
+        self._lines.add(self._line("info", "decision", fields))
 
     def info(self, event: str, **fields: object) -> None:
-        self._logger.info(event, **fields)
+        self._event("info", event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
-        self._logger.warning(event, **fields)
+        self._event("warning", event, fields)
 
     def error(self, event: str, **fields: object) -> None:
-        self._logger.error(event, **fields)
+        self._event("error", event, fields)
+
+    def _event(self, level: Level, event: str, fields: _Fields) -> None:
+        if _RANKS[level] >= self._least:
+            self._lines.add(self._line(level, event, fields))
+            self._lines.write()
 
 
 class _Lines:
-    """Writes finished lines. A reader that is gone is no reason to fail a request: then the line is lost."""
+    """Writes finished lines. A reader that is gone is no reason to fail a request: then the lines are lost."""
 
     def __init__(self, descriptor: int) -> None:
+        self.later: Later | None = None
         self._descriptor = descriptor
+        self._gathered: list[bytes] = []
 
-    def write(self, line: bytes) -> None:
+    def add(self, line: bytes) -> None:
+        self._gathered.append(line)
+        if self.later is None:
+            self.write()
+        elif len(self._gathered) == 1:
+            self.later(self.write)
+
+    def write(self) -> None:
+        """As many lines at a time as no other process's can come between."""
+        gathered, self._gathered = self._gathered, []
+        piece = b""
+        for line in gathered:
+            if len(piece) + len(line) > _LONGEST_PIECE:
+                self._write(piece)
+                piece = b""
+            piece += line
+        self._write(piece)
+
+    def _write(self, piece: bytes) -> None:
+        if not piece:
+            return
         try:
-            os.write(self._descriptor, line)
+            os.write(self._descriptor, piece)
         except OSError:
             return
 
-    info = warning = error = write
+
+class _Timestamps:
+    """RFC 3339, with milliseconds. The date and the second are spelled once a second."""
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._spelled = ""
+
+    def now(self) -> str:
+        second, millisecond = divmod(time.clock_gettime_ns(time.CLOCK_REALTIME) // 1_000_000, 1000)
+        if second != self._second:
+            self._second = second
+            self._spelled = datetime.fromtimestamp(second, UTC).isoformat()[:19]
+        return f"{self._spelled}.{millisecond:03d}+00:00"
 
 
-def _complete(_logger: object, level: str, fields: _Fields) -> _Fields:
-    complete: _Fields = {"ts": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level}
-    complete["event"] = fields.pop("event")
+_now = _Timestamps().now
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+
+
+def _json_line(level: Level, event: str, fields: _Fields) -> bytes:
+    parts = [f'{{"ts":"{_now()}","level":"{level}","event":{_quoted(event)}']
     for name, value in fields.items():
-        if isinstance(value, str) and len(value) > _LONGEST_VALUE:
-            complete[name] = value[: _LONGEST_VALUE - 1] + "…"
+        if isinstance(value, str):
+            parts.append(f'"{name}":{_quoted(_cut(value))}')
+        elif type(value) is int or type(value) is float:
+            parts.append(f'"{name}":{value!r}')
         elif value is not None:
-            complete[name] = value
-    return complete
+            parts.append(f'"{name}":{_ENCODE(value)}')
+    return (",".join(parts) + "}\n").encode("ascii")
 
 
-def _as_json(_logger: object, _level: str, fields: _Fields) -> bytes:
-    return _ENCODE(fields).encode("ascii") + b"\n"
-
-
-def _as_text(_logger: object, _level: str, fields: _Fields) -> bytes:
-    event = str(fields.pop("event"))
-    words = [str(fields.pop("ts")), f"{fields.pop('level')!s:7}", _plain(event, _PLAIN_EVENT)]
-    words += (f"{name}={_plain(str(value), _PLAIN_VALUE)}" for name, value in fields.items())
-    return " ".join(words).encode("ascii") + b"\n"
+def _text_line(level: Level, event: str, fields: _Fields) -> bytes:
+    words = [_now(), f"{level:7}", _plain(event, _PLAIN_EVENT)]
+    for name, value in fields.items():
+        if value is not None:
+            text = _cut(value) if isinstance(value, str) else str(value)
+            words.append(f"{name}={_plain(text, _PLAIN_VALUE)}")
+    return (" ".join(words) + "\n").encode("ascii")
 
 
 def _plain(text: str, allowed: re.Pattern[str]) -> str:
-    return text if allowed.fullmatch(text) else _ENCODE(text)
+    return text if allowed.fullmatch(text) else _quoted(text)

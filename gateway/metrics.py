@@ -22,8 +22,10 @@ from prometheus_client.samples import Sample
 from gateway.core import decision
 from gateway.core.decision import Decision
 from gateway.core.intent import State
-from gateway.core.rule import Upstream
+from gateway.core.late import Extent
+from gateway.core.rule import NotifyEvent, Rule, Upstream
 from gateway.core.write import Incident
+from gateway.tally import Distribution, Later, Tallies, Tally
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -65,9 +67,9 @@ _REPEATS = frozenset(
 class _Decided:
     """What goes up when a request of a rule was answered in one way."""
 
-    requests: Counter
-    rejections: Counter | None
-    dedupe_hits: Counter | None
+    requests: Tally
+    rejections: Tally | None
+    dedupe_hits: Tally | None
 
 
 def _incidents(registry: CollectorRegistry) -> Counter:
@@ -85,9 +87,13 @@ def _incidents(registry: CollectorRegistry) -> Counter:
 
 
 class Metrics:
-    """What a worker counts; the flow's observer. Each call is a look-up and a few additions. Durations in seconds."""
+    """What a worker counts; the flow's observer. Each call is a look-up and a few additions. Durations in seconds.
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    `later`: the event loop's `call_later`, where what is counted for every request may be written a little later.
+    """
+
+    def __init__(self, registry: CollectorRegistry, later: Later | None = None) -> None:
+        self._tallies = Tallies(later)
         self._requests = Counter(
             "fencegate_requests",
             "Requests answered, by what the gateway decided.",
@@ -120,18 +126,27 @@ class Metrics:
             registry=registry,
             multiprocess_mode="livesum",
         )
-        self._request_seconds = Histogram(
+        self._sessions = Gauge(
+            "fencegate_sessions",
+            "Sessions (WebSocket) that last, and hold their resources.",
+            ["upstream"],
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        request_seconds = Histogram(
             "fencegate_request_seconds",
             "From a request's head to the end of its answer.",
             registry=registry,
             buckets=_REQUEST_BUCKETS_S,
         )
-        self._upstream_seconds = Histogram(
+        self._request_seconds = self._tallies.distribution(request_seconds, _REQUEST_BUCKETS_S)
+        upstream_seconds = Histogram(
             "fencegate_upstream_seconds",
             "From the first byte that is sent to an upstream to the end of its answer.",
             registry=registry,
             buckets=_REQUEST_BUCKETS_S,
         )
+        self._upstream_seconds = self._tallies.distribution(upstream_seconds, _REQUEST_BUCKETS_S)
         self._store_seconds = Histogram(
             "fencegate_store_seconds",
             "Calls to the store, waiting for its answer included.",
@@ -153,9 +168,15 @@ class Metrics:
             "Writes that ended after a newer epoch had come.",
             registry=registry,
         )
+        self._quarantined = Counter(
+            "fencegate_quarantined",
+            "Writes that came too late, by how much of them was kept.",
+            ["upstream", "rule", "kept"],
+            registry=registry,
+        )
         self._decided: dict[tuple[str, str, str, int | None], _Decided] = {}
-        self._flying: dict[str, Gauge] = {}
-        self._scripts: dict[str, Histogram] = {}
+        self._flying: dict[str, Tally] = {}
+        self._scripts: dict[str, Distribution] = {}
 
     def prepare(self, upstreams: Iterable[str], directory: Path | None) -> None:
         """Have this process's files in `directory` (None: it writes none) before the first request needs them.
@@ -164,25 +185,29 @@ class Metrics:
         kills the process. Raises OSError where there is no room for them.
         """
         for upstream in upstreams:
-            self._flying[upstream] = self._in_flight.labels(upstream)
+            self._flying[upstream] = self._tallies.tally(self._in_flight.labels(upstream))
         if directory is None or not hasattr(os, "posix_fallocate"):
             return
         for path in directory.glob(f"*_{os.getpid()}.db"):
             with path.open("r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
 
-    def decided(self, upstream: str, rule: str, decision: Decision, seconds: float) -> None:
-        """A request was answered. `upstream` and `rule` are empty where none was found."""
+    def decided(self, upstream: str, rule: str, decision: Decision, seconds: float | None) -> None:
+        """A request was answered. `upstream` and `rule` are empty where none was found.
+
+        `seconds` is None for what lasts as long as its caller likes.
+        """
         key = (upstream, rule, decision.name, decision.status)
         counters = self._decided.get(key)
         if counters is None:
             counters = self._decided[key] = self._counters(upstream, rule, decision)
-        counters.requests.inc()
+        counters.requests.add()
         if counters.rejections is not None:
-            counters.rejections.inc()
+            counters.rejections.add()
         if counters.dedupe_hits is not None:
-            counters.dedupe_hits.inc()
-        self._request_seconds.observe(seconds)
+            counters.dedupe_hits.add()
+        if seconds is not None:
+            self._request_seconds.observe(seconds)
 
     def observed(self, upstream: str, rule: str, would: Decision) -> None:
         """A write was forwarded that is only observed."""
@@ -190,29 +215,45 @@ class Metrics:
 
     def sent(self, upstream: Upstream) -> None:
         """A write is in flight; `ended` has to follow."""
-        gauge = self._flying.get(upstream.name)
-        if gauge is None:
-            gauge = self._flying[upstream.name] = self._in_flight.labels(upstream.name)
-        gauge.inc()
+        tally = self._flying.get(upstream.name)
+        if tally is None:
+            tally = self._flying[upstream.name] = self._tallies.tally(self._in_flight.labels(upstream.name))
+        tally.add()
 
     def ended(self, upstream: Upstream, seconds: float) -> None:
         """It no longer is; it took this long from the first byte to the end of the answer."""
-        self._flying[upstream.name].dec()
+        self._flying[upstream.name].add(-1)
         self._upstream_seconds.observe(seconds)
+
+    def session_began(self, upstream: Upstream) -> None:
+        """A session lasts; `session_ended` has to follow."""
+        self._sessions.labels(upstream.name).inc()
+
+    def session_ended(self, upstream: Upstream) -> None:
+        self._sessions.labels(upstream.name).dec()
 
     def overtaken(self) -> None:
         """A write ended after a newer epoch had come."""
         self._superseded.inc()
+
+    def quarantined(self, rule: Rule, extent: Extent) -> None:
+        """A late result was refused, and so much of it was kept."""
+        self._quarantined.labels(rule.upstream.name, rule.name, extent).inc()
 
     def incident(self, kind: Incident) -> None:
         """Somebody has to look: an effect came twice, or evidence came that a resolution denies."""
         self._incidents.labels(kind).inc()
 
     def store_called(self, script: str, seconds: float) -> None:
-        histogram = self._scripts.get(script)
-        if histogram is None:
-            histogram = self._scripts[script] = self._store_seconds.labels(script)
-        histogram.observe(seconds)
+        distribution = self._scripts.get(script)
+        if distribution is None:
+            histogram = self._store_seconds.labels(script)
+            distribution = self._scripts[script] = self._tallies.distribution(histogram, _STORE_BUCKETS_S)
+        distribution.observe(seconds)
+
+    def write(self) -> None:
+        """Write out what was counted and not yet written: the process ends."""
+        self._tallies.write()
 
     def renewed(self, decision_name: str) -> None:
         """A call to renew a lease was answered."""
@@ -225,9 +266,9 @@ class Metrics:
     def _counters(self, upstream: str, rule: str, decision: Decision) -> _Decided:
         name, repeats = decision.name, (decision.name, decision.status) in _REPEATS
         return _Decided(
-            self._requests.labels(upstream, rule, name),
-            self._rejections.labels(upstream, rule, name) if name in _FENCE_REJECTIONS else None,
-            self._dedupe_hits.labels(upstream, rule) if repeats else None,
+            self._tallies.tally(self._requests.labels(upstream, rule, name)),
+            self._tallies.tally(self._rejections.labels(upstream, rule, name)) if name in _FENCE_REJECTIONS else None,
+            self._tallies.tally(self._dedupe_hits.labels(upstream, rule)) if repeats else None,
         )
 
 
@@ -256,6 +297,18 @@ class ParentMetrics:
             ["state"],
             registry=self._registry,
         )
+        self._pauses = Gauge(
+            "fencegate_pauses", "Pauses in force, by what they name.", ["selector"], registry=self._registry
+        )
+        self._notifications = Counter(
+            "fencegate_notifications",
+            "Attempts to tell people of an event, by what became of them: failed ones are made again, dead ones not.",
+            ["event", "result"],
+            registry=self._registry,
+        )
+        # An alert on dead letters needs the series before the first one.
+        for event in get_args(NotifyEvent):
+            self._notifications.labels(event, "dead")
 
     def policies_reloaded(self, result: Literal["loaded", "failed"]) -> None:
         self._reloads.labels(result).inc()
@@ -271,13 +324,30 @@ class ParentMetrics:
         """As a worker's: what the parent found out by asking an upstream."""
         self._incidents.labels(kind).inc()
 
-    def exposition(self, *, store_up: bool, workers_ready: int, intents: Mapping[State, int] | None) -> bytes:
-        """All metrics in Prometheus' text format. `intents`: how many are in each state; None if nobody knows."""
+    def notified(self, event: NotifyEvent, result: Literal["sent", "failed", "dead"]) -> None:
+        """An attempt to tell people of an event has ended."""
+        self._notifications.labels(event, result).inc()
+
+    def exposition(
+        self,
+        *,
+        store_up: bool,
+        workers_ready: int,
+        intents: Mapping[State, int] | None,
+        pauses: Mapping[str, int] | None = None,
+    ) -> bytes:
+        """All metrics in Prometheus' text format.
+
+        `intents`: how many are in each state; `pauses`: how many name what; None if nobody knows.
+        """
         self._store_up.set(store_up)
         self._workers_ready.set(workers_ready)
         self._intents.clear()
         for state, count in (intents or {}).items():
             self._intents.labels(state).set(count)
+        self._pauses.clear()
+        for selector, count in (pauses or {}).items():
+            self._pauses.labels(selector).set(count)
         workers = CollectorRegistry()
         MultiProcessCollector(workers, str(self._directory))  # type: ignore[no-untyped-call]  # nor here
         together = CollectorRegistry()

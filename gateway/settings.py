@@ -2,11 +2,11 @@
 default. Nothing but this module reads the environment.
 """
 
-import ipaddress
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,6 +15,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 LogFormat = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
+
+Network = IPv4Network | IPv6Network
 
 _DURATION = re.compile("([0-9]{1,9})([smhd])")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -36,7 +38,7 @@ class Address:
         if self.host == "localhost":
             return True
         try:
-            return ipaddress.ip_address(self.host).is_loopback
+            return ip_address(self.host).is_loopback
         except ValueError:
             return False
 
@@ -57,6 +59,19 @@ def parse_address(text: object) -> Address:
     ):
         raise ValueError("write HOST:PORT, as 127.0.0.1:8080 or [::1]:8080")
     return Address(name, int(port))
+
+
+def parse_networks(value: object) -> tuple[Network, ...]:
+    """Read addresses and networks, a list of texts or one text with commas. Raises ValueError for what is neither, and
+    for all addresses there are: among them are the agents'.
+    """
+    texts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple):
+        raise ValueError("write addresses or networks")
+    networks = tuple(ip_network(text.strip() if isinstance(text, str) else text) for text in texts)
+    if any(network.prefixlen == 0 for network in networks):
+        raise ValueError("everybody cannot be trusted")
+    return networks
 
 
 def parse_duration(value: object) -> object:
@@ -81,8 +96,12 @@ class ServeSettings(BaseSettings):
     tls_key: Path | None = None
     # Where it is set, agents have to show a certificate that it has signed.
     tls_client_ca: Path | None = None
+    # Whose X-Forwarded-* and Forwarded are believed.
+    trusted_proxies: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(parse_networks)] = ()
     admin_tls_cert: Path | None = None
     admin_tls_key: Path | None = None
+    # Where operators reach the admin listener, for the links in notifications; None: they have none.
+    admin_url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
     store: str | None = Field(default=None, pattern=r"^(redis|rediss|unix)://", repr=False)
     data_dir: Path = Path(".fencegate")
     workers: int = Field(default=1, ge=1, le=256)
@@ -95,7 +114,26 @@ class ServeSettings(BaseSettings):
     audit_retain: Annotated[float, BeforeValidator(parse_duration)] = Field(default=604_800.0, ge=60, le=315_360_000)
     # Of all shards together. A thousandth of them is the least that a shard is left, and a write has two.
     audit_events: int = Field(default=500_000, ge=10_000, le=1_000_000_000)
+    # As for the trail: what came too late on Friday is looked at on Monday.
+    quarantine_retain: Annotated[float, BeforeValidator(parse_duration)] = Field(604_800.0, ge=60, le=315_360_000)
+    # Of all shards together. The store's memory is for fencing first.
+    quarantine_bytes: int = Field(default=268_435_456, ge=1_048_576, le=1_099_511_627_776)
+    # Likewise, of requests that wait: beyond it a write that would have to is refused.
+    queue_bytes: int = Field(default=268_435_456, ge=1_048_576, le=1_099_511_627_776)
     # None: text on a terminal, else JSON.
+    log_format: LogFormat | None = None
+    log_level: LogLevel = "info"
+
+
+class DeliverSettings(BaseSettings):
+    """The settings of `fencegate deliver`, each under the name of its option. Durations in seconds."""
+
+    model_config = SettingsConfigDict(env_prefix="FENCEGATE_", frozen=True, env_ignore_empty=True, extra="ignore")
+
+    policies: Path
+    store: str = Field(pattern=r"^(redis|rediss|unix)://", repr=False)
+    store_timeout: float = Field(default=2.0, gt=0, le=60)
+    grace: float | None = Field(default=None, ge=0, le=86_400)
     log_format: LogFormat | None = None
     log_level: LogLevel = "info"
 
@@ -109,8 +147,10 @@ _WANTED = {
     "tls_cert": "a PEM file with the listener's certificate, and those between it and its authority",
     "tls_key": "a PEM file with the certificate's private key",
     "tls_client_ca": "a PEM file with the authorities of clients' certificates",
+    "trusted_proxies": "addresses or networks of proxies, as in 10.0.0.7 or 10.1.0.0/16 (not everybody)",
     "admin_tls_cert": "a PEM file with the admin listener's certificate",
     "admin_tls_key": "a PEM file with the certificate's private key",
+    "admin_url": "the URL of the admin listener as operators reach it, as in https://fence.internal:8081",
     "store": "a URL that begins with redis://, rediss:// or unix://",
     "data_dir": "a directory",
     "workers": "a whole number from 1 to 256",
@@ -119,14 +159,19 @@ _WANTED = {
     "grace": "a number of seconds from 0 to 86400",
     "audit_retain": "a duration from 60s to 3650d, as 90s, 30m, 12h or 7d",
     "audit_events": "a whole number from 10000 to 1000000000",
+    "quarantine_retain": "a duration from 60s to 3650d, as 90s, 30m, 12h or 7d",
+    "quarantine_bytes": "a whole number from 1048576 to 1099511627776",
+    "queue_bytes": "a whole number from 1048576 to 1099511627776",
     "log_format": "json or text",
     "log_level": "debug, info, warning or error",
 }
+# The option that is given once for each member of a list.
+_ONE_OF = {"trusted_proxies": "trusted_proxy"}
 
 
 def read_serve_settings(options: Mapping[str, object]) -> ServeSettings:
-    """Settings from `options` (None: not given), over the environment. Raises SettingsError."""
-    given = {name: value for name, value in options.items() if value is not None}
+    """Settings from `options` (None, or no members: not given), over the environment. Raises SettingsError."""
+    given = {name: value for name, value in options.items() if value not in (None, ())}
     try:
         settings = ServeSettings.model_validate(given)
     except ValidationError as error:
@@ -138,6 +183,15 @@ def read_serve_settings(options: Mapping[str, object]) -> ServeSettings:
         )
     _check_pairs(settings)
     return settings
+
+
+def read_deliver_settings(options: Mapping[str, object]) -> DeliverSettings:
+    """As `read_serve_settings`."""
+    given = {name: value for name, value in options.items() if value is not None}
+    try:
+        return DeliverSettings.model_validate(given)
+    except ValidationError as error:
+        raise SettingsError("\n".join(_sentence(str(fault["loc"][0])) for fault in error.errors())) from None
 
 
 def _check_pairs(settings: ServeSettings) -> None:
@@ -159,5 +213,5 @@ def environment() -> dict[str, str]:
 
 def _sentence(name: str) -> str:
     variable = f"FENCEGATE_{name.upper()}"
-    option = "" if name == "admin_token" else f"--{name.replace('_', '-')} or "
+    option = "" if name == "admin_token" else f"--{_ONE_OF.get(name, name).replace('_', '-')} or "
     return f"{option}{variable} must be {_WANTED[name]}."

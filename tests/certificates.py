@@ -51,6 +51,16 @@ class Authority:
             context.load_cert_chain(*shown)
         return context
 
+    def server(self, name: str) -> ssl.SSLContext:
+        """Who serves under a certificate that this authority issues. `renew` gives it another one."""
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self.renew(context, name)
+        return context
+
+    def renew(self, context: ssl.SSLContext, name: str) -> None:
+        """Connections that begin from now on are served under a new certificate."""
+        context.load_cert_chain(*self.issue(name))
+
     def _builder(self, name: str, key: EllipticCurvePrivateKey) -> x509.CertificateBuilder:
         now = datetime.datetime.now(datetime.UTC)
         return (

@@ -1,15 +1,30 @@
 """One real store server for the whole session; an empty database for each test that asks for `store_url`."""
 
+import gc
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 import redis
+from hypothesis import HealthCheck, settings
 
 from gateway.store.embedded import find_server
 from gateway.store.fence import FenceStore
 from tests.store.fences import opened
 from tests.store.server import Server
+
+# How long an example takes, or its drawing, says how busy the machine is.
+settings.register_profile("untimed", deadline=None, suppress_health_check=(HealthCheck.too_slow,))
+settings.load_profile("untimed")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _garbage() -> Iterator[None]:
+    """What a test leaves open fails its own file, and not whichever test runs when the collector comes by."""
+    yield
+    gc.collect()
+    # What lives on belongs to no test: the next time it is not gone through again.
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gateway import settings
 from tests.raw import RawAnswer, RawClient
-from tests.until import until
+from tests.until import STARTS_WITHIN_S, until
 
 POLICY = """
 upstream: reports
@@ -119,6 +119,8 @@ async def starting(directory: Path, *options: str, **variables: str) -> AsyncIte
 async def running(directory: Path, *options: str, **variables: str) -> AsyncIterator[GatewayProcess]:
     """As `starting`, once it is ready."""
     async with starting(directory, *options, **variables) as gateway:
-        await until(lambda: bool(gateway.logged("ready")) or gateway.process.returncode is not None)
+        await until(
+            lambda: bool(gateway.logged("ready")) or gateway.process.returncode is not None, within_s=STARTS_WITHIN_S
+        )
         assert gateway.process.returncode is None, gateway.log.read_text()
         yield gateway

@@ -2,6 +2,7 @@
 
 import zlib
 
+from gateway.core.compensation import Kept
 from gateway.core.epoch import Epoch
 from gateway.core.intent import Intent, KeptAnswer
 from gateway.core.outcome import Outcome
@@ -40,7 +41,7 @@ async def begun(store: FenceStore, write: Write) -> Admitted:
     return admitted
 
 
-async def ended(store: FenceStore, write: Write, outcome: Outcome, kept: KeptAnswer | None = None) -> Admitted:
+async def ended(store: FenceStore, write: Write, outcome: Outcome, kept: Kept | None = None) -> Admitted:
     """A write that has ended."""
     admitted = await begun(store, write)
     await store.settle(admitted, outcome, "no answer within 30 s" if outcome == "unknown" else "answered 201", kept)

@@ -14,18 +14,25 @@ from gateway.core.clock import Deadline
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
 from gateway.core.intent import Intent, IntentId, KeptAnswer
+from gateway.core.kept_request import KeptRequest
+from gateway.core.late import Extent, LateResult
 from gateway.core.lease import Lease
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
+from gateway.core.pause import PausesInForce
 from gateway.core.quota import Quota, Spending
 from gateway.core.record import IntentRecord
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Origin, Rule, Signed, Timeouts, Upstream
+from gateway.core.session import Switched
 from gateway.core.target import Target, read_target
 from gateway.core.token import SignedClaim
 from gateway.core.write import (
     AdmitReply,
     Admitted,
+    Extended,
+    ExtendReply,
     Incident,
+    Lapsed,
     Replayed,
     ResourceKey,
     Settled,
@@ -33,7 +40,10 @@ from gateway.core.write import (
     Waiting,
     Write,
 )
-from gateway.flow.ports import BodySource, Marks
+from gateway.flow.clock import BootClock
+from gateway.flow.pauses import Pauses
+from gateway.flow.ports import BodySource, Marks, NearEnd
+from gateway.flow.waiting import Wakes
 
 STUCK = "stuck"
 
@@ -95,7 +105,7 @@ class Transcript(list[str]):
         self._changed.set()
 
     async def until(self, line: str, times: int = 1) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while self.count(line) < times:
                 self._changed.clear()
                 await self._changed.wait()
@@ -140,6 +150,11 @@ class ScriptedStore:
         assert isinstance(reply, Waiting | Replayed | Refused)
         return reply
 
+    async def extend(self, admitted: Admitted, *, ttl_s: float) -> ExtendReply:
+        reply = await self._ask("extend", f"extend {admitted.ticket}")
+        assert isinstance(reply, Extended | Lapsed | Refused)
+        return reply
+
     async def peek(self, write: Write) -> Refused | None:
         reply = await self._ask("peek", "peek")
         assert reply is None or isinstance(reply, Refused)
@@ -154,6 +169,18 @@ class ScriptedStore:
     async def recall(self, id: str) -> IntentRecord | None:
         reply = await self._ask("recall", f"recall {id}")
         assert reply is None or isinstance(reply, IntentRecord)
+        return reply
+
+    async def quarantine(self, late: LateResult) -> str | None:
+        body = late.request.body
+        reply = await self._ask("quarantine", f"quarantine {'head' if body is None else body.decode()}")
+        assert reply is None or isinstance(reply, str)
+        return reply
+
+    async def park(self, write: Write, request: KeptRequest) -> IntentRecord | Replayed | Refused:
+        body = b"" if request.body is None else request.body
+        reply = await self._ask("park", f"park {request.method} {request.target} {body.decode()}")
+        assert isinstance(reply, IntentRecord | Replayed | Refused)
         return reply
 
     async def abandon(self, write: Write, ticket: TicketId) -> None:
@@ -228,6 +255,21 @@ class ScriptedQuotas:
         self.counted.discard(lease)
 
 
+class ScriptedPauses:
+    """Implements `ports.PauseStore`; each time that it is asked, the next line. After the last one it stays."""
+
+    def __init__(self, *lines: PausesInForce) -> None:
+        self._lines = deque(lines or ({},))
+
+    async def in_force(self) -> PausesInForce:
+        return self._lines.popleft() if len(self._lines) > 1 else self._lines[0]
+
+
+def unpaused(store: "ScriptedStore", *lines: PausesInForce) -> Pauses:
+    """Judges by these pauses; without any, by none."""
+    return Pauses(store, ScriptedPauses(*lines), BootClock(), Wakes())
+
+
 class ScriptedClaims:
     """Implements `ports.Claims`."""
 
@@ -288,6 +330,14 @@ class ScriptedSender:
         self.deadlines.append(deadline)
         return await self._next(f"send {admitted.ticket}")
 
+    async def switch(
+        self, admitted: Admitted, request: Request, body: BodySource, deadline: Deadline
+    ) -> ScriptedAnswer | Switched | NotSent | NoReply:
+        self._said.say(f"switch {admitted.ticket}")
+        evidence = await self._script.next()
+        assert isinstance(evidence, ScriptedAnswer | Switched | NotSent | NoReply)
+        return evidence
+
     async def read(self, upstream: Upstream, request: Request, body: BodySource) -> ScriptedAnswer | NotSent | NoReply:
         return await self._unfenced("send read")
 
@@ -319,6 +369,7 @@ class ScriptedCaller:
     refusals: list[Refused] = field(default_factory=list)
     replays: list[KeptAnswer] = field(default_factory=list)
     expects: bool = False
+    near: NearEnd | None = None
 
     def __post_init__(self) -> None:
         self._takes = iter(self.takes)
@@ -351,6 +402,16 @@ class ScriptedCaller:
         self.marks.append(marks)
         self.replays.append(answer)
         self.said.say(f"replay {answer.status} {answer.body.decode()}")
+
+    def park(self, marks: Marks, record: IntentRecord, waited_s: int | None) -> None:
+        self.marks.append(marks)
+        self.said.say(f"park {marks.decision.name} {record.state}" + f" after {waited_s} s" * bool(waited_s))
+
+    def switch(self, marks: Marks, switched: Switched) -> NearEnd:
+        self.marks.append(marks)
+        self.said.say(f"switch {marks.outcome}")
+        assert self.near is not None
+        return self.near
 
     def begin(self, marks: Marks, answer: object) -> None:
         self.marks.append(marks)
@@ -404,8 +465,17 @@ class Counted:
     def ended(self, upstream: Upstream, seconds: float) -> None:
         self.said.append("ended")
 
+    def session_began(self, upstream: Upstream) -> None:
+        self.said.append("session began")
+
+    def session_ended(self, upstream: Upstream) -> None:
+        self.said.append("session ended")
+
     def overtaken(self) -> None:
         self.said.append("overtaken")
+
+    def quarantined(self, rule: Rule, extent: Extent) -> None:
+        self.said.append(f"quarantined {extent}")
 
     def incident(self, kind: Incident) -> None:
         self.said.append(kind)

@@ -1,6 +1,7 @@
 """A raw upstream that records the exact bytes it was sent, counts executions, and answers as it is told."""
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Self
@@ -59,11 +60,12 @@ class RecordingUpstream:
     connections: int = 0
     receiving: int = 0
     port: int = 0
+    tls: ssl.SSLContext | None = None
 
     async def __aenter__(self) -> Self:
         self._changed = asyncio.Condition()
         self._serving: set[asyncio.Task[None]] = set()
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port)
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port, ssl=self.tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 

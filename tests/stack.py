@@ -67,14 +67,21 @@ def rules_from(directory: Path, text: str) -> RuleSet:
 
 @contextlib.asynccontextmanager
 async def stack(
-    store_url: str, directory: Path, policy: str = POLICY, upstream: RecordingUpstream | None = None
+    store_url: str,
+    directory: Path,
+    policy: str = POLICY,
+    upstream: RecordingUpstream | None = None,
+    trusted_proxies: tuple[str, ...] = (),
+    grace_s: float = 5.0,
 ) -> AsyncIterator[Stack]:
-    """Start everything; `{port}` in the policy becomes the upstream's."""
+    """Start everything; `{port}` in the policy becomes the upstream's. `grace_s`: what is left may end in the end."""
     log = directory / "gateway.log"
     with log.open("ab") as lines:
         async with upstream or RecordingUpstream() as recorder:
             rules = rules_from(directory / "policies", policy.format(port=recorder.port))
-            assignment = Assignment(Address("127.0.0.1", 0), "", store_url, 2.0, 5.0, "json", "info")
+            assignment = Assignment(
+                Address("127.0.0.1", 0), "", store_url, 2.0, 5.0, "json", "info", trusted_proxies=trusted_proxies
+            )
             async with proxy(assignment, lambda: rules, Log("json", descriptor=lines.fileno())) as server:
                 listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
                 port = listening.sockets[0].getsockname()[1]
@@ -82,4 +89,4 @@ async def stack(
                     yield Stack(port, recorder, log)
                 finally:
                     listening.close()
-                    await server.finish(5.0)
+                    await server.finish(grace_s)

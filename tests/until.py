@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 _LOOK_EVERY_S = 0.01
+# A process starts in a second, and has taken twenty on a machine that others kept busy.
+STARTS_WITHIN_S = 60.0
 
 
-async def until(condition: Callable[[], bool | Awaitable[bool]], *, within_s: float = 15.0) -> None:
+async def until(condition: Callable[[], bool | Awaitable[bool]], *, within_s: float = 30.0) -> None:
     """Return as soon as `condition` holds. Raises TimeoutError if it does not within `within_s` seconds."""
     async with asyncio.timeout(within_s):
         while True:

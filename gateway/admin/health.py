@@ -8,7 +8,7 @@ from gateway.admin.running import RUNNING, Running
 from gateway.core.faults import StoreUnavailable
 from gateway.core.intent import State
 from gateway.metrics import CONTENT_TYPE
-from gateway.store import intent_views
+from gateway.store import intent_views, pause_views
 
 
 async def healthz(_request: web.Request) -> web.Response:
@@ -32,6 +32,7 @@ async def metrics(request: web.Request) -> web.Response:
         store_up=away is None,
         workers_ready=running.workers_ready(),
         intents=await _intents(running) if away is None else None,
+        pauses=await _pauses(running) if away is None else None,
     )
     return web.Response(body=exposition, headers={"Content-Type": CONTENT_TYPE})
 
@@ -53,6 +54,14 @@ async def _intents(running: Running) -> Mapping[State, int] | None:
     """None where the store does not say: a number from before would hide that nobody knows."""
     try:
         return await intent_views.counts(running.store)
+    except StoreUnavailable:
+        return None
+
+
+async def _pauses(running: Running) -> Mapping[str, int] | None:
+    """None as above."""
+    try:
+        return await pause_views.pause_counts(running.store)
     except StoreUnavailable:
         return None
 

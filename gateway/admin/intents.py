@@ -5,19 +5,28 @@ import json
 from aiohttp import web
 
 from gateway.admin.answer import page, refusal
+from gateway.admin.approver import out_of_sight, sees
 from gateway.admin.audit import event_members
 from gateway.admin.document import Document, read_document, read_text
+from gateway.admin.quarantine import request_members
 from gateway.admin.query import read_query
 from gateway.admin.running import OPERATOR, RUNNING
+from gateway.core.caller import ANONYMOUS
+from gateway.core.compensation import Compensation, Unavailable, compensating_digest
 from gateway.core.decision import BAD_REQUEST, NO_SUCH_INTENT, WRONG_STATE, Facts, Refused
+from gateway.core.intent import TOOK_EFFECT
+from gateway.core.parking import Parking
 from gateway.core.problem import instant
 from gateway.core.record import IntentRecord, shown_answer
 from gateway.core.write import ResourceKey
 from gateway.store import audit_views, intent_views
 from gateway.store.audit_views import Sought
+from gateway.store.compensation_views import compensation_of
 from gateway.store.fence import FenceStore
 from gateway.store.intent_views import LISTED, Flight
 from gateway.store.intents import Resolve, resolve
+from gateway.store.keys import intent_id
+from gateway.store.parking import request_of
 from gateway.store.views import Ticket
 
 # Enough for what was found out, where, and by whom.
@@ -32,10 +41,13 @@ async def list_intents(request: web.Request) -> web.Response:
         return refusal(query)
     store, cursor = request.app[RUNNING].store, query.get("cursor")
     wanted = query.get("state", "unknown")
+    if not sees(request, wanted):
+        return refusal(out_of_sight())
     for state in LISTED:
         if state == wanted:
             found = await intent_views.intents(store, state, cursor)
-            return page([_item(record) for record in found.items], found.next)
+            seen = [record for record in found.items if sees(request, record.state, record.resource)]
+            return page([_item(record) for record in seen], found.next)
     if wanted == "in_flight":
         flying = await intent_views.in_flight(store, cursor)
         return page([_flight_item(flight) for flight in flying.items], flying.next)
@@ -49,9 +61,11 @@ async def show_intent(request: web.Request) -> web.Response:
     found = await _find(store, id)
     if found is None:
         return refusal(_no_such(id))
+    if not sees(request, "in_flight" if isinstance(found, Flight) else found.state, found.resource):
+        return refusal(out_of_sight())
     if isinstance(found, Flight):
         return _answer(_flight_item(found), await _events(store, found.ticket.id, 0))
-    return _answer(_members(found), await _events(store, found.id, found.created_at_ms), found.evidence)
+    return await answer_record(request, found)
 
 
 async def resolve_intent(request: web.Request) -> web.Response:
@@ -70,6 +84,27 @@ async def resolve_intent(request: web.Request) -> web.Response:
         return refusal(record)
     running.log.warning("an operator resolved an intent", intent=record.id, state=record.state, note=asked.reason)
     return _answer(_members(record), await _events(running.store, record.id, record.created_at_ms), record.evidence)
+
+
+async def find_record(request: web.Request) -> IntentRecord | Refused:
+    """The record of the intent that the path names. Refused: `no-such-intent`, `wrong-state` where it has none yet."""
+    store, id = request.app[RUNNING].store, request.match_info["id"]
+    found = await _find(store, id)
+    if found is None:
+        return _no_such(id)
+    return _still_in_flight(found) if isinstance(found, Flight) else found
+
+
+async def answer_record(request: web.Request, record: IntentRecord) -> web.Response:
+    """A record with all that is known of it: the request too, as long as it is kept to be sent."""
+    store = request.app[RUNNING].store
+    members, kept = _members(record), None
+    if record.parking is not None:
+        kept = await request_of(store, record.id)
+        members |= {"request": None if kept is None else request_members(kept)}
+    if record.state in TOOK_EFFECT:
+        members |= _compensation(record, await compensation_of(store, record))
+    return _answer(members, await _events(store, record.id, record.created_at_ms), record.evidence)
 
 
 async def _find(store: FenceStore, id: str) -> IntentRecord | Flight | None:
@@ -135,7 +170,33 @@ def _item(record: IntentRecord) -> dict[str, object]:
         "updated_at": instant(record.updated_at_ms),
         "reason": record.reason,
         "attempts": record.attempts,
+        **({} if record.parking is None else _parked(record, record.parking)),
     }
+
+
+def _parked(record: IntentRecord, parking: Parking) -> dict[str, object]:
+    """What an approver needs, and whoever wonders why nothing was sent. `digest` names the request that is kept."""
+    approval = parking.approval
+    return {
+        "target": record.target,
+        "principal": record.principal or ANONYMOUS,
+        "risk": parking.risk,
+        "digest": parking.digest,
+        "failures": parking.failures,
+        "approval": None
+        if approval is None
+        else {"verdict": approval.verdict, "expires_at": instant(approval.expires_at_ms), "by": approval.by or None},
+    }
+
+
+def _compensation(record: IntentRecord, found: Compensation | None) -> dict[str, object]:
+    """What would take it back, or has; nothing where its rule had no compensation."""
+    if found is None:
+        return {}
+    undo = found.undo
+    shown = {"unavailable": undo.why} if isinstance(undo, Unavailable) else {"request": request_members(undo)}
+    by = None if record.state == "applied" else intent_id(record.resource, compensating_digest(record.id))
+    return {"compensation": shown, "written_since": found.written_since, "compensated_by": by}
 
 
 def _members(record: IntentRecord) -> dict[str, object]:
@@ -143,6 +204,7 @@ def _members(record: IntentRecord) -> dict[str, object]:
         "tenant": record.tenant or None,
         "target": record.target or None,
         "resolved_by": record.resolved_by,
+        **({} if record.compensates is None else {"compensates": record.compensates}),
         "response": None if record.answer is None else shown_answer(record.answer),
     }
 

@@ -4,8 +4,22 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from gateway.admin import audit, document, health, intents, pauses, policies, resources
+from gateway.admin import (
+    approvals,
+    audit,
+    budgets,
+    compensations,
+    document,
+    health,
+    intents,
+    notifications,
+    pauses,
+    policies,
+    quarantine,
+    resources,
+)
 from gateway.admin.answer import refusal
+from gateway.admin.approver import let_in
 from gateway.admin.auth import authenticate, check_browser
 from gateway.admin.index import index
 from gateway.admin.running import RUNNING, Running
@@ -15,11 +29,15 @@ from gateway.core.decision import (
     METHOD_NOT_ALLOWED,
     NOT_FOUND,
     STORE_UNAVAILABLE,
+    UNAUTHENTICATED,
     Facts,
     Refused,
 )
 from gateway.core.faults import StoreUnavailable
 from gateway.store.page import BadCursor
+
+# What needs no admin token where an approver's key is shown: each judges it again.
+_FOR_APPROVERS = (intents.list_intents, intents.show_intent, approvals.approve_intent, approvals.deny_intent)
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -32,7 +50,14 @@ def build_admin(running: Running, *, token: str | None, on_loopback: bool) -> we
     @web.middleware
     async def guard(request: web.Request, handler: _Handler) -> web.StreamResponse:
         refused = check_browser(request, on_loopback=on_loopback) or authenticate(request, token)
-        return refusal(refused) if refused is not None else await _answer(request, handler)
+        if refused is not None and refused.decision is UNAUTHENTICATED and request.match_info.handler in _FOR_APPROVERS:
+            refused = None if let_in(request) else refused
+        response = refusal(refused) if refused is not None else await _answer(request, handler)
+        if "Transfer-Encoding" in request.headers:
+            # aiohttp's compiled parser keeps the last field of a trailer and gives it to the connection's next request:
+            # its `Authorization` even, to a caller without one behind the same proxy.
+            response.force_close()
+        return response
 
     app = web.Application(middlewares=[guard], client_max_size=document.LIMIT)
     app[RUNNING] = running
@@ -48,10 +73,21 @@ def build_admin(running: Running, *, token: str | None, on_loopback: bool) -> we
             web.get("/api/v1/intents", intents.list_intents),
             web.get("/api/v1/intents/{id}", intents.show_intent),
             web.post("/api/v1/intents/{id}/resolve", intents.resolve_intent),
+            web.post("/api/v1/intents/{id}/approve", approvals.approve_intent),
+            web.post("/api/v1/intents/{id}/deny", approvals.deny_intent),
+            web.post("/api/v1/intents/{id}/retry", approvals.retry_intent),
+            web.post("/api/v1/intents/{id}/compensate", compensations.compensate_intent),
+            web.get("/api/v1/notifications", notifications.list_letters),
+            web.post("/api/v1/notifications/{id}/retry", notifications.retry_letter),
             web.get("/api/v1/audit", audit.list_events),
+            web.get("/api/v1/budgets", budgets.list_budgets),
             web.get("/api/v1/pauses", pauses.list_pauses),
             web.post("/api/v1/pauses", pauses.begin_pause),
             web.delete("/api/v1/pauses/{id}", pauses.end_pause),
+            web.get("/api/v1/quarantine", quarantine.list_late),
+            web.get("/api/v1/quarantine/{id}", quarantine.show_late),
+            web.get("/api/v1/quarantine/{id}/body", quarantine.export_body),
+            web.delete("/api/v1/quarantine/{id}", quarantine.drop_late),
             web.get("/api/v1/policies", policies.list_policies),
             web.post("/api/v1/policies/reload", policies.reload_policies),
         ]

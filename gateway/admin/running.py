@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from gateway.flow.compensating import Compensating
 from gateway.log import Log
 from gateway.metrics import ParentMetrics
 from gateway.policy.finding import Finding
@@ -27,6 +28,7 @@ class Running:
     is_stopping: Callable[[], bool]
     metrics: ParentMetrics
     log: Log
+    compensating: Compensating
 
 
 # Who calls, as far as is known: all operators share the admin token.

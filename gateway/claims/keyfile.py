@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from gateway.claims.keys import Key, KeyFault, KeySet, read_keys
+from gateway.claims.fault import LONGEST, KeyFault
+from gateway.claims.keys import Key, KeySet, read_keys
 from gateway.core.rule import Algorithm
 
 # A look costs a system call, a change is wanted soon; policies are looked at as often.
 _LOOK_EVERY_S = 1.0
-# Sixty-four RSA keys as a JWKS are a fifth of it. A larger file is the wrong one.
-LONGEST = 256 << 10
 
 _Stamp = tuple[int, int, int]
 

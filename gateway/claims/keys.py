@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from jwt import PyJWK, PyJWTError
 
+from gateway.claims.fault import KeyFault
 from gateway.core.claim import read_object
 from gateway.core.rule import Algorithm
 
@@ -30,13 +31,6 @@ class Key:
     id: str | None
     algorithms: frozenset[Algorithm]
     key: PublicKey | bytes = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class KeyFault:
-    """Keys that cannot be had, and why."""
-
-    why: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ PyJWT's own client blocks, and asks for each unknown `kid`: whoever invents one 
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from gateway.claims.keys import Key, KeyFault, KeySet, read_keys
+from gateway.claims.fault import KeyFault
+from gateway.claims.keys import Key, KeySet, read_keys
 from gateway.core.rule import Algorithm, KeyUrl
 
 # For a `kid` that nobody knows, at most this often: an issuer publishes a key before it signs with it.

@@ -13,6 +13,7 @@ from gateway import __version__
 # Each is a module of its own, with the command as `command`.
 _COMMANDS = {
     "serve": "Run the gateway.",
+    "deliver": "Deliver what was queued, without serving anybody.",
     "demo": "Tell the story of a paused agent, live.",
     "check": "Check policy files.",
     "test": "Run the *.test.yaml beside policy files.",
@@ -21,7 +22,12 @@ _COMMANDS = {
     "schema": "Print the JSON Schema of policy files, for editors.",
     "doctor": "Check whether a store is fit to keep a fence.",
     "resources": "List, show, advance, pause and resume the resources of a running gateway.",
-    "intents": "List, show and resolve the intents of a running gateway.",
+    "intents": "List, show, resolve and retry the intents of a running gateway.",
+    "approvals": "List, show, approve and deny what waits for an approval at a running gateway.",
+    "budgets": "Show what is used of the budgets of a running gateway's rules.",
+    "pauses": "List, begin and end pauses: the emergency stop of a running gateway.",
+    "quarantine": "List, show, export and drop what came too late to a running gateway, and was kept.",
+    "notifications": "List what people are to be told by webhooks, and send dead letters again.",
     "audit": "Show what a running gateway did, step by step.",
 }
 

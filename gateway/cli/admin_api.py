@@ -31,24 +31,35 @@ Item = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class AdminApi:
-    """Where a gateway's admin listener is, and the token that it wants, if any. `ca`: a PEM file, else the system's."""
+    """Where a gateway's admin listener is, and the token that it wants, if any. `ca`: a PEM file, else the system's.
+
+    `key`: an approver's, where principals are configured.
+    """
 
     scheme: str
     netloc: str
     token: str | None
     ca: str | None = None
+    key: str | None = None
 
     def get(self, path: str) -> dict[str, object]:
         """The JSON document that the gateway answers. Raises ClickException with what to do instead."""
-        return self._call("GET", path, None)
+        return _read(*self._exchange("GET", path, None))
+
+    def download(self, path: str) -> bytes:
+        """What the gateway answers, byte for byte. Raises ClickException with what to do instead."""
+        status, body = self._exchange("GET", path, None)
+        if status != 200:
+            _read(status, body)
+        return body
 
     def post(self, path: str, document: dict[str, object]) -> dict[str, object]:
         """As `get`, for calls that change something."""
-        return self._call("POST", path, document)
+        return _read(*self._exchange("POST", path, document))
 
-    def delete(self, path: str) -> dict[str, object]:
+    def delete(self, path: str, document: dict[str, object] | None = None) -> dict[str, object]:
         """As `post`, for calls that end something."""
-        return self._call("DELETE", path, None)
+        return _read(*self._exchange("DELETE", path, document))
 
     def items(self, path: str, query: Mapping[str, str | None]) -> Iterator[Item]:
         """All items of a list, page after page, as they are asked for."""
@@ -74,17 +85,20 @@ class AdminApi:
             return HTTPSConnection(self.netloc, timeout=_WITHIN_S, context=_trust(self.ca))
         return HTTPConnection(self.netloc, timeout=_WITHIN_S)
 
-    def _call(self, method: str, path: str, document: dict[str, object] | None) -> dict[str, object]:
+    def _exchange(self, method: str, path: str, document: dict[str, object] | None) -> tuple[int, bytes]:
+        """Status and body of the answer, whatever it says."""
         headers = {"Accept": "application/json"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
+        if self.key:
+            headers["Fencegate-Key"] = self.key
         if document is not None:
             headers["Content-Type"] = "application/json"
         connection = self._connection()
         try:
             connection.request(method, path, None if document is None else json.dumps(document), headers)
             response = connection.getresponse()
-            status, body = response.status, response.read()
+            return response.status, response.read()
         except SSLCertVerificationError as error:
             raise click.ClickException(
                 f"{self.netloc} shows a certificate that is not trusted here ({error.verify_message}). Set "
@@ -97,7 +111,6 @@ class AdminApi:
             ) from None
         finally:
             connection.close()
-        return _read(status, body)
 
 
 def _trust(ca: str | None) -> SSLContext:
@@ -136,4 +149,5 @@ def read_admin(address: str) -> AdminApi:
         raise click.ClickException("--admin must be HOST:PORT or a URL, as in http://127.0.0.1:8081.")
     variables = environment()
     ca = variables.get("FENCEGATE_ADMIN_CA") or None
-    return AdminApi(parts.scheme, parts.netloc, variables.get("FENCEGATE_ADMIN_TOKEN"), ca)
+    token, key = variables.get("FENCEGATE_ADMIN_TOKEN"), variables.get("FENCEGATE_KEY")
+    return AdminApi(parts.scheme, parts.netloc, token, ca, key)

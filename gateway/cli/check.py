@@ -10,6 +10,7 @@ from gateway.policy.finding import Finding, Wrong
 from gateway.policy.load import load_policies
 from gateway.policy.openapi.coverage import described_upstream, uncovered
 from gateway.policy.openapi.operation import read_document
+from gateway.policy.reversible import Coverage, reversible_coverage
 from gateway.policy.ruleset import RuleSet
 from gateway.settings import environment
 
@@ -30,17 +31,41 @@ def command(directory: Path, openapi: Path | None, upstream: str | None, *, as_j
         raise click.UsageError("--upstream says what a document describes; give --openapi FILE too")
     loaded = load_policies(directory, environment())
     findings = loaded if isinstance(loaded, tuple) else _compared(loaded, openapi, upstream)
+    coverage = () if isinstance(loaded, tuple) else reversible_coverage(loaded)
     if as_json:
-        print_json({"ok": not findings, "findings": [asdict(finding) for finding in findings]})
+        shown_findings = [asdict(finding) for finding in findings]
+        print_json({"ok": not findings, "findings": shown_findings, "reversible": _reversible(coverage)})
     else:
         for finding in findings:
             click.echo(plain(finding))
         if not isinstance(loaded, tuple):
             shown = f"{len(findings)} warnings" if findings else "no errors"
             who = f"{len(loaded.principals)} principals, " if loaded.principals else ""
+            _print_reversible(coverage)
             click.echo(f"{directory}: {len(loaded.upstreams)} upstreams, {len(loaded.entries)} rules, {who}{shown}")
     if findings:
         raise click.exceptions.Exit(1)
+
+
+def _reversible(coverage: tuple[Coverage, ...]) -> dict[str, object] | None:
+    """None where the files have errors: nothing is known of their rules then."""
+    if not coverage:
+        return None
+    whole, *upstreams = coverage
+    return {
+        "reversible": whole.reversible,
+        "weight": whole.weight,
+        "upstreams": [{"name": one.name, "reversible": one.reversible, "weight": one.weight} for one in upstreams],
+    }
+
+
+def _print_reversible(coverage: tuple[Coverage, ...]) -> None:
+    """Who takes nothing back is not told so with each check."""
+    whole, *upstreams = coverage
+    if whole.reversible:
+        click.echo(f"reversible, by weight: {whole}")
+        for one in upstreams:
+            click.echo(f"  {plain(one.name)}: {one}")
 
 
 def _compared(ruleset: RuleSet, file: Path | None, name: str | None) -> tuple[Finding, ...]:

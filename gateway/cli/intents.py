@@ -1,4 +1,4 @@
-"""`fencegate intents`: what became of intents, and an operator's word on those of which nobody knows."""
+"""`fencegate intents`: what became of intents, and an operator's word on those that are unknown, failed or applied."""
 
 import sys
 
@@ -7,8 +7,12 @@ import click
 from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin, segment
 from gateway.cli.audit import print_events
 from gateway.cli.output import json_option, plain, print_json, print_members, print_table
+from gateway.cli.requests import print_request
 
-_STATES = ("unknown", "applied", "not_applied", "in_flight")
+_STATES = (
+    "unknown", "applied", "not_applied", "in_flight", "awaiting_approval", "queued", "denied", "expired", "superseded",
+    "failed", "compensating", "compensated",
+)  # fmt: skip
 _HEADS = ("RESOURCE", "KEY", "RULE", "EPOCH", "HOLDER", "ATTEMPTS", "REASON")
 # Characters of an answer's body; the start tells what it was.
 _SHOWN_BODY = 2000
@@ -17,10 +21,16 @@ _CONSEQUENCES = {
     "not_applied": "It counts as not done, and its key is free: whoever repeats it SENDS IT AGAIN.",
 }
 
+_SINCE: dict[object, str] = {
+    True: "The resource WAS WRITTEN SINCE: look first whether that would be taken back too.",
+    False: "The resource was not written since.",
+    None: "Whether the resource was written since is no longer known.",
+}
+
 
 @click.group("intents")
 def command() -> None:
-    """List, show and resolve the intents of a running gateway. Its admin token: FENCEGATE_ADMIN_TOKEN."""
+    """List, show, resolve, retry and compensate a running gateway's intents. Its admin token: FENCEGATE_ADMIN_TOKEN."""
 
 
 @command.command("list")
@@ -82,6 +92,56 @@ def resolve_intent(intent: str, note: str, admin: str, *, as_json: bool, **flags
         click.echo(f"{plain(resolved['id'])} is {resolved['state']}.")
 
 
+@command.command("retry")
+@click.argument("intent", metavar="ID")
+@click.option("--note", required=True, help="Why it may work now: it is kept with the intent.")
+@admin_option
+@json_option
+def retry_intent(intent: str, note: str, admin: str, *, as_json: bool) -> None:
+    """Queue again what has failed: the same request, under its own epoch."""
+    queued = read_admin(admin).post(f"{_path(intent)}/retry", {"note": note})
+    if as_json:
+        print_json(queued)
+    else:
+        click.echo(f"{plain(queued['id'])} is {queued['state']}.")
+
+
+@command.command("compensate")
+@click.argument("intent", metavar="ID")
+@click.option("--note", required=True, help="Why it is taken back: it is kept with the intent.")
+@click.option("--yes", is_flag=True, help="Do not ask, on a terminal either.")
+@admin_option
+@json_option
+def compensate_intent(intent: str, note: str, admin: str, *, yes: bool, as_json: bool) -> None:
+    """Take an applied intent back: the request that its rule has for that is sent, once. This cannot be taken back."""
+    api, path = read_admin(admin), _path(intent)
+    _announce_compensation(api.get(path))
+    # A script has nobody to ask; what it says it means.
+    if not yes and sys.stdin.isatty():
+        click.confirm("Send it?", abort=True, err=True)
+    compensated = api.post(f"{path}/compensate", {"note": note})
+    if as_json:
+        print_json(compensated)
+    else:
+        click.echo(f"{plain(compensated['id'])} is {compensated['state']}: {plain(compensated['reason'])}")
+
+
+def _announce_compensation(found: Item) -> None:
+    what, compensation = plain(found.get("target") or found["rule"]), found.get("compensation")
+    click.echo(f"{what}, of {plain(found['resource'])}, is {found['state']}.", err=True)
+    request = compensation.get("request") if isinstance(compensation, dict) else None
+    if found["state"] != "applied" or not isinstance(request, dict):
+        return
+    click.echo(f"To take it back is sent, with the upstream's credentials: {plain(_line(request))}", err=True)
+    if request.get("body"):
+        click.echo(f"  with the body {plain(str(request['body'])[:_SHOWN_BODY])}", err=True)
+    click.echo(_SINCE[found.get("written_since")], err=True)
+
+
+def _line(request: Item) -> str:
+    return f"{request['method']} {request['target']}"
+
+
 def _announce(found: Item, outcome: str) -> None:
     what = plain(found.get("target") or found["rule"])
     click.echo(f"{what}, of {plain(found['resource'])}, is {found['state']}: {plain(found['reason'])}", err=True)
@@ -90,9 +150,13 @@ def _announce(found: Item, outcome: str) -> None:
 
 
 def _print_intent(found: Item) -> None:
-    apart = ("response", "events")
+    apart = ("response", "request", "compensation", "events")
     print_members({name: value for name, value in found.items() if name not in apart})
-    response, events = found.get("response"), found["events"]
+    response, events, request = found.get("response"), found["events"], found.get("request")
+    if isinstance(request, dict):
+        click.echo("\nIts request:")
+        print_request(request)
+    _print_compensation(found.get("compensation"))
     if isinstance(response, dict):
         click.echo(f"\nIts answer, as repeats get it: status {response['status']}")
         for name, value in response["headers"]:
@@ -101,6 +165,17 @@ def _print_intent(found: Item) -> None:
     if isinstance(events, list) and events:
         click.echo("\nIts steps, the newest first:")
         print_events(events)
+
+
+def _print_compensation(compensation: object) -> None:
+    if not isinstance(compensation, dict):
+        return
+    request = compensation.get("request")
+    if isinstance(request, dict):
+        click.echo("\nWhat takes it back:")
+        print_request(request)
+    else:
+        click.echo(f"\nNothing takes it back: {plain(compensation['unavailable'])}")
 
 
 def _print_body(body: object) -> None:

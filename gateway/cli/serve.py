@@ -17,8 +17,16 @@ from gateway.settings import SettingsError, read_serve_settings
 @click.option("--tls-cert", metavar="FILE", help="Serve agents over TLS, with this certificate in PEM.")
 @click.option("--tls-key", metavar="FILE", help="Its private key.")
 @click.option("--tls-client-ca", metavar="FILE", help="Take agents with a certificate of these authorities only.")
+@click.option(
+    "--trusted-proxy",
+    "trusted_proxies",
+    metavar="CIDR",
+    multiple=True,
+    help="Believe X-Forwarded-* and Forwarded of proxies at these addresses. May be given several times.",
+)
 @click.option("--admin-tls-cert", metavar="FILE", help="Serve operators over TLS, with this certificate in PEM.")
 @click.option("--admin-tls-key", metavar="FILE", help="Its private key.")
+@click.option("--admin-url", metavar="URL", help="Where operators reach --admin: for the links in notifications.")
 @click.option("--store", metavar="URL", help="redis://, rediss:// or unix://.  [a bundled one in the data directory]")
 @click.option("--data-dir", metavar="DIR", help="Where the bundled store keeps its data.  [.fencegate]")
 @click.option("--workers", metavar="N", help="Processes that carry traffic.  [1]")
@@ -29,6 +37,9 @@ from gateway.settings import SettingsError, read_serve_settings
 @click.option("--grace", metavar="SECONDS", help="How long writes may take to end at shutdown.  [largest total + 5]")
 @click.option("--audit-retain", metavar="DURATION", help="How long events of the audit trail are kept.  [7d]")
 @click.option("--audit-events", metavar="N", help="How many of them are kept in all; the oldest go.  [500000]")
+@click.option("--quarantine-retain", metavar="DURATION", help="How long late results are kept.  [7d]")
+@click.option("--quarantine-bytes", metavar="N", help="How much of them is kept in all; the oldest go.  [268435456]")
+@click.option("--queue-bytes", metavar="N", help="How much may wait for delivery or approval in all.  [268435456]")
 @click.option("--log-format", metavar="json|text", help="[text on a terminal, else json]")
 @click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.  [info]")
 def command(**options: object) -> None:

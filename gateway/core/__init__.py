@@ -13,5 +13,6 @@ write       one mutating request, fully resolved: everything admission has to kn
 ticket      the store's record of one admitted write that has not ended (`write.py`)
 evidence    what the wire showed of an attempt (`outcome.py`)
 outcome     what is concluded from it: applied, not_applied, unknown (`outcome.py`)
+parked      taken and not sent yet: queued for delivery, or waiting for an approval (`parking.py`)
 decision    what the gateway says about a request, with its status and action (`decision.py`)
 """

@@ -1,7 +1,9 @@
 """Who calls, and what it presented: the control headers, read once."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from gateway.core.decision import FORBIDDEN, HEADER_MALFORMED, TOKEN_MALFORMED, Facts, Refused
 from gateway.core.epoch import parse_u64
@@ -23,9 +25,18 @@ _KEY_LENGTH = 255
 _KEY = re.compile(rb'"((?:[!#-\[\]-~]|\\["\\])*)"|([!#-~][!-~]*)')
 _ESCAPED = re.compile(rb'\\(["\\])')
 
+
+def _spellings(name: bytes) -> Iterator[bytes]:
+    """The name with an underscore in the place of any of its dashes: some servers read both as one."""
+    first, *others = name.split(b"-")
+    for marks in product((b"-", b"_"), repeat=len(others)):
+        yield first + b"".join(mark + other for mark, other in zip(marks, others, strict=True))
+
+
 # What some servers and frameworks take for the method or the target instead of the request's own.
 _OVERRIDES = frozenset(
-    (
+    spelled
+    for name in (
         b"x-http-method-override",
         b"x-http-method",
         b"x-method-override",
@@ -34,6 +45,7 @@ _OVERRIDES = frozenset(
         b"x-original-url",
         b"x-rewrite-url",
     )
+    for spelled in _spellings(name)
 )
 
 ANONYMOUS = "anonymous"
@@ -54,6 +66,9 @@ class Caller:
             return None
         detail = f"Nothing was done: principal {self.principal} has no right to this resource."
         return Refused(FORBIDDEN, f"{detail} Stop; an operator has to grant it first.", Facts(resource=resource))
+
+
+NOBODY = Caller()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +96,14 @@ def overrides_request(headers: Headers) -> str | None:
 
     Such a request is two: a read that deletes, or a write under another rule's name.
     """
-    for name in headers.names():
-        if name.replace(b"_", b"-") in _OVERRIDES:
-            return name.decode("latin-1").title()
-    return None
+    if _OVERRIDES.isdisjoint(headers.names()):
+        return None
+    return next(name for name in headers.names() if name in _OVERRIDES).decode("ascii").title()
 
 
 def read_control(headers: Headers) -> Control | Refused:
     """Read the control headers, or refuse those that are doubled or malformed. Nothing else is looked at."""
-    for name in CONTROL_HEADERS:
+    for name in CONTROL_HEADERS if headers.repeated() else ():
         if len(headers.all(name)) > 1:
             shown = name.decode("ascii").title()
             decision = TOKEN_MALFORMED if name == b"fencing-token" else HEADER_MALFORMED

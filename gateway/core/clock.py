@@ -1,11 +1,9 @@
 """Deadlines as values. Reading a clock is a driver's work; comparing with one is asked through `Clock`."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(NamedTuple):
     """An instant on both clocks of a `Clock`, in seconds. Whichever passes first counts."""
 
     boot: float
@@ -14,6 +12,10 @@ class Deadline:
 
 class Clock(Protocol):
     """Time that also counts while the machine or the process is suspended (CLOCK_BOOTTIME), and the wall clock."""
+
+    def boot(self) -> float:
+        """Now, in seconds since some instant: for durations, suspension included."""
+        ...
 
     def after(self, seconds: float) -> Deadline:
         """The instant `seconds` from now. Anchor it before the call leaves whose answer it bounds."""

@@ -11,6 +11,8 @@ _WINDOW = {b"gzip": 31, b"x-gzip": 31, b"deflate": 15}
 
 def decoded(body: bytes, codings: list[bytes], limit: int) -> bytes | Refused:
     """The body without its coding. Several codings, unknown and broken ones are a 415; over the limit, a 413."""
+    if not codings:
+        return body
     names = [name.strip().lower() for line in codings for name in line.split(b",")]
     names = [name for name in names if name not in (b"", b"identity")]
     if not names:
@@ -30,10 +32,17 @@ def decoded(body: bytes, codings: list[bytes], limit: int) -> bytes | Refused:
     return plain
 
 
+def body_limit(rule: Rule) -> int | None:
+    """How many bytes a write's body may have: what is sent later has to be kept whole, anything else only flows."""
+    limits = rule.upstream.limits
+    return limits.stream if rule.parks is None else limits.body
+
+
 def over_stream_limit(rule: Rule) -> Refused:
-    """The refusal of a body that is larger than what may flow to the rule's upstream."""
-    assert rule.upstream.limits.stream is not None
-    return body_too_large(rule.upstream.limits.stream)
+    """The refusal of a body that is larger than what the rule's upstream may be sent."""
+    limit = body_limit(rule)
+    assert limit is not None
+    return body_too_large(limit)
 
 
 def body_too_large(limit: int) -> Refused:

@@ -31,6 +31,7 @@ class Facts:
     expires_at_ms: int | None = None
     intent: str | None = None
     intent_state: str | None = None
+    quarantine: str | None = None
     retry_after_s: int | None = None
 
 
@@ -58,6 +59,8 @@ PASSED = _decision("passed", None, None, "A read was passed on")
 FORWARDED = _decision("forwarded", None, None, "An admitted write was forwarded")
 OBSERVED = _decision("observed", None, None, "A write was forwarded that would have been refused")
 REPLAYED = _decision("replayed", None, None, "The intent was applied before")
+QUEUED = _decision("queued", 202, "wait", "The write was taken for delivery")
+AWAITING_APPROVAL = _decision("awaiting-approval", 202, "wait", "The write waits for an approval")
 GRANTED = _decision("granted", 201, None, "The lease was granted")
 REGISTERED = _decision("registered", 200, None, "The epoch was registered")
 RENEWED = _decision("renewed", 200, None, "The lease was renewed")
@@ -90,8 +93,13 @@ ANSWER_NOT_KEPT = _decision("answer-not-kept", 410, "stop", "The intent was appl
 OUTCOME_UNKNOWN = _decision("outcome-unknown", 504, "wait", "Nobody knows whether the write happened")
 # The same word for whoever asks again: 504 says that a gateway waited in vain, and this one did not.
 STILL_UNKNOWN = replace(OUTCOME_UNKNOWN, status=409)
+APPROVAL_DENIED = _decision("approval-denied", 403, "stop", "The write was not approved")
 PAUSED = _decision("paused", 503, "wait", "An operator or an incident has stopped this")
 QUOTA_EXCEEDED = _decision("quota-exceeded", 429, "retry", "The principal's quota is used up")
+# The same words for what a rule's budgets say.
+BUDGET_EXCEEDED = replace(QUOTA_EXCEEDED, title="The rule's budget is used up")
+BEYOND_ANY_BUDGET = replace(QUOTA_EXCEEDED, action="stop", title="The rule's budget is smaller than this")
+AMOUNT_UNRESOLVED = replace(RESOURCE_UNRESOLVED, title="The amount cannot be told")
 BODY_TOO_LARGE = _decision("body-too-large", 413, "fix-request", "The body is too large")
 UNSUPPORTED_CODING = _decision("unsupported-coding", 415, "fix-request", "The body's coding cannot be read")
 UPSTREAM_UNREACHABLE = _decision("upstream-unreachable", 502, "retry", "The upstream was not reached")
@@ -104,7 +112,9 @@ LEASE_HELD = _decision("lease-held", 409, "wait", "Another holder has the lease"
 LEASE_LOST = _decision("lease-lost", 412, "reacquire", "The lease is lost")
 NO_LEASE = _decision("no-lease", 404, "reacquire", "The resource has no live lease")
 NO_SUCH_INTENT = _decision("no-such-intent", 404, "stop", "Nothing is known of this intent")
+NOT_IN_QUARANTINE = _decision("not-in-quarantine", 404, "fix-request", "This is not in quarantine")
 NO_SUCH_PAUSE = _decision("no-such-pause", 404, "fix-request", "There is no such pause")
+NO_SUCH_NOTIFICATION = _decision("no-such-notification", 404, "stop", "There is no such notification")
 WRONG_STATE = _decision("wrong-state", 409, "stop", "The intent's state does not allow this")
 EPOCHS_EXHAUSTED = _decision("epochs-exhausted", 409, "stop", "No larger epoch exists")
 UNAUTHENTICATED = _decision("unauthenticated", 401, "stop", "The caller is not known")

@@ -5,7 +5,6 @@ from typing import NewType
 Epoch = NewType("Epoch", int)
 
 HIGHEST = (1 << 64) - 1
-_DIGITS = frozenset("0123456789")
 
 
 def parse_u64(text: str) -> int | None:
@@ -13,7 +12,7 @@ def parse_u64(text: str) -> int | None:
 
     `int()` is not asked first: it takes signs, underscores, blanks and every Unicode digit.
     """
-    if not 0 < len(text) <= 20 or not _DIGITS.issuperset(text) or (text[0] == "0" and len(text) > 1):
+    if not 0 < len(text) <= 20 or not (text.isascii() and text.isdigit()) or (text[0] == "0" and len(text) > 1):
         return None
     value = int(text)
     return value if value <= HIGHEST else None

@@ -1,6 +1,8 @@
 """From what an agent presented to a write that can be admitted: the form of the proof, the counters a rule asks for."""
 
-from gateway.core.caller import ANONYMOUS, Control
+from dataclasses import dataclass
+
+from gateway.core.caller import NOBODY, Caller, Control
 from gateway.core.claim import ClaimProof
 from gateway.core.decision import (
     HEADER_MALFORMED,
@@ -41,34 +43,48 @@ def malformed_token(control: Control) -> Refused | None:
     return Refused(TOKEN_MALFORMED, detail)
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The proof that an authority takes, and what is said where there is no token or one of another form."""
+
+    proof: type[Proof]
+    required: str
+    malformed: str
+
+
+_FORMS: dict[Authority, _Form] = {
+    "lease": _Form(
+        LeaseProof,
+        "this write needs a Fencing-Token. Take a lease of the resource and send its token.",
+        "the token must be EPOCH.SECRET, as the lease call gave it.",
+    ),
+    "header": _Form(
+        BareProof,
+        "this write needs the epoch in Fencing-Token and its holder in Fencing-Holder.",
+        "the token must be the bare epoch, digits only, at most 2^64-1, no leading zero.",
+    ),
+    "signed": _Form(
+        SignedClaim,
+        "this write needs a signed claim in Fencing-Token. Ask its issuer for one.",
+        "the token must be a signed claim, as a compact JWS: HEADER.PAYLOAD.SIGNATURE.",
+    ),
+}
+
+
 def read_proof(
     control: Control, sources: tuple[TokenSource, ...], authority: Authority, resource: ResourceKey
 ) -> Proof | Refused:
     """The proof that a rule of this authority takes."""
-    facts = Facts(resource=resource)
+    form = _FORMS[authority]
     text = find_token(control, sources)
     if text is None:
-        detail = "Not forwarded: this write needs a Fencing-Token. Take a lease of the resource and send its token."
-        if authority == "header":
-            detail = "Not forwarded: this write needs the epoch in Fencing-Token and its holder in Fencing-Holder."
-        if authority == "signed":
-            detail = "Not forwarded: this write needs a signed claim in Fencing-Token. Ask its issuer for one."
-        return Refused(TOKEN_REQUIRED, detail, facts)
+        return Refused(TOKEN_REQUIRED, f"Not forwarded: {form.required}", Facts(resource=resource))
     proof = parse_token(text)
-    if authority == "lease" and not isinstance(proof, LeaseProof):
-        return Refused(
-            TOKEN_MALFORMED, "Not forwarded: the token must be EPOCH.SECRET, as the lease call gave it.", facts
-        )
-    if authority == "signed" and not isinstance(proof, SignedClaim):
-        detail = "Not forwarded: the token must be a signed claim, as a compact JWS: HEADER.PAYLOAD.SIGNATURE."
-        return Refused(TOKEN_MALFORMED, detail, facts)
-    if authority == "header":
-        if not isinstance(proof, BareProof):
-            detail = "Not forwarded: the token must be the bare epoch, digits only, at most 2^64-1, no leading zero."
-            return Refused(TOKEN_MALFORMED, detail, facts)
-        if control.holder is None:
-            return Refused(TOKEN_MALFORMED, "Not forwarded: a bare epoch needs its holder in Fencing-Holder.", facts)
-    assert proof is not None
+    if not isinstance(proof, form.proof):
+        return Refused(TOKEN_MALFORMED, f"Not forwarded: {form.malformed}", Facts(resource=resource))
+    if authority == "header" and control.holder is None:
+        detail = "Not forwarded: a bare epoch needs its holder in Fencing-Holder."
+        return Refused(TOKEN_MALFORMED, detail, Facts(resource=resource))
     return proof
 
 
@@ -85,7 +101,7 @@ def identify(
     resource: ResourceKey,
     control: Control,
     claim: ClaimProof | Refused | None = None,
-    principal: str = ANONYMOUS,
+    caller: Caller = NOBODY,
 ) -> Write | Refused:
     """The write as admission has to know it, or what is missing from the request.
 
@@ -95,14 +111,14 @@ def identify(
     if isinstance(proof, Refused):
         return proof
     assert not isinstance(proof, SignedClaim), "a claim is verified before anything is read from it"
-    facts = Facts(resource=resource, epoch=proof.epoch)
     checks_sequence = rule.fence.sequence != "off"
     if checks_sequence and control.sequence is None:
-        return Refused(SEQUENCE_REQUIRED, "Not forwarded: this write needs its place in Fencing-Sequence.", facts)
+        detail = "Not forwarded: this write needs its place in Fencing-Sequence."
+        return Refused(SEQUENCE_REQUIRED, detail, Facts(resource=resource, epoch=proof.epoch))
     if control.if_revision is not None and rule.revision == "off":
         # To ignore it would let a write through whose sender believes it to be conditional.
         detail = "Not forwarded: this rule counts no revisions, so Fencing-If-Revision cannot be checked. Leave it out."
-        return Refused(HEADER_MALFORMED, detail, facts)
+        return Refused(HEADER_MALFORMED, detail, Facts(resource=resource, epoch=proof.epoch))
     return Write(
         rule,
         resource,
@@ -112,5 +128,6 @@ def identify(
         control.sequence if checks_sequence else None,
         control.if_revision,
         expires=proof.expires if isinstance(proof, ClaimProof) else None,
-        principal=principal,
+        principal=caller.principal,
+        tenant=caller.tenant,
     )

@@ -3,6 +3,17 @@
 (nothing) ─► in_flight ─► applied
                  ├─────► not_applied   the key is free: the next attempt is in_flight again
                  └─────► unknown ─► applied | not_applied   late evidence, a query, or an operator
+
+What is not sent while its caller waits is parked first:
+
+(nothing) ─► awaiting_approval ─► queued   somebody approved it
+                 └─────► denied | expired | superseded   the last two leave the key free
+(nothing) ─► queued ─► in_flight ─► as above, but for not_applied: queued again | failed
+                 └─────► superseded | failed   the key is free; an operator may have a failed one sent again
+
+What was done may be taken back by its compensation, which is an intent of its own:
+
+applied ─► compensating ─► compensated     and back to applied, where that is proved not applied
 """
 
 import base64
@@ -14,18 +25,46 @@ from gateway.core.request import HeaderPairs
 from gateway.core.target import Target
 
 IntentId = NewType("IntentId", str)
-State = Literal["in_flight", "applied", "not_applied", "unknown"]
+State = Literal[
+    "in_flight",
+    "applied",
+    "not_applied",
+    "unknown",
+    "awaiting_approval",
+    "queued",
+    "denied",
+    "expired",
+    "superseded",
+    "failed",
+    "compensating",
+    "compensated",
+]
 ResolvedBy = Literal["query", "operator"]
 
 # What may follow what; None is an intent that nobody has seen. The scripts make no other step (tests/model).
+_BEGUN: frozenset[State] = frozenset({"in_flight", "awaiting_approval", "queued"})
 TRANSITIONS: dict[State | None, frozenset[State]] = {
-    None: frozenset({"in_flight"}),
-    "in_flight": frozenset({"applied", "not_applied", "unknown"}),
+    None: _BEGUN,
+    # queued, failed: of a delivery that is proved not applied.
+    "in_flight": frozenset({"applied", "not_applied", "unknown", "queued", "failed"}),
     # in_flight: a further attempt, where the upstream itself refuses the second by the forwarded key.
     "unknown": frozenset({"applied", "not_applied", "in_flight"}),
-    "not_applied": frozenset({"in_flight", "applied"}),
-    "applied": frozenset(),
+    # applied, here and below: evidence came late, and says that something had been done after all.
+    "not_applied": _BEGUN | {"applied"},
+    # compensated: its compensation was believed not to be applied, and was after all.
+    "applied": frozenset({"compensating", "compensated"}),
+    "compensating": frozenset({"applied", "compensated"}),
+    "compensated": frozenset(),
+    "awaiting_approval": frozenset({"queued", "denied", "expired", "superseded", "applied"}),
+    "queued": frozenset({"in_flight", "superseded", "failed", "applied"}),
+    "denied": frozenset(),
+    "expired": _BEGUN | {"applied"},
+    "superseded": _BEGUN | {"applied"},
+    "failed": _BEGUN | {"applied"},
 }
+
+# It was done, whether or not it was taken back since: it is answered from its record, and never sent again.
+TOOK_EFFECT: frozenset[State] = frozenset({"applied", "compensating", "compensated"})
 
 # 128 bits: within one tenant, resource and target, two keys never meet.
 _DIGEST_BYTES = 16
@@ -61,6 +100,10 @@ class Intent:
     digest: str
     fingerprint: bytes = field(default=b"", repr=False)
 
+    def saying(self, fingerprint: bytes) -> "Intent":
+        """The same intent, with what its request says."""
+        return Intent(self.key, self.tenant, self.target, self.digest, fingerprint)
+
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
@@ -81,7 +124,12 @@ def keep_answer(status: int, headers: HeaderPairs, body: bytes, more: frozenset[
 
     Never cookies, dates, limits or request ids: they belong to one exchange and one caller.
     """
-    return KeptAnswer(status, tuple(pair for pair in headers if pair[0].lower() in _REPLAYED_HEADERS | more), body)
+    kept = []
+    for pair in headers:
+        name = pair[0].lower()
+        if name in _REPLAYED_HEADERS or name in more:
+            kept.append(pair)
+    return KeptAnswer(status, tuple(kept), body)
 
 
 def unpack_answer(packed: bytes) -> KeptAnswer:
@@ -99,6 +147,6 @@ def intent_digest(tenant: str, resource: str, method: str, host: str | None, tar
     `a:b` and `c` are not `a` and `b:c`.
     """
     parts = (tenant, resource, method, host or "", *target.segments, "?", *target.query_pairs(), key)
-    spelled = "".join(f"{len(part)}:{part}" for part in parts)
+    spelled = "".join([f"{len(part)}:{part}" for part in parts])
     digest = hashlib.blake2b(spelled.encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")

@@ -1,4 +1,4 @@
-"""What a rule in `mode: observe` forwards all the same: what the fence, the intent or the store has to say of a write.
+"""What a rule in `mode: observe` forwards all the same: what fence, intent, budget or store has to say of a write.
 
 Everything else is refused there too: what can be read in two ways cannot be judged; a right, a limit and an operator's
 stop are no part of what is being tried out.
@@ -32,8 +32,10 @@ _OBSERVABLE = frozenset(
         decision.STORE_UNAVAILABLE,
     )
 )
+# A quota has the same name, and is the principal's.
+_BUDGETS = (decision.BUDGET_EXCEEDED, decision.BEYOND_ANY_BUDGET)
 
 
 def is_observable(would: Decision) -> bool:
     """Whether an observed write about which this would have been decided is forwarded."""
-    return would.name in _OBSERVABLE
+    return would.name in _OBSERVABLE or would in _BUDGETS

@@ -43,6 +43,8 @@ def _fact_members(facts: Facts) -> dict[str, object]:
         found["expires_at"] = instant(facts.expires_at_ms)
     if facts.intent is not None:
         found["intent"] = {"id": facts.intent} | ({"state": facts.intent_state} if facts.intent_state else {})
+    if facts.quarantine is not None:
+        found["quarantine"] = facts.quarantine
     if facts.retry_after_s is not None:
         found["retry_after_s"] = facts.retry_after_s
     return found

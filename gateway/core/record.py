@@ -5,8 +5,12 @@ from dataclasses import dataclass, field
 
 from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId, KeptAnswer, ResolvedBy, State
+from gateway.core.parking import Parking
 from gateway.core.problem import instant
 from gateway.core.write import ResourceKey
+
+# States that nobody but the agent can do anything about, and of which it learns only here.
+_TOLD_WHY: frozenset[State] = frozenset({"denied", "expired", "superseded", "failed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +19,8 @@ class IntentRecord:
 
     `key` is None for a write without one that ended unknown: its id is the gateway's own. `attempts` counts how often
     it was admitted. `answer` is there only for an applied one whose answer was not too large; `evidence` is what a
-    query answered.
+    query answered. `parking` is there where it was not sent while its caller waited; `principal` is who called, empty
+    for anybody. `fingerprint` is what repeats are compared by. `compensates`: the intent that it takes back.
     """
 
     id: IntentId
@@ -35,6 +40,10 @@ class IntentRecord:
     resolved_by: ResolvedBy | None = None
     answer: KeptAnswer | None = None
     evidence: bytes = field(default=b"", repr=False)
+    principal: str = ""
+    parking: Parking | None = None
+    fingerprint: bytes = field(default=b"", repr=False)
+    compensates: IntentId | None = None
 
 
 def shown(record: IntentRecord) -> dict[str, object]:
@@ -49,6 +58,10 @@ def shown(record: IntentRecord) -> dict[str, object]:
         "created_at": instant(record.created_at_ms),
         "updated_at": instant(record.updated_at_ms),
     }
+    if record.state in _TOLD_WHY:
+        members["reason"] = record.reason
+    if record.parking is not None and record.parking.approval is not None and record.state == "awaiting_approval":
+        members["expires_at"] = instant(record.parking.approval.expires_at_ms)
     if record.resolved_by is not None:
         members["resolved_by"] = record.resolved_by
     if record.answer is not None:

@@ -1,8 +1,9 @@
 """One agent's request and the answer to it, in our own types: nothing of a web framework goes further than the edge."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
+from gateway.core.arrival import Arrival
 from gateway.core.target import Target
 
 HeaderPairs = tuple[tuple[bytes, bytes], ...]
@@ -11,32 +12,59 @@ HeaderPairs = tuple[tuple[bytes, bytes], ...]
 class Headers:
     """Header fields as they came: order, spelling and repetition kept; looked up by lower-case name."""
 
-    __slots__ = ("_index", "pairs")
+    __slots__ = ("_first", "_repeated", "_respelled", "pairs")
 
     def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
         self.pairs: HeaderPairs = tuple(pairs)
-        self._index: dict[bytes, list[bytes]] = {}
-        for name, value in self.pairs:
-            self._index.setdefault(name.lower(), []).append(value)
+        self._first = {name.lower(): value for name, value in self.pairs}
+        self._repeated: dict[bytes, list[bytes]] = {}
+        self._respelled: frozenset[bytes] | None = None
+        if len(self._first) < len(self.pairs):
+            # Few requests repeat a name, so that only for those a list is made of each name's values.
+            every = _values_by_name(self.pairs)
+            self._first = {name: values[0] for name, values in every.items()}
+            self._repeated = {name: values for name, values in every.items() if len(values) > 1}
 
     def all(self, name: bytes) -> list[bytes]:
         """Every value of the field `name` (lower case), in order."""
-        return self._index.get(name, [])
+        if name in self._repeated:
+            return self._repeated[name]
+        return [self._first[name]] if name in self._first else []
 
     def first(self, name: bytes) -> bytes | None:
-        values = self._index.get(name)
-        return values[0] if values else None
+        return self._first.get(name)
 
-    def names(self) -> Iterable[bytes]:
+    def repeated(self) -> Collection[bytes]:
+        """The lower-case names that occur more than once."""
+        return self._repeated
+
+    def respelled(self) -> frozenset[bytes]:
+        """The names with underscores, as those read them who take an underscore for a dash."""
+        if self._respelled is None:
+            self._respelled = frozenset(name.replace(b"_", b"-") for name in self._first if b"_" in name)
+        return self._respelled
+
+    def names(self) -> Collection[bytes]:
         """The lower-case names that occur."""
-        return self._index
+        return self._first
+
+
+def _values_by_name(pairs: HeaderPairs) -> dict[bytes, list[bytes]]:
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in pairs:
+        values.setdefault(name.lower(), []).append(value)
+    return values
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as far as a decision needs it. `body` is there only where a rule had to read it."""
+    """A request as far as a decision needs it. `body` is there only where a rule had to read it.
+
+    `arrival` is how it came here; None for one of the gateway's own.
+    """
 
     method: str
     target: Target
     headers: Headers
     body: bytes | None = field(default=None, repr=False)
+    arrival: Arrival | None = None

@@ -8,11 +8,15 @@ from gateway.core.quota import Quota
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """`resources` is None for every resource; `quota` is None where nothing is limited."""
+    """`resources` is None for every resource; `quota` is None where nothing is limited.
+
+    `approve`: whether it may approve writes of others to these resources.
+    """
 
     resources: tuple[Glob, ...] | None
     takeover: bool = False
     quota: Quota | None = None
+    approve: bool = False
 
     def cover(self, resource: str) -> bool:
         """Whether the resource may be written, and leased."""

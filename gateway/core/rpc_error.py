@@ -11,7 +11,7 @@ from gateway.core.decision import Refused
 
 # What one code stands for is what an agent does next; `data.type` has the decision itself.
 _CODES: dict[int, tuple[str, ...]] = {
-    -32005: ("no-policy", "no-upstream", "reads-denied", "unauthenticated", "forbidden"),
+    -32005: ("no-policy", "no-upstream", "reads-denied", "unauthenticated", "forbidden", "approval-denied"),
     -32006: (
         "resource-unresolved",
         "ambiguous-target",
@@ -28,7 +28,8 @@ _CODES: dict[int, tuple[str, ...]] = {
     -32010: ("lease-expired",),
     -32011: ("out-of-sequence", "revision-mismatch"),
     -32012: ("takeover-pending", "resource-busy"),
-    -32013: ("intent-in-progress",),
+    # Two of them are no refusals: the call was taken, and repeated later it has an answer.
+    -32013: ("intent-in-progress", "queued", "awaiting-approval"),
     -32014: ("intent-mismatch", "answer-not-kept"),
     -32015: ("outcome-unknown",),
     -32016: ("paused",),

@@ -6,6 +6,7 @@ Frozen, shared by all requests. How a request is matched and a resource is spell
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gateway.core.budget import Budget
 from gateway.core.target import Target
 from gateway.core.token import TokenSource
 
@@ -14,12 +15,19 @@ Algorithm = Literal["EdDSA", "ES256", "RS256", "HS256"]
 Order = Literal["monotonic", "strict"]
 Concurrency = Literal["serial", "parallel"]
 Sequence = Literal["off", "increasing", "contiguous"]
+AfterUnknown = Literal["continue", "hold"]
 Revision = Literal["off", "gateway"]
 IntentMode = Literal["off", "optional", "required"]
 OnUnknown = Literal["hold", "query", "retry"]
 Protocol = Literal["http", "mcp"]
 Errors = Literal["problem", "jsonrpc"]
 Mode = Literal["enforce", "observe"]
+Upgrade = Literal["websocket"]
+OnStale = Literal["reject", "quarantine"]
+Parks = Literal["queued", "awaiting_approval"]
+Risk = Literal["low", "high"]
+Forwarded = Literal["trusted", "x-forwarded", "rfc7239"]
+NotifyEvent = Literal["awaiting_approval", "unknown", "incident"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +44,30 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bytes, and connections for each worker. `body` bounds what must be held, `stream` what flows through."""
+    """Bytes, and connections for each worker. `body` bounds what must be held, `stream` what flows through.
+
+    `sessions` are connections beside the others: they last for hours, and writes must not wait for one.
+    """
 
     body: int = 10 << 20
     stream: int | None = None
     response_head: int = 64 << 10
     connections: int = 100
+    sessions: int = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How an `https` upstream is trusted (`verify`, a CA file), and the certificate and key shown to it."""
+    """How an `https` upstream is trusted (`verify`, a CA file), and the certificate and key shown to it.
+
+    `stamps` tell one state of these files from another: with another one, connections are made anew.
+    """
 
     verify: bool = True
     ca: str | None = None
     cert: str | None = None
     key: str | None = None
+    stamps: tuple[tuple[int, int, int] | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +115,21 @@ class NativeKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where people are told of an upstream's events, and of which. `target` is the path with its query.
+
+    Each message is signed with all of the `secrets`. They are shown nowhere, and nor is the target: that of a chat
+    service is a secret too.
+    """
+
+    origin: Origin
+    target: str = field(repr=False)
+    secrets: tuple[bytes, ...] = field(repr=False)
+    events: tuple[NotifyEvent, ...]
+    tls: Tls = Tls()
+
+
+@dataclass(frozen=True, slots=True)
 class Upstream:
     """One policy file's upstream. `base_path` comes before every forwarded path; it has no slash at its end.
 
@@ -106,6 +137,8 @@ class Upstream:
     `replay_headers`: what a replay carries beyond the usual headers, in lower case. `protocol`: what the requests at
     the mount itself are. `observes`: whether any of its rules is in `mode: observe`.
     `probe`: where it is asked without credentials whether it wants any, as agents spell it; None: nowhere.
+    `forwarded`: how it is told whom a request was sent for; `via`: the name with which the gateway adds itself to
+    `Via`, None where it does not. `notify`: where people are told of its events; None: nowhere.
     """
 
     name: str
@@ -127,17 +160,24 @@ class Upstream:
     protocol: Protocol = "http"
     observes: bool = False
     probe: Target | None = None
+    forwarded: Forwarded = "trusted"
+    via: bytes | None = None
+    notify: Endpoint | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """How writes of one resource are ordered. Timeouts in seconds."""
+    """How writes of one resource are ordered. Timeouts in seconds.
+
+    `after_unknown`: whether a write that ended unknown holds back all others of its resource until that is resolved.
+    """
 
     order: Order = "monotonic"
     concurrency: Concurrency = "serial"
     queue_timeout_s: float = 10.0
     drain_timeout_s: float = 10.0
     sequence: Sequence = "off"
+    after_unknown: AfterUnknown = "continue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +220,7 @@ class KeyUrl:
 
     origin: Origin
     target: str
+    tls: Tls = Tls()
 
     def __str__(self) -> str:
         return f"{self.origin.scheme}://{self.origin.authority}{self.target}"
@@ -202,7 +243,11 @@ class Signed:
 class Rule:
     """One entry of `writes`, as far as admission and forwarding need it.
 
-    `signed` is there where `authority` is `signed`, and nowhere else.
+    `signed` is there where `authority` is `signed`, and nowhere else. `upgrade`: its writes are handshakes, and last
+    as long as the sessions that they begin. `on_stale`: whether what comes too late is kept for a person to look at.
+    `parks`: the state in which its writes are taken to be sent later, None where they are sent at once; `approval_s`:
+    for how long somebody may approve one. `risk` is what that person is told. `budgets`: each must have room for a
+    write.
     """
 
     name: str
@@ -215,3 +260,9 @@ class Rule:
     signed: Signed | None = None
     errors: Errors = "problem"
     mode: Mode = "enforce"
+    upgrade: Upgrade | None = None
+    on_stale: OnStale = "reject"
+    parks: Parks | None = None
+    approval_s: float = 86_400.0
+    risk: Risk = "low"
+    budgets: tuple[Budget, ...] = ()

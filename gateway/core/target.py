@@ -10,6 +10,8 @@ _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 # Printable ASCII without blank, '"', '#', '<', '>', '\', '^', '`', '{', '|', '}': RFC 3986 plus what clients send bare.
 _PATH = re.compile(r"[!$%&'()*+,\-./0-9:;=@A-Z_a-z~\[\]]*")
 _QUERY = re.compile(r"[\x21\x22\x24-\x7e]*")
+# A path in which nothing is decoded; as most are.
+_PLAIN = re.compile(r"/[!$&'()*+,\-./0-9:=@A-Z_a-z~\[\]]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,27 +32,26 @@ class Target:
 
     @property
     def has_encoded_slash(self) -> bool:
-        return any("/" in segment for segment in self.segments)
+        return "%2F" in self.path or "%2f" in self.path
 
     def query_pairs(self) -> list[str]:
         """The query's parameters, decoded and without empty ones, names and values in turn: sorted by name, those of
         one name in their order."""
-        pairs = (pair.partition("=") for pair in (self.query or "").split("&") if pair)
+        if not self.query:
+            return []
+        pairs = (pair.partition("=") for pair in self.query.split("&") if pair)
         decoded = [(_form_decoded(name), _form_decoded(value)) for name, _, value in pairs]
         return [text for pair in sorted(decoded, key=lambda pair: pair[0]) for text in pair]
 
-    def query_names(self) -> set[str]:
-        """The names of the query's parameters, decoded likewise."""
-        return {_form_decoded(pair.partition("=")[0]) for pair in (self.query or "").split("&")}
-
     def query_values(self, name: str) -> list[str]:
         """Every value of the query parameter `name`, decoded as a form field (`+` is a blank)."""
-        values: list[str] = []
-        for pair in (self.query or "").split("&"):
-            key, _, value = pair.partition("=")
-            if _form_decoded(key) == name:
-                values.append(_form_decoded(value))
-        return values
+        return [value for key, value in query_fields(self.query or "") if key == name]
+
+
+def query_fields(query: str) -> list[tuple[str, str]]:
+    """Names and values of a query's parameters, decoded likewise, empty ones too."""
+    pairs = (pair.partition("=") for pair in query.split("&"))
+    return [(_form_decoded(name), _form_decoded(value)) for name, _, value in pairs]
 
 
 def _form_decoded(text: str) -> str:
@@ -75,6 +76,8 @@ def read_target(raw: str) -> Target | Ambiguous:
     segment: whether that may be is the mount's to say, and a template spells it `%2F` in a resource.
     """
     path, mark, query = raw.partition("?")
+    if _PLAIN.fullmatch(path) and "//" not in path and "/." not in path and _QUERY.fullmatch(query):
+        return Target(raw, path, tuple(path[1:].split("/")), query if mark else None)
     if not path.startswith("/"):
         return Ambiguous("the target does not begin with a slash")
     if not _PATH.fullmatch(path) or not _QUERY.fullmatch(query):

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from gateway.core.clock import Clock, Deadline
 from gateway.core.decision import RESOURCE_BUSY, STORE_UNAVAILABLE, TAKEOVER_PENDING, TOKEN_INVALID, Facts, Refused
 from gateway.core.faults import CallerGone, StoreUnavailable
-from gateway.core.write import AdmitReply, Admitted, Replayed, TicketId, Waiting, Write
-from gateway.flow.ports import Store
+from gateway.core.write import AdmitReply, Admitted, Replayed, ResourceKey, TicketId, Waiting, Write
+from gateway.flow.pauses import Pauses
+from gateway.flow.ports import Admitting
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Interest, Lines, Wakes
 
@@ -18,11 +19,12 @@ RETRY_AFTER_S = 1
 class Admission:
     """Admits writes, in order of arrival within this gateway; the store keeps the order between gateways."""
 
-    def __init__(self, store: Store, clock: Clock, wakes: Wakes, tasks: Tasks) -> None:
+    def __init__(self, store: Admitting, clock: Clock, wakes: Wakes, tasks: Tasks, pauses: Pauses) -> None:
         self._store = store
         self._clock = clock
         self._wakes = wakes
         self._tasks = tasks
+        self._pauses = pauses
         self._lines = Lines()
 
     async def admit(self, write: Write, is_gone: Callable[[], bool]) -> tuple[Admitted, Deadline] | Replayed | Refused:
@@ -32,14 +34,29 @@ class Admission:
 
         Raises CallerGone when the caller has left by the time the store would be asked: nothing is left behind.
         """
-        # Interest comes before the question: a wake-up that overtakes the answer is not lost.
-        with self._wakes.interest(write.resource) as interest:
-            reply, deadline = await self._ask(write, is_gone, queued=False, behind=0)
-            if isinstance(reply, Waiting) and write.rule.mode == "enforce":
+        heard = self._wakes.heard
+        reply, deadline = await self._ask(write, is_gone, queued=False, behind=0)
+        if isinstance(reply, Waiting) and write.rule.mode == "enforce":
+            # Interest from before the question: a wake-up that overtook the answer is not lost.
+            with self._wakes.interest(write.resource, heard) as interest:
                 reply, deadline = await self._wait(write, is_gone, reply, interest)
         if isinstance(reply, Admitted):
             return reply, deadline
         return _gave_up(write, reply) if isinstance(reply, Waiting) else reply
+
+    def interest(self, resource: ResourceKey) -> Interest:
+        """To be woken when the resource has changed: for who holds one of its tickets."""
+        return self._wakes.interest(resource)
+
+    async def barred(self, write: Write) -> Refused | None:
+        """What keeps a write from the fence now that needs no ticket. Raises StoreUnavailable."""
+        if write.expires is not None and self._clock.left(write.expires) <= 0:
+            return _claim_expired(write)
+        return await self._pauses.judge(write)
+
+    async def paused(self, write: Write) -> Refused | None:
+        """Whether it was paused since its admission: for who goes on under one ticket. Raises StoreUnavailable."""
+        return await self._pauses.judge(write)
 
     async def _wait(
         self, write: Write, is_gone: Callable[[], bool], told: Waiting, interest: Interest
@@ -77,6 +94,8 @@ class Admission:
         if write.expires is not None and self._clock.left(write.expires) <= 0:
             return _claim_expired(write), deadline
         try:
+            if deadline.boot - ttl_s > self._pauses.open_until and (paused := await self._pauses.judge(write)):
+                return paused, deadline
             return await self._store.admit(write, ticket, ttl_s=ttl_s, queued=queued, behind=behind), deadline
         except StoreUnavailable as away:
             self._tasks.spawn(self._abandon(write, ticket))

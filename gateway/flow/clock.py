@@ -12,8 +12,13 @@ _BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 class BootClock:
     """Two clocks, the earlier expiry wins: the wall clock covers a suspended guest whose boot clock was frozen too."""
 
+    def boot(self) -> float:
+        return time.clock_gettime(_BOOT)
+
     def after(self, seconds: float) -> Deadline:
         return Deadline(time.clock_gettime(_BOOT) + seconds, time.clock_gettime(time.CLOCK_REALTIME) + seconds)
 
     def left(self, deadline: Deadline) -> float:
-        return min(deadline.boot - time.clock_gettime(_BOOT), deadline.wall - time.clock_gettime(time.CLOCK_REALTIME))
+        boot = deadline.boot - time.clock_gettime(_BOOT)
+        wall = deadline.wall - time.clock_gettime(time.CLOCK_REALTIME)
+        return boot if boot < wall else wall

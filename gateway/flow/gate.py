@@ -7,23 +7,25 @@ from functools import partial
 from gateway.core.caller import Caller as Principal
 from gateway.core.caller import Control, overrides_request, read_control
 from gateway.core.claim import ClaimProof
-from gateway.core.coding import body_too_large, decoded, over_stream_limit
+from gateway.core.coding import body_limit, body_too_large, decoded, over_stream_limit
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.faults import BodyTooLarge
 from gateway.core.identify import identify, malformed_token
 from gateway.core.observed import is_observable
-from gateway.core.quota import Spending
 from gateway.core.request import Request
 from gateway.core.rule import Rule, Upstream
 from gateway.core.write import ResourceKey, Write
+from gateway.flow.barring import Barring
 from gateway.flow.inline import Inline
 from gateway.flow.naming import Naming
 from gateway.flow.observe import Observed
-from gateway.flow.parsing import parsed
+from gateway.flow.parking import Parking
+from gateway.flow.parsing import PARSED_AT_ONCE, parsed
 from gateway.flow.ports import BodySource, Caller, Claims, Marks
 from gateway.flow.proving import prove
-from gateway.flow.quota import Quotas
 from gateway.flow.read import Reading
+from gateway.flow.undoing import undoable
+from gateway.policy.amount import read_costs
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.ruleset import RuleSet
 
@@ -55,11 +57,13 @@ class Gate:
         inline: Inline,
         reading: Reading,
         claims: Claims,
-        quotas: Quotas,
+        barring: Barring,
+        parking: Parking,
     ) -> None:
         self._policies = policies
         self._claims = claims
-        self._quotas = quotas
+        self._barring = barring
+        self._parking = parking
         self._naming = naming
         self._inline = inline
         self._reading = reading
@@ -100,7 +104,7 @@ class Gate:
         resource = rules.resolve(matched, judged, asked.principal)
         if isinstance(resource, Refused):
             return await self._turned_away(rule, resource, None, asked)
-        barred = asked.principal.forbidden(resource) or await self._spend(rule, resource, asked.principal)
+        barred = await self._barring.bars(rule, resource, asked.principal, asked.control.holder)
         if barred is not None:
             return await self._turned_away(rule, barred, resource, asked)
         claim = None if rule.signed is None else await prove(self._claims, rule, resource, asked.control)
@@ -111,20 +115,24 @@ class Gate:
                 write = intent
             elif intent is not None:
                 reading = matched.entry.fingerprint.begin(judged.headers, rule.upstream.limits.body, matched.body.json)
-                write = await self._naming.named(write, intent, reading, asked.body, caller)
+                named = await self._naming.named(write, intent, reading, asked.body, caller)
+                write = named if isinstance(named, Write) else await self._late(write, named, asked)
+        if isinstance(write, Write) and rule.budgets:
+            write = await _costed(write, matched)
         if isinstance(write, Refused):
             return await self._turned_away(rule, write, resource, asked)
-        told = await self._inline.run(write, asked.request, asked.body, caller)
+        run = self._inline.run if rule.parks is None else self._parking.run
+        if matched.entry.compensation is not None and write.intent is not None:
+            write = undoable(write, matched, judged, asked.principal)
+        told = await run(write, asked.request, asked.body, caller)
         intent_id = told.facts.intent if isinstance(told, Refused) else told.intent
         return Ended(told, rule.upstream.name, rule.name, resource, write.epoch, write.holder, intent_id)
 
-    async def _spend(self, rule: Rule, resource: ResourceKey, principal: Principal) -> Refused | None:
-        """A write of the caller's quota. Under a lease its grant has paid for the resource, if that was new."""
-        quota = principal.rights.quota
-        if quota is None:
-            return None
-        created = None if rule.authority == "lease" else resource
-        return await self._quotas.spend(quota, Spending(write=True, resource=created))
+    async def _late(self, write: Write, refused: Refused, asked: "_Asked") -> Refused:
+        """A write that was refused before its body was read is kept, where its rule keeps what comes too late."""
+        if write.rule.on_stale == "reject":
+            return refused
+        return await self._inline.quarantine.kept(write, refused, asked.request, asked.body, asked.caller)
 
     async def _turned_away(self, rule: Rule, refused: Refused, resource: ResourceKey | None, asked: "_Asked") -> Ended:
         """A write that does not come before the fence: it is refused, or passed on where the rule only observes."""
@@ -134,7 +142,7 @@ class Gate:
             told = final
             asked.caller.refuse(told)
         else:
-            asked.body.restrict(rule.upstream.limits.stream)
+            asked.body.restrict(body_limit(rule))
             observed = Observed(rule, refused.decision)
             told = await self._inline.observing.run(observed, asked.request, asked.body, asked.caller)
         return Ended(told, rule.upstream.name, rule.name, resource)
@@ -147,9 +155,12 @@ class Gate:
         unentitled = resource is None and asked.principal.rights.resources is not None
         if rule.mode == "enforce" or unentitled or not is_observable(refused.decision):
             return refused
-        if _over(rule.upstream.limits.stream, asked.body):
+        if _over(body_limit(rule), asked.body):
             return over_stream_limit(rule)
-        return None if resource is None else await self._inline.observing.stopped(rule, resource)
+        paused = self._barring.paused(rule, resource, asked.principal, asked.control.holder)
+        if paused is not None or resource is None:
+            return paused
+        return await self._inline.observing.stopped(rule, resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +189,17 @@ def _identified(
     rule: Rule, resource: ResourceKey, asked: _Asked, claim: ClaimProof | Refused | None
 ) -> Write | Refused:
     """The write, if its proof has the right form and its body may be as long as it is announced."""
-    if _over(rule.upstream.limits.stream, asked.body):
+    limit = body_limit(rule)
+    if _over(limit, asked.body):
         return over_stream_limit(rule)
-    asked.body.restrict(rule.upstream.limits.stream)
-    return identify(rule, resource, asked.control, claim, asked.principal.principal)
+    asked.body.restrict(limit)
+    return identify(rule, resource, asked.control, claim, asked.principal)
+
+
+async def _costed(write: Write, matched: Matched) -> Write | Refused:
+    read = partial(read_costs, matched.entry.amounts, matched.body)
+    costs = await parsed(read) if len(matched.body.json.body) > PARSED_AT_ONCE else read()
+    return costs if isinstance(costs, Refused) else replace(write, costs=costs)
 
 
 async def _match_body(

@@ -15,12 +15,15 @@ from gateway.core.faults import BrokenAnswer
 from gateway.core.observed import is_observable
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue, judge
 from gateway.core.request import Request
+from gateway.core.session import Switched
 from gateway.core.write import Admitted, Replayed, Write
 from gateway.flow.admission import RETRY_AFTER_S, Admission
 from gateway.flow.keeping import Keeping
 from gateway.flow.observe import Observed, Observing
 from gateway.flow.ports import Answer, BodySource, Caller, Marks, Observer, Sender, Store
+from gateway.flow.quarantine import Quarantine
 from gateway.flow.replay import replay
+from gateway.flow.session import Held, Sessions
 from gateway.flow.tasks import Tasks
 from gateway.flow.ticket import Ticket
 
@@ -46,6 +49,8 @@ class Inline:
         self._tasks = tasks
         self._observer = observer
         self.observing = Observing(store, sender, clock, observer)
+        self.quarantine = Quarantine(store, observer)
+        self._sessions = Sessions(admission, store, clock, observer)
 
     async def run(self, write: Write, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
         """Admit and forward, or answer from the intent's record; returns what the caller was told."""
@@ -55,6 +60,8 @@ class Inline:
                 return await self._not_admitted(write, got, request, body, caller)
             admitted, deadline = got
             told = await self._forward(admitted, deadline, request, body, caller)
+            if isinstance(told, Held):
+                return await self._sessions.run(told, caller)
             if told is not None:
                 return told
             body.rewind()
@@ -70,20 +77,28 @@ class Inline:
             return await self.observing.run(Observed(write.rule, would, write.epoch), request, body, caller)
         if isinstance(found, Replayed):
             return replay(found, request, body.take_buffered(), caller)
+        if write.rule.on_stale == "quarantine":
+            found = await self.quarantine.kept(write, found, request, body, caller)
         caller.refuse(found)
         return found
 
     async def _forward(
         self, admitted: Admitted, deadline: Deadline, request: Request, body: BodySource, caller: Caller
-    ) -> Marks | Refused | None:
-        """Send under the ticket and settle it. None: the deadline passed before the first byte; ask again."""
+    ) -> Marks | Refused | Held | None:
+        """Send under the ticket and settle it; the ticket of a session is settled when that ends.
+
+        None: the deadline passed before the first byte; ask again.
+        """
         upstream = admitted.write.rule.upstream
-        before = self._clock.after(0)
+        began = self._clock.boot()
         ticket = Ticket(self._store, self._tasks, self._observer, admitted)
         try:
             self._observer.sent(upstream)
             caller.proceed()
-            answer = await self._sender.send(admitted, request, body, deadline)
+            send = self._sender.send if admitted.write.rule.upgrade is None else self._sender.switch
+            answer = await send(admitted, request, body, deadline)
+            if isinstance(answer, Switched):
+                return Held(ticket.hand_on(), answer, deadline)
             if isinstance(answer, Overdue):
                 self._tasks.spawn(ticket.listen(answer))
                 return await self._unanswered(ticket, answer.evidence, caller)
@@ -100,7 +115,7 @@ class Inline:
             raise
         finally:
             ticket.close()
-            self._observer.ended(upstream, -self._clock.left(before))
+            self._observer.ended(upstream, self._clock.boot() - began)
 
     async def _unanswered(self, ticket: Ticket, evidence: NotSent | NoReply, caller: Caller) -> Refused | None:
         admitted = ticket.admitted

@@ -1,6 +1,7 @@
 """What is kept of an answer while it passes, and what the answer says of its write."""
 
 from gateway.core.coding import decoded
+from gateway.core.compensation import Kept, Undoable
 from gateway.core.decision import Refused
 from gateway.core.intent import KeptAnswer, keep_answer
 from gateway.core.outcome import Outcome, Replied, judge
@@ -66,11 +67,15 @@ class Keeping:
     def _outcomes(self) -> Outcomes:
         return self._write.rule.upstream.outcomes
 
-    def kept(self, status: int, headers: HeaderPairs, outcome: Outcome) -> KeptAnswer | None:
-        """The answer for repeats of an intent that was applied; None where it was too large."""
-        if self._write.intent is None or self._pieces is None or outcome != "applied":
+    def kept(self, status: int, headers: HeaderPairs, outcome: Outcome) -> Kept | None:
+        """The answer for repeats of an intent that was applied, None where it was too large; with the request that
+        would take the write back, where the rule has one.
+        """
+        if self._write.intent is None or outcome != "applied":
             return None
-        body = b"".join(self._pieces)
-        if len(body) > self._storable:
-            return None
-        return keep_answer(status, headers, body, self._write.rule.upstream.replay_headers)
+        body = None if self._pieces is None else b"".join(self._pieces)
+        answer: KeptAnswer | None = None
+        if body is not None and len(body) <= self._storable:
+            answer = keep_answer(status, headers, body, self._write.rule.upstream.replay_headers)
+        compensating = self._write.compensating
+        return answer if compensating is None else Undoable(answer, compensating.render(headers, body))

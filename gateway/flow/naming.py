@@ -1,6 +1,5 @@
 """The intent of a write: its key, and a fingerprint of what it says, for which its whole body has to be read first."""
 
-from dataclasses import replace
 from functools import partial
 
 from gateway.core.coding import over_stream_limit
@@ -9,7 +8,7 @@ from gateway.core.faults import BodyTooLarge, NoRoom, StoreUnavailable
 from gateway.core.intent import Intent
 from gateway.core.write import Write
 from gateway.flow.admission import RETRY_AFTER_S, store_is_away
-from gateway.flow.parsing import parsed
+from gateway.flow.parsing import PARSED_AT_ONCE, parsed
 from gateway.flow.ports import BodySource, Caller, Store
 from gateway.policy.fingerprint import FingerprintReading
 
@@ -18,8 +17,6 @@ from gateway.policy.fingerprint import FingerprintReading
 _AT_ONCE = 64 << 10
 # Of a body that is only digested, so much is held; the rest is on disk.
 _IN_MEMORY = 256 << 10
-# Takes about a millisecond to parse.
-_PARSED_AT_ONCE = 32 << 10
 
 
 class Naming:
@@ -46,7 +43,7 @@ class Naming:
             return over_stream_limit(write.rule)
         except NoRoom as error:
             return _no_room(write, str(error))
-        if whole is not None and len(whole) > _PARSED_AT_ONCE:
+        if whole is not None and len(whole) > PARSED_AT_ONCE:
             return _with(write, intent, await parsed(partial(reading.digest, whole)))
         return _with(write, intent, reading.digest(whole))
 
@@ -62,7 +59,7 @@ class Naming:
 def _with(write: Write, intent: Intent, fingerprint: bytes | Refused) -> Write | Refused:
     if isinstance(fingerprint, Refused):
         return fingerprint
-    return replace(write, intent=replace(intent, fingerprint=fingerprint))
+    return write.named(intent.saying(fingerprint))
 
 
 def _no_room(write: Write, why: str) -> Refused:

@@ -53,7 +53,7 @@ class Observing:
     async def run(self, observed: Observed, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
         """Forward once; returns what the caller was told."""
         upstream = observed.rule.upstream
-        before = self._clock.after(0)
+        began = self._clock.boot()
         self._observer.sent(upstream)
         try:
             caller.proceed()
@@ -74,7 +74,7 @@ class Observing:
                 _failed(observed.rule, NoReply("closed", "the gateway was stopped"), caller)
             raise
         finally:
-            self._observer.ended(upstream, -self._clock.left(before))
+            self._observer.ended(upstream, self._clock.boot() - began)
 
 
 def _failed(rule: Rule, evidence: NotSent | NoReply, caller: Caller) -> Refused:

@@ -6,17 +6,30 @@ from typing import Protocol
 
 from gateway.core.claim import ClaimProof
 from gateway.core.clock import Deadline
+from gateway.core.compensation import Kept
 from gateway.core.decision import Decision, Refused
 from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId, KeptAnswer
+from gateway.core.late import Extent, LateResult
 from gateway.core.lease import Lease
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
+from gateway.core.pause import PausesInForce
 from gateway.core.quota import Quota, Spending
 from gateway.core.record import IntentRecord
 from gateway.core.request import HeaderPairs, Request
-from gateway.core.rule import Signed, Upstream
+from gateway.core.rule import Rule, Signed, Upstream
+from gateway.core.session import Switched
 from gateway.core.token import SignedClaim
-from gateway.core.write import AdmitReply, Admitted, Incident, ResourceKey, Settled, TicketId, Write
+from gateway.core.write import (
+    AdmitReply,
+    Admitted,
+    ExtendReply,
+    Incident,
+    ResourceKey,
+    Settled,
+    TicketId,
+    Write,
+)
 
 
 class Store(Protocol):
@@ -37,15 +50,27 @@ class Store(Protocol):
         """
         ...
 
+    async def extend(self, admitted: Admitted, *, ttl_s: float) -> ExtendReply:
+        """Let a session's ticket live for `ttl_s` from now, if a write of its token would be admitted now (G1, G3).
+
+        From then on this gateway is woken when the resource's epoch or lease changes.
+        """
+        ...
+
     async def peek(self, write: Write) -> Refused | None:
         """What admission would refuse whatever the body says; moves nothing. For a body that is long in coming."""
         ...
 
-    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: KeptAnswer | None) -> Settled:
+    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled:
         """End the ticket (G5). Never fails for a ticket that is already gone. `reason` is for the record.
 
-        `kept` is what repeats of the intent are answered with; None where there is none, or where it is too large.
+        `kept` is what repeats of the intent are answered with, and what would take it back; None where there is
+        neither.
         """
+        ...
+
+    async def quarantine(self, late: LateResult) -> str | None:
+        """Keep what came too late, under this id; None where there is no room for it. The same one has one id."""
         ...
 
     async def abandon(self, write: Write, ticket: TicketId) -> None:
@@ -93,6 +118,24 @@ class Store(Protocol):
         ...
 
 
+class Admitting(Protocol):
+    """As much of a store as admission needs. Each call but `new_ticket` raises StoreUnavailable."""
+
+    def new_ticket(self, resource: ResourceKey) -> TicketId: ...
+
+    async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply: ...
+
+    async def abandon(self, write: Write, ticket: TicketId) -> None: ...
+
+    async def leave(self, resource: ResourceKey) -> None: ...
+
+
+class Settling(Protocol):
+    """As much of a store as a ticket needs. Raises StoreUnavailable."""
+
+    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled: ...
+
+
 class QuotaStore(Protocol):
     """What principals have used of their quotas. Every call raises StoreUnavailable."""
 
@@ -110,6 +153,14 @@ class QuotaStore(Protocol):
 
     async def free(self, quota: Quota, lease: bytes) -> None:
         """A lease counts no longer."""
+        ...
+
+
+class PauseStore(Protocol):
+    """The pauses that are wider than a resource."""
+
+    async def in_force(self) -> PausesInForce:
+        """All of them, now. Raises StoreUnavailable."""
         ...
 
 
@@ -193,6 +244,12 @@ class Sender(Protocol):
         the answer: past it the exchange is broken off."""
         ...
 
+    async def switch(
+        self, admitted: Admitted, request: Request, body: BodySource, deadline: Deadline
+    ) -> Answer | Switched | NotSent | NoReply:
+        """Send an admitted handshake. The deadline is checked as in `send`, and bounds any answer but a session."""
+        ...
+
     async def read(self, upstream: Upstream, request: Request, body: BodySource) -> Answer | NotSent | NoReply:
         """Send what changes nothing. `timeouts.total` bounds the wait for the head, not the body."""
         ...
@@ -206,7 +263,8 @@ class Sender(Protocol):
 class Marks:
     """What the gateway adds to an answer that it passes on. `intent` is for the log.
 
-    `would`: what the decision about an observed write would have been.
+    `would`: what the decision about an observed write would have been. `session`: how the session ended that the
+    answer began, for the log.
     """
 
     decision: Decision
@@ -215,6 +273,30 @@ class Marks:
     revision: int | None = None
     intent: IntentId | None = None
     would: Decision | None = None
+    session: str | None = None
+
+
+class NearEnd(Protocol):
+    """The agent's end of a session. Nothing here raises."""
+
+    async def read(self) -> bytes:
+        """What comes next; empty once the agent has closed its connection. Not read, it makes the agent slow down."""
+        ...
+
+    async def write(self, piece: bytes) -> bool:
+        """Pass a piece on, as fast as the agent takes it; False if it is gone."""
+        ...
+
+    def close(self, frame: bytes) -> None:
+        """End the connection behind what was written, and behind `frame`.
+
+        Where a frame is given and cannot be written without waiting, or between two others, the connection breaks off.
+        """
+        ...
+
+    async def closed(self, within_s: float) -> None:
+        """Take what still comes until the agent has left: bytes that nobody read would destroy its close frame."""
+        ...
 
 
 class Caller(Protocol):
@@ -252,8 +334,16 @@ class Caller(Protocol):
         """An answer that was given before, marked as such."""
         ...
 
+    def park(self, marks: Marks, record: IntentRecord, waited_s: int | None) -> None:
+        """The write was taken and is sent later. `waited_s`: for how long its caller preferred to wait."""
+        ...
+
     def begin(self, marks: Marks, answer: Answer) -> None:
         """The head of the upstream's answer, whose body follows in pieces."""
+        ...
+
+    def switch(self, marks: Marks, switched: Switched) -> NearEnd:
+        """The upstream's 101, and what follows is no longer HTTP."""
         ...
 
     async def write(self, piece: bytes, within_s: float | None) -> bool:
@@ -280,8 +370,18 @@ class Observer(Protocol):
         """It no longer is; it took this long from the first byte to the end of the answer."""
         ...
 
+    def session_began(self, upstream: Upstream) -> None:
+        """A session lasts from now on; its handshake has `ended`."""
+        ...
+
+    def session_ended(self, upstream: Upstream) -> None: ...
+
     def overtaken(self) -> None:
         """A write ended after a newer epoch had come."""
+        ...
+
+    def quarantined(self, rule: Rule, extent: Extent) -> None:
+        """A late result was refused, and so much of it was kept."""
         ...
 
     def incident(self, kind: Incident) -> None:

@@ -1,34 +1,43 @@
 """An admitted write's ticket, settled exactly once, whatever becomes of whoever held it (G5)."""
 
 import asyncio
+from typing import Protocol
 
+from gateway.core.compensation import Kept
 from gateway.core.faults import StoreUnavailable
-from gateway.core.intent import KeptAnswer
 from gateway.core.outcome import Outcome, Overdue
-from gateway.core.write import Admitted, Settled
+from gateway.core.write import Admitted, Incident, Settled
 from gateway.flow.keeping import Keeping
-from gateway.flow.ports import Observer, Store
+from gateway.flow.ports import Settling
 from gateway.flow.tasks import Tasks
 
 # Between two tries to settle while the store is away: its clients are many, and the ticket's deadline is seconds away.
 _SETTLE_PAUSE_S = 0.5
 
 
+class Witness(Protocol):
+    """Who counts what is learned when a ticket is settled."""
+
+    def overtaken(self) -> None: ...
+
+    def incident(self, kind: Incident) -> None: ...
+
+
 class Ticket:
     """Held while a write is in flight. Closed without having been settled, it ends as unknown."""
 
-    def __init__(self, store: Store, tasks: Tasks, observer: Observer, admitted: Admitted) -> None:
+    def __init__(self, store: Settling, tasks: Tasks, observer: Witness, admitted: Admitted) -> None:
         self.admitted = admitted
         self._store = store
         self._tasks = tasks
         self._observer = observer
         self._concluded = False
 
-    async def settle(self, outcome: Outcome, reason: str, kept: KeptAnswer | None = None) -> Settled | None:
+    async def settle(self, outcome: Outcome, reason: str, kept: Kept | None = None) -> Settled | None:
         """Settle; None if the store is away now, and the settling goes on by itself."""
         self._concluded = True
         try:
-            return await self._settle(outcome, reason, kept)
+            settled = await self._store.settle(self.admitted, outcome, reason, kept)
         except StoreUnavailable:
             self._tasks.spawn(self._settle_later(outcome, reason, kept))
             return None
@@ -36,6 +45,18 @@ class Ticket:
             # Cancelled in the middle of the call: repeated, it recognises itself.
             self._tasks.spawn(self._settle_later(outcome, reason, kept))
             raise
+        self._observe(settled)
+        return settled
+
+    def settle_later(self, outcome: Outcome, reason: str) -> None:
+        """Settle without waiting for it: the holder is being stopped."""
+        self._concluded = True
+        self._tasks.spawn(self._settle_later(outcome, reason, None))
+
+    def hand_on(self) -> "Ticket":
+        """The same ticket for another holder; this one has nothing left to settle."""
+        self._concluded = True
+        return Ticket(self._store, self._tasks, self._observer, self.admitted)
 
     def close(self) -> None:
         """The holder is done; if it was interrupted, nobody knows what became of the write."""
@@ -57,19 +78,17 @@ class Ticket:
         kept = keeping.kept(late.status, late.headers, outcome)
         await self._settle_later(outcome, f"answered {late.status}, late", kept)
 
-    async def _settle(self, outcome: Outcome, reason: str, kept: KeptAnswer | None) -> Settled:
-        settled = await self._store.settle(self.admitted, outcome, reason, kept)
+    def _observe(self, settled: Settled) -> None:
         if settled.overtaken:
             self._observer.overtaken()
         if settled.incident is not None:
             self._observer.incident(settled.incident)
-        return settled
 
-    async def _settle_later(self, outcome: Outcome, reason: str, kept: KeptAnswer | None) -> None:
+    async def _settle_later(self, outcome: Outcome, reason: str, kept: Kept | None) -> None:
         """Until the store is back."""
         while True:
             try:
-                await self._settle(outcome, reason, kept)
+                self._observe(await self._store.settle(self.admitted, outcome, reason, kept))
             except StoreUnavailable:
                 await asyncio.sleep(_SETTLE_PAUSE_S)
             else:

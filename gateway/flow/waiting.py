@@ -6,19 +6,30 @@ subscription), so whoever waits asks again after `Waiting.recheck_s` all the sam
 
 import asyncio
 from collections import deque
+from itertools import islice
 from types import TracebackType
 from typing import Self
 
 from gateway.core.write import ResourceKey
 
+# More than come while one question is answered.
+_REMEMBERED = 256
+
 
 class Interest:
     """One waiter's interest in a resource. A wake-up that comes before `wait` is not lost."""
 
-    def __init__(self, wakes: "Wakes", resource: ResourceKey) -> None:
+    def __init__(self, wakes: "Wakes", resource: ResourceKey, *, woken: bool) -> None:
         self._wakes = wakes
         self._resource = resource
         self._woken = asyncio.Event()
+        if woken:
+            self._woken.set()
+
+    @property
+    def is_woken(self) -> bool:
+        """Whether `wait` would return at once."""
+        return self._woken.is_set()
 
     def wake(self) -> None:
         self._woken.set()
@@ -50,12 +61,25 @@ class Wakes:
 
     def __init__(self) -> None:
         self._interests: dict[ResourceKey, set[Interest]] = {}
+        self._newest: deque[ResourceKey | None] = deque(maxlen=_REMEMBERED)
+        self.heard = 0
+        """How many wake-ups there have been."""
 
-    def interest(self, resource: ResourceKey) -> Interest:
-        return Interest(self, resource)
+    def interest(self, resource: ResourceKey, since: int | None = None) -> Interest:
+        """Interest from now on; or from when `heard` was `since`, so that only who has to wait need have any."""
+        return Interest(self, resource, woken=since is not None and self._woke(resource, since))
+
+    def _woke(self, resource: ResourceKey, since: int) -> bool:
+        """Whether the resource was woken since then. Rather once too often, where there have been too many."""
+        missed = self.heard - since
+        if missed > _REMEMBERED:
+            return True
+        return any(woken in (None, resource) for woken in islice(reversed(self._newest), missed))
 
     def on_wake(self, resource: ResourceKey | None) -> None:
         """The store's word that `resource` has changed; None: wake-ups may have been lost, everybody looks again."""
+        self.heard += 1
+        self._newest.append(resource)
         if resource is None:
             for interests in self._interests.values():
                 for interest in interests:

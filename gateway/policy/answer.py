@@ -3,10 +3,12 @@
 from dataclasses import dataclass, replace
 
 from gateway.core.caller import Caller
-from gateway.core.decision import AMBIGUOUS_TARGET, FORWARDED, OBSERVED, PASSED, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, FORWARDED, OBSERVED, PASSED, Refused
 from gateway.core.observed import is_observable
 from gateway.core.request import Headers, Request
 from gateway.core.target import Ambiguous, read_target
+from gateway.core.websocket import asks_for_upgrade, handshake_fault
+from gateway.policy.amount import read_costs
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.pattern import READ_METHODS
 from gateway.policy.ruleset import RuleSet
@@ -56,6 +58,9 @@ def answer(ruleset: RuleSet, request: Request, caller: Caller) -> Answer:
     upstream = ruleset.upstream_of(request)
     if isinstance(upstream, Refused):
         return Answer(upstream.decision.name, detail=upstream.detail)
+    fault = handshake_fault(request.method, request.headers) if asks_for_upgrade(request.headers) else None
+    if fault is not None:
+        return Answer(BAD_REQUEST.name, upstream.name, detail=f"Nothing was forwarded: {fault}.")
     match ruleset.match(request, caller):
         case Refused(decision, detail):
             return Answer(decision.name, upstream.name, detail=detail)
@@ -86,11 +91,13 @@ def _answer_of(ruleset: RuleSet, matched: Matched, request: Request, caller: Cal
     intent = ruleset.intent_of(matched, request, caller, resource)
     if isinstance(intent, Refused):
         return _refused(known, intent)
-    if intent is None:
-        return known
-    known = replace(known, intent_key=intent.key)
-    fingerprint = _fingerprint(matched, request)
-    return _refused(known, fingerprint) if isinstance(fingerprint, Refused) else known
+    if intent is not None:
+        known = replace(known, intent_key=intent.key)
+        fingerprint = _fingerprint(matched, request)
+        if isinstance(fingerprint, Refused):
+            return _refused(known, fingerprint)
+    costs = read_costs(matched.entry.amounts, matched.body)
+    return _refused(known, costs) if isinstance(costs, Refused) else known
 
 
 def _fingerprint(matched: Matched, request: Request) -> bytes | Refused:

@@ -54,6 +54,7 @@ class _Expected(Shape):
         "reads-denied",
         "resource-unresolved",
         "ambiguous-target",
+        "bad-request",
         "unsupported-coding",
         "header-malformed",
         "idempotency-key-required",

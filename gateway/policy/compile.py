@@ -7,17 +7,19 @@ from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, NativeKey, Origin
 from gateway.core.target import Ambiguous, Target, read_target
 from gateway.policy import schema
 from gateway.policy.compile_entry import compile_read_only, compile_write
+from gateway.policy.compile_notify import compile_notify
 from gateway.policy.compile_query import compile_query
 from gateway.policy.compile_signed import compile_signed, with_claims
+from gateway.policy.compile_tls import compile_tls
+from gateway.policy.compile_via import compile_via
 from gateway.policy.entry import Policy
 from gateway.policy.finding import Finding, Wrong
 from gateway.policy.header_name import header_to_replay, header_to_send
 from gateway.policy.name import parse_name
 from gateway.policy.outcomes import compile_outcomes
 from gateway.policy.report import Report
-from gateway.policy.secret import Secrets, readable_file
+from gateway.policy.secret import Secrets
 from gateway.policy.source import Path, Source
-from gateway.policy.unsupported import unsupported_in_policy
 from gateway.policy.url import Url, parse_host, parse_mount_path, parse_url
 
 # Field values of RFC 9110 in ASCII; a line break would begin a header of its own.
@@ -29,8 +31,6 @@ _NOWHERE = Url(Origin("http", "invalid", 80), "")
 def compile_policy(source: Source, shape: schema.Policy, secrets: Secrets) -> Policy | tuple[Finding, ...]:
     """Compile one file, or say everything that is wrong with it."""
     report = Report(source)
-    for fault in unsupported_in_policy(shape):
-        report.add(fault.path, fault.message)
     upstream = _upstream(report, shape, secrets)
     writes = [
         with_claims(compile_write(report, at, rule, shape, upstream), compile_signed(report, at, rule, secrets))
@@ -74,8 +74,8 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
         mount=_mount(report, shape.mount),
         reads=shape.reads,
         timeouts=_timeouts(report, shape.timeouts),
-        limits=Limits(shape.limits.body, shape.limits.stream, shape.limits.response_head, shape.limits.connections),
-        tls=_tls(report, shape.tls, url.origin),
+        limits=Limits(**shape.limits.model_dump()),
+        tls=_tls(report, shape.tls, url.origin, secrets),
         preserve_host=shape.host == "preserve",
         credentials=_credentials(report, shape.credentials, secrets),
         token_from=tuple(shape.token_from),
@@ -87,6 +87,9 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
         protocol=_protocol(report, shape),
         observes=any(rule.mode == "observe" for rule in shape.writes),
         probe=_probe(report, shape),
+        forwarded=shape.forwarded,
+        via=compile_via(report, shape),
+        notify=compile_notify(report, shape.notify, secrets),
     )
 
 
@@ -146,16 +149,10 @@ def _timeouts(report: Report, timeouts: schema.Timeouts) -> Timeouts:
     return Timeouts(timeouts.connect, timeouts.total, timeouts.late)
 
 
-def _tls(report: Report, tls: schema.Tls, origin: Origin) -> Tls:
-    files = {"ca": tls.ca, "cert": tls.cert, "key": tls.key}
+def _tls(report: Report, tls: schema.Tls, origin: Origin, secrets: Secrets) -> Tls:
     if origin.scheme == "http" and origin is not _NOWHERE.origin and tls != schema.Tls():
         report.add(("tls",), "`tls` says nothing for an http URL; write https in `url`, or remove it")
-    if tls.key and not tls.cert:
-        report.add(("tls", "key"), "a key needs its certificate; write `cert: /path` beside it")
-    for name, file in files.items():
-        if file is not None:
-            report.take(("tls", name), readable_file(file))
-    return Tls(tls.verify, **files)
+    return compile_tls(report, ("tls",), tls, secrets)
 
 
 def _credentials(

@@ -53,10 +53,15 @@ def check_parts(report: Report, path: Path, entry: Entry) -> None:
     """What one of `writes` names its resource and its intents by, beside its conditions."""
     conditions = entry.matcher.conditions
     own = set(_kinds(conditions))
-    kinds = {*own, entry.template.reads, entry.key and entry.key.reads} - {None}
+    kinds = {*own, entry.template.reads, entry.key and entry.key.reads, "json" if entry.has_amounts else None} - {None}
     if len(own) < 2 and (len(kinds) > 1 or (entry.fingerprint.needs_json and "form" in kinds)):
         report.add(path, "this rule reads the body as JSON and as a form, and a body is never both; write two rules")
     on_graphql = any(isinstance(one, GraphqlCondition) for one in conditions)
+    if on_graphql and entry.has_amounts:
+        report.add(
+            (*path, "budget"),
+            "a variable of a GraphQL request is the caller's choice and says nothing about its fields; write `count`",
+        )
     where = (*path, "resource")
     for part in entry.template.parts:
         if part.origin == "graphql" and not on_graphql:

@@ -6,9 +6,13 @@ from typing import TypeVar
 from gateway.core.rule import Fence, Rule, Upstream
 from gateway.policy import schema
 from gateway.policy.compile_body import check_conditions, check_parts, form_conditions, graphql_conditions
+from gateway.policy.compile_budget import compile_amounts, compile_budgets
+from gateway.policy.compile_compensation import check_compensation_reads, compile_compensation
 from gateway.policy.compile_intent import compile_fingerprint, compile_key, intent_terms
 from gateway.policy.compile_message import check_messages, tool_conditions
+from gateway.policy.compile_parking import approval_s, check_parking, parks
 from gateway.policy.compile_template import compile_template
+from gateway.policy.compile_upgrade import check_upgrade, check_upgrade_reads
 from gateway.policy.condition import (
     Condition,
     HeaderCondition,
@@ -25,7 +29,6 @@ from gateway.policy.jsonbody import parse_pointer
 from gateway.policy.pattern import Pattern, parse_pattern
 from gateway.policy.report import Report
 from gateway.policy.source import Path
-from gateway.policy.unsupported import unsupported_in_rule
 
 T = TypeVar("T")
 
@@ -35,38 +38,52 @@ def compile_write(
 ) -> Entry | None:
     """One of `writes`, or None with its faults noted."""
     path: Path = ("writes", at)
-    for fault in unsupported_in_rule(shape):
-        report.add((*path, *fault.path), fault.message)
     _check_promises(report, path, shape, policy.capabilities)
-    matcher = _matcher(report, path, shape.match, shape.when, upstream)
+    check_upgrade(report, path, shape, upstream)
+    check_parking(report, path, shape)
+    matcher = _matcher(report, path, shape, upstream)
     template = compile_template(report, (*path, "resource"), shape.resource, matcher.patterns)
     key = compile_key(report, (*path, "intent"), shape.intent, matcher.patterns)
     fingerprint = compile_fingerprint(report, (*path, "intent"), shape.intent)
+    compensation = compile_compensation(report, path, shape, upstream, matcher.patterns)
     token_from = upstream.token_from if shape.token_from is None else tuple(shape.token_from)
     if len(set(token_from)) < len(token_from):
         report.add((*path, "token_from"), "a source of the token stands here twice; remove one")
     if template is None:
         return None
-    fence = shape.fence
     rule = Rule(
         name=shape.name,
         upstream=upstream,
         authority="signed" if isinstance(shape.authority, schema.SignedAuthority) else shape.authority,
         token_from=token_from,
         revision=shape.revision,
-        fence=Fence(fence.order, fence.concurrency, fence.queue_timeout, fence.drain_timeout, fence.sequence),
+        fence=_fence(shape.fence),
         intent=intent_terms(shape.intent, policy.capabilities.query, shape.mode),
         errors=shape.errors,
         mode=shape.mode,
+        upgrade=shape.upgrade,
+        on_stale=shape.on_stale,
+        parks=parks(shape),
+        approval_s=approval_s(shape),
+        risk=shape.effect.risk,
+        budgets=compile_budgets(report, path, shape),
     )
-    entry = Entry(matcher, rule, template, key, fingerprint)
+    amounts = compile_amounts(report, path, shape)
+    entry = Entry(matcher, rule, template, key, fingerprint, compensation, shape.effect.weight, amounts)
     check_parts(report, path, entry)
+    check_upgrade_reads(report, path, entry)
+    check_compensation_reads(report, path, entry)
     return entry
+
+
+def _fence(shape: schema.Fence) -> Fence:
+    timeouts = shape.queue_timeout, shape.drain_timeout
+    return Fence(shape.order, shape.concurrency, *timeouts, shape.sequence, shape.after_unknown)
 
 
 def compile_read_only(report: Report, at: int, shape: schema.ReadOnly, upstream: Upstream) -> ReadOnly:
     """One of `read_only`; its faults are noted."""
-    return ReadOnly(_matcher(report, ("read_only", at), shape.match, shape.when, upstream))
+    return ReadOnly(_matcher(report, ("read_only", at), shape, upstream))
 
 
 def _check_promises(report: Report, path: Path, rule: schema.Rule, capabilities: schema.Capabilities) -> None:
@@ -75,13 +92,16 @@ def _check_promises(report: Report, path: Path, rule: schema.Rule, capabilities:
             (*path, "fence", "concurrency"),
             "`revision: gateway` counts writes one by one; write `concurrency: serial`, or `revision: 'off'`",
         )
+    if rule.on_stale == "quarantine" and rule.mode == "observe":
+        report.add((*path, "on_stale"), "a rule that observes forwards what comes too late; write `reject`")
     _check_unknown(report, (*path, "intent", "on_unknown"), rule.intent, capabilities)
-    guarded = capabilities.idempotency_key is not None or rule.intent.mode == "required"
+    guarded = capabilities.idempotency_key is not None or rule.intent.mode == "required" or rule.approval != "none"
     if rule.effect.risk == "high" and not guarded:
         report.add(
             (*path, "effect", "risk"),
             "`risk: high` wants a guard against a second execution; write `intent: {mode: required}`, or "
-            "`capabilities: {idempotency_key: HEADER}` if the upstream honours a key, or `risk: low`",
+            "`capabilities: {idempotency_key: HEADER}` if the upstream honours a key, or `approval: required`, or "
+            "`risk: low`",
         )
 
 
@@ -102,12 +122,14 @@ def _check_unknown(report: Report, path: Path, intent: schema.Intent, capabiliti
         )
 
 
-def _matcher(report: Report, path: Path, texts: list[str], when: schema.When, upstream: Upstream) -> Matcher:
+def _matcher(report: Report, path: Path, shape: schema.Rule | schema.ReadOnly, upstream: Upstream) -> Matcher:
+    when = shape.when
+    upgrades = isinstance(shape, schema.Rule) and shape.upgrade is not None
     patterns: list[Pattern] = []
     places = []
-    for at, text in enumerate(texts):
+    for at, text in enumerate(shape.match):
         where = (*path, "match", at)
-        pattern = report.take(where, parse_pattern(text))
+        pattern = report.take(where, parse_pattern(text, upgrades=upgrades))
         if pattern is None:
             continue
         if not _is_under(pattern, upstream.mount.segments):

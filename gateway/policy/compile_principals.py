@@ -15,7 +15,6 @@ from gateway.policy.principals import Principals, digest_key
 from gateway.policy.report import Report
 from gateway.policy.secret import Secrets
 from gateway.policy.source import Path, Source
-from gateway.policy.unsupported import unsupported_in_principal
 
 T = TypeVar("T")
 
@@ -43,8 +42,6 @@ def compile_principals(source: Source, shape: schema.Principals, secrets: Secret
 
 
 def _caller(report: Report, path: Path, shape: schema.Principal) -> Caller:
-    for fault in unsupported_in_principal(shape):
-        report.add((*path, *fault.path), fault.message)
     report.take((*path, "name"), parse_name(shape.name))
     report.take((*path, "tenant"), parse_name(shape.tenant))
     if shape.name == ANONYMOUS:
@@ -54,7 +51,7 @@ def _caller(report: Report, path: Path, shape: schema.Principal) -> Caller:
     quota = Quota(shape.name, limits.leases, limits.writes_per_minute, limits.resources)
     limited = limits != schema.Quota()
     every = any(glob.text == "**" for glob in resources)
-    rights = Rights(None if every else resources, shape.takeover, quota if limited else None)
+    rights = Rights(None if every else resources, shape.takeover, quota if limited else None, shape.approve)
     return Caller(shape.name, shape.tenant, rights)
 
 

@@ -69,15 +69,15 @@ def _asking(text: str, mount: Mount) -> Query | Wrong:
         return Wrong(f"`{raw}` has a single brace; write a placeholder as `{{intent.key}}`")
     if not names:
         return Wrong("this would ask the same of every intent; write `{intent.key}` or another of its parts into it")
-    wrong = _target_fault(_BRACES.sub(r"\1", raw), mount)
+    wrong = target_fault(_BRACES.sub(r"\1", raw), mount)
     if wrong:
         return wrong
     opaque = mount.encoded_slash == "opaque"
     return Query(_METHODS[method], texts, tuple(_SUBJECTS[name] for name in names), opaque_slash=opaque)
 
 
-def _target_fault(sample: str, mount: Mount) -> Wrong | None:
-    """What is wrong with the target, whatever stands in for the intent."""
+def target_fault(sample: str, mount: Mount) -> Wrong | None:
+    """What is wrong with a request's target, whatever is filled into it."""
     target = read_target(sample)
     if isinstance(target, Ambiguous):
         return Wrong(f"no request can have this target: {target.why}; spell it as clients send it, percent-encoded")

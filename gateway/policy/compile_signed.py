@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+from gateway.claims.fault import KeyFault
 from gateway.core.rule import KeyFile, KeyUrl, SharedSecret, Signed
 from gateway.policy import schema
+from gateway.policy.compile_tls import compile_tls
 from gateway.policy.entry import Entry
 from gateway.policy.finding import Wrong
 from gateway.policy.report import Report
@@ -50,12 +52,19 @@ def _keys(
     if [keys.file, keys.secret, keys.jwks].count(None) != 2:
         report.add(path, "write one of `file: /path`, `secret: ${env:NAME}` and `jwks: https://...`")
         return None
+    if keys.ca is not None and keys.jwks is None:
+        report.add((*path, "ca"), "`ca` is for `jwks` alone; remove it")
     if keys.file is not None:
         return report.take((*path, "file"), _file(keys.file, signed))
     if keys.secret is not None:
         return report.take((*path, "secret"), _secret(secrets.expand(keys.secret)))
     assert keys.jwks is not None
-    return report.take((*path, "jwks"), parse_keys_url(keys.jwks))
+    url = report.take((*path, "jwks"), parse_keys_url(keys.jwks))
+    if url is None or keys.ca is None:
+        return url
+    if url.origin.scheme == "http":
+        report.add((*path, "ca"), "`ca` says nothing for an http URL; write https in `jwks`, or remove it")
+    return replace(url, tls=compile_tls(report, path, schema.Tls(ca=keys.ca), secrets))
 
 
 def _secret(text: str | Wrong) -> SharedSecret | Wrong:
@@ -70,7 +79,6 @@ def _secret(text: str | Wrong) -> SharedSecret | Wrong:
 def _file(path: str, signed: schema.Signed) -> KeyFile | Wrong:
     # Not at the top: the cryptography behind it takes longer to load than all the rest of a command that needs none.
     from gateway.claims.keyfile import read_key_file
-    from gateway.claims.keys import KeyFault
 
     read = read_key_file(path)
     if isinstance(read, KeyFault):

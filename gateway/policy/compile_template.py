@@ -21,11 +21,12 @@ def compile_template(
             report.take(where, header_to_read(part.name))
         if part.origin in ("path", "rest"):
             for pattern in patterns:
-                _check_path_part(report, where, part, pattern)
+                check_path_part(report, where, part, pattern)
     return template
 
 
-def _check_path_part(report: Report, where: Path, part: Part, pattern: Pattern) -> None:
+def check_path_part(report: Report, where: Path, part: Part, pattern: Pattern) -> None:
+    """Whether a pattern has the placeholder that `part` takes, and as one segment or as many."""
     if part.name not in placeholder_names(pattern):
         report.add(where, f"`{pattern.text}` has no `{{{part.name}}}`; add it to the match, or use another part")
     elif (pattern.rest == part.name) != (part.origin == "rest"):

@@ -1,6 +1,5 @@
 """The conditions of `when`: a part of the request, and the values of which it must have one."""
 
-from collections.abc import Set
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -95,11 +94,6 @@ class GraphqlCondition:
         kind = operation.kind
         return (kind, None) in self.values or all((kind, name) in self.values for name in operation.fields)
 
-    def widened(self, known: Set[RootField]) -> frozenset[RootField]:
-        """Its values, and those of `known` that are among its "any"."""
-        kinds = {kind for kind, name in self.values if name is None}
-        return self.values | {one for one in known if one[0] in kinds} if kinds else self.values
-
 
 Condition = JsonCondition | HeaderCondition | QueryCondition | FormCondition | GraphqlCondition
 # What a condition looks at, as far as it can be compared.
@@ -145,13 +139,6 @@ def _holds(condition: Condition, found: Subject) -> bool:
     return found in condition.values
 
 
-def values_of(found: Subject) -> tuple[object, ...]:
-    """The values of which a condition that holds has at least one."""
-    if isinstance(found, Operation):
-        return ((found.kind, next(iter(found.fields))), (found.kind, None))
-    return (found,)
-
-
 def is_of_body(condition: Condition) -> bool:
     return isinstance(condition, JsonCondition | FormCondition | GraphqlCondition)
 
@@ -178,18 +165,6 @@ def parse_scalar(value: object) -> Scalar | Wrong:
     return compiled or Wrong(
         "only text, numbers, true, false and null can be compared; point at one with a longer pointer"
     )
-
-
-def are_disjoint(one: tuple[Condition, ...], other: tuple[Condition, ...]) -> bool:
-    """Whether no request meets both: of one part of it they want different values."""
-    wanted = {str(condition): condition for condition in one}
-    return any(_exclude(wanted.get(str(condition)), condition) for condition in other)
-
-
-def _exclude(one: Condition | None, other: Condition) -> bool:
-    if isinstance(one, GraphqlCondition) and isinstance(other, GraphqlCondition):
-        return one.widened(other.values).isdisjoint(other.widened(one.values))
-    return one is not None and frozenset[object](one.values).isdisjoint(other.values)
 
 
 def contradiction(conditions: tuple[Condition, ...]) -> str | None:

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from gateway.core.rule import Rule, Upstream
+from gateway.policy.compensation import Compensation
 from gateway.policy.condition import Condition, GraphqlCondition
 from gateway.policy.finding import Finding
 from gateway.policy.fingerprint import NO_FINGERPRINT, Fingerprint
+from gateway.policy.jsonbody import Pointer
 from gateway.policy.key import Key
 from gateway.policy.pattern import Pattern
 from gateway.policy.query import Query
@@ -47,7 +49,8 @@ class Entry:
     """One of `writes`, compiled: which requests it takes, and the template of the resource that they write.
 
     `key` is where their intents are named, None where they have none; `fingerprint` what two of one name are compared
-    by.
+    by. `compensation` is the request that takes one back; `weight` how much one counts where they are added up.
+    `amounts`: for each of the rule's budgets where a write's amount is found, None where it has none.
     """
 
     matcher: Matcher
@@ -55,6 +58,14 @@ class Entry:
     template: Template
     key: Key | None = None
     fingerprint: Fingerprint = NO_FINGERPRINT
+    compensation: Compensation | None = None
+    weight: int = 1
+    amounts: tuple[Pointer | None, ...] = ()
+
+    @property
+    def has_amounts(self) -> bool:
+        """Whether a write's body has to be read for its budgets."""
+        return any(self.amounts)
 
     @property
     def label(self) -> str:

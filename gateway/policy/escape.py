@@ -1,7 +1,7 @@
 """How a value is spelled inside a resource: so that two values, or two ways to cut one text, never read the same."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 # A slash separates the parts of a resource, a percent sign begins an escape, and a control character would split a
 # line of a log. All else, whatever its script, stays as it is.
@@ -19,6 +19,14 @@ PLAIN = escapes()
 
 def escaped(value: str, table: Mapping[int, str] = PLAIN) -> str:
     return value if value.isalnum() else value.translate(table)
+
+
+def escaped_path(segments: Sequence[str]) -> str:
+    """The segments, each escaped, with slashes between them."""
+    path = "/".join(segments)
+    if "%" not in path and path.isprintable() and path.count("/") == len(segments) - 1:
+        return path
+    return "/".join(map(escaped, segments))
 
 
 def is_escaped(text: str, table: Mapping[int, str] = PLAIN) -> bool:

@@ -1,9 +1,17 @@
 """One reading of a request's header or query parameter, or a refusal: never the first of two values."""
 
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
 from gateway.core.caller import parse_idempotency_key
 from gateway.core.decision import AMBIGUOUS_TARGET, HEADER_MALFORMED, RESOURCE_UNRESOLVED, Refused
 from gateway.core.request import Headers
-from gateway.core.target import Target
+from gateway.core.target import Target, query_fields
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_header(headers: Headers, name: str) -> str | Refused | None:
@@ -13,17 +21,17 @@ def read_header(headers: Headers, name: str) -> str | Refused | None:
     name with underscores counts as the one with dashes, because CGI and its heirs read both as one.
     """
     key = name.encode("ascii")
-    values = headers.all(key)
-    if any(other != key and other.replace(b"_", b"-") == key for other in headers.names()):
+    if key in headers.respelled():
         return _ambiguous(f"header {name} is there in two spellings")
-    if not values:
+    value = headers.first(key)
+    if value is None:
         return None
-    if len(values) > 1:
-        return _ambiguous(f"header {name} is there {len(values)} times")
-    if any(key in _options(line) for line in headers.all(b"connection")):
+    if key in headers.repeated():
+        return _ambiguous(f"header {name} is there {len(headers.all(key))} times")
+    if b"connection" in headers.names() and any(_is_option(key, line) for line in headers.all(b"connection")):
         return _ambiguous(f"Connection names header {name}, which would not reach the upstream")
     try:
-        return values[0].decode("utf-8")
+        return value.decode("utf-8")
     except UnicodeDecodeError:
         return _unreadable(f"header {name}")
 
@@ -34,14 +42,15 @@ def read_idempotency_key(headers: Headers) -> str | Refused | None:
     Refused: two of them, what is no key, and a name with an underscore, which the upstream may read as this header.
     It is the gateway's to read whatever `Connection` says: it need not reach the upstream.
     """
-    values = headers.all(b"idempotency-key")
-    if headers.all(b"idempotency_key"):
+    value = headers.first(b"idempotency-key")
+    if headers.first(b"idempotency_key") is not None:
         return Refused(HEADER_MALFORMED, "Nothing was forwarded: spell Idempotency-Key with a dash, and send it once.")
-    if not values:
+    if value is None:
         return None
-    if len(values) > 1:
-        return Refused(HEADER_MALFORMED, f"Idempotency-Key was sent {len(values)} times; send it once.")
-    key = parse_idempotency_key(values[0])
+    if b"idempotency-key" in headers.repeated():
+        times = len(headers.all(b"idempotency-key"))
+        return Refused(HEADER_MALFORMED, f"Idempotency-Key was sent {times} times; send it once.")
+    key = parse_idempotency_key(value)
     if key is None:
         detail = "Nothing was forwarded: Idempotency-Key must be 1 to 255 visible ASCII characters, bare or in quotes."
         return Refused(HEADER_MALFORMED, f"{detail} Send such a key, the same one with each retry.")
@@ -55,21 +64,40 @@ def read_query(target: Target, name: str) -> str | Refused | None:
     """
     if target.query is None:
         return None
-    values = target.query_values(name)
-    alike = [other for other in target.query_names() if other != name and folded(other) == folded(name)]
-    if alike:
+    parameters = _read_parameters(target.query)
+    alike = parameters.alike.get(folded(name), [])
+    if any(spelled != name for spelled, _ in alike):
         return _ambiguous(f"query parameter {name} is there in another spelling too")
-    if len(values) > 1:
-        return _ambiguous(f"query parameter {name} is there {len(values)} times")
-    if any(is_unclosed(other) for other in target.query_names()):
-        return _ambiguous("a query parameter's name has a bracket that is not closed, which PHP reads as an underscore")
-    if ";" in target.query:
-        return _ambiguous("the query has a bare semicolon, which some read as a separator (spell it %3B)")
-    if not values:
+    if len(alike) > 1:
+        return _ambiguous(f"query parameter {name} is there {len(alike)} times")
+    if parameters.fault is not None:
+        return _ambiguous(parameters.fault)
+    if not alike:
         return None
-    if any("\ud800" <= ch <= "\udfff" for ch in values[0]):
-        return _unreadable(f"query parameter {name}")
-    return values[0]
+    (_, value), *_ = alike
+    return value if value.isascii() or not _SURROGATE.search(value) else _unreadable(f"query parameter {name}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameters:
+    """Names and values by what lenient readers make of the name, and what makes all of them ambiguous."""
+
+    alike: Mapping[str, list[tuple[str, str]]]
+    fault: str | None
+
+
+# Rules ask for one parameter after the other of the same request.
+@lru_cache(maxsize=1)
+def _read_parameters(query: str) -> _Parameters:
+    alike: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    fault = None
+    if ";" in query:
+        fault = "the query has a bare semicolon, which some read as a separator (spell it %3B)"
+    for name, value in query_fields(query):
+        alike[folded(name)].append((name, value))
+        if is_unclosed(name):
+            fault = "a query parameter's name has a bracket that is not closed, which PHP reads as an underscore"
+    return _Parameters(alike, fault)
 
 
 def folded(name: str) -> str:
@@ -77,6 +105,8 @@ def folded(name: str) -> str:
 
     To what is written in C it ends at a NUL. PHP reads dots and blanks inside it as underscores.
     """
+    if name.isidentifier():
+        return name.casefold()
     ended = name.strip(" \t\0").partition("\0")[0]
     return ended.partition("[")[0].strip(" \t").casefold().replace(".", "_").replace(" ", "_")
 
@@ -87,8 +117,9 @@ def is_unclosed(name: str) -> bool:
     return bool(bracket) and "]" not in rest
 
 
-def _options(line: bytes) -> list[bytes]:
-    return [option.strip(b" \t").lower().replace(b"_", b"-") for option in line.split(b",")]
+def _is_option(name: bytes, line: bytes) -> bool:
+    spelled = line.lower().replace(b"_", b"-")
+    return name in spelled and name in [option.strip(b" \t") for option in spelled.split(b",")]
 
 
 def _ambiguous(why: str) -> Refused:

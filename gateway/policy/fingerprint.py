@@ -166,12 +166,12 @@ def _digest_of(kind: bytes, value: JsonValue) -> bytes:
 
 def _is_crowded(body: bytes) -> bool:
     """Whether it may hold more values than are read in good time. Neither order nor blanks make a difference to it."""
-    return body.count(b",") + body.count(b"[") + body.count(b"{") > _MOST_VALUES
+    return len(body) > _MOST_VALUES and body.count(b",") + body.count(b"[") + body.count(b"{") > _MOST_VALUES
 
 
 def _is_deep(body: bytes, value: JsonValue) -> bool:
     """Whether a value of this body nests deeper than is always read. Most bodies have not even so many brackets."""
-    if body.count(b"[") + body.count(b"{") <= _DEEPEST:
+    if len(body) <= _DEEPEST or body.count(b"[") + body.count(b"{") <= _DEEPEST:
         return False
     level = [value]
     for _ in range(_DEEPEST):

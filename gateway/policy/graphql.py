@@ -22,6 +22,8 @@ _PARAMETERS = (*_MEMBERS, "documentId")
 # A hand-written document is a hundred lines. The parser needs 5 us a token; what stands in a URL is parsed at once.
 _MOST_TOKENS, _MOST_TOKENS_IN_URL = 10_000, 1_000
 _NAME = re.compile("[_A-Za-z][_0-9A-Za-z]*")
+# No document changes anything without one of these words: GraphQL has no other spelling of them.
+_WRITING = re.compile(r"\b(?:mutation|subscription)\b", re.ASCII)
 
 
 def read_operation(value: JsonValue, target: Target) -> Operation | Refused:
@@ -65,6 +67,15 @@ def write_in_url(target: Target) -> Refused | None:
     if operation.kind == "query":
         return None
     return ambiguous_graphql(f"a GET is a read, and its URL asks for a {operation.kind}", "Send it with POST.")
+
+
+def may_be_write_in_url(target: Target) -> bool:
+    """Whether a GET at a path that nobody named as GraphQL's has to be looked at by `write_in_url`.
+
+    What merely has a parameter of the name `query`, as searches do, has not.
+    """
+    texts = target.query_pairs()
+    return any(("{" in text and _WRITING.search(text)) or "persistedquery" in text.casefold() for text in texts)
 
 
 def _requested(members: Mapping[str, JsonValue], most_tokens: int) -> Operation | Refused:

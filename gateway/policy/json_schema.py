@@ -21,6 +21,8 @@ _DESCRIPTIONS = {
     "Mount.encoded_slash": "`opaque`: an encoded slash (%2F) is a character of its segment, as in GitLab's API.",
     "Rule": "One kind of write: which requests it takes, the resource that they write, and how they are fenced.",
     "Rule.match": "`METHOD[,METHOD] /path/{name}/{rest...}`, or a list of them. The path is the one that agents use.",
+    "Rule.upgrade": "`websocket`: the rule takes WebSocket handshakes, and only those; `match` is then a GET.",
+    "Limits.sessions": "WebSocket sessions at one time, for each worker.",
     "Rule.resource": "What is written, such as `report/{path.id}`; also {query.X}, {header.x}, {json:/p}, {tenant}.",
     "RuleFields": "Laid under every rule of the file.",
     "Credential": "A header that the gateway puts on every forwarded request; `${env:NAME}` or `${file:/path}` in it.",

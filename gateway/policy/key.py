@@ -1,7 +1,7 @@
 """The name that a request gives its intent: one of several templates, the first of which all parts are there."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gateway.core.caller import Caller
 from gateway.core.decision import IDEMPOTENCY_KEY_REQUIRED, RESOURCE_UNRESOLVED, Refused
@@ -16,15 +16,19 @@ KEY = Naming("an intent's key", "the intent's key", "{header.idempotency-key}", 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Where a rule finds an intent's key. `required`: a write without one is refused."""
+    """Where a rule finds an intent's key. `required`: a write without one is refused.
+
+    `reads`: what a body is read as where the key is in it.
+    """
 
     templates: tuple[Template, ...]
     required: bool
+    reads: Kind | None = field(init=False, repr=False, compare=False)
 
-    @property
-    def reads(self) -> Kind | None:
-        """What a body is read as where the key is in it."""
-        return next((template.reads for template in self.templates if template.reads is not None), None)
+    def __post_init__(self) -> None:
+        # Told once: it is asked of each write.
+        reads = next((template.reads for template in self.templates if template.reads is not None), None)
+        object.__setattr__(self, "reads", reads)
 
     @property
     def reads_header(self) -> bool:
@@ -44,6 +48,8 @@ class Key:
         if isinstance(header, Refused):
             return header
         for template in self.templates:
+            if header is not None and template.text == KEY.example:
+                return header
             if template.reads is not None and not body.is_there:
                 return BodyWanted()
             key = template.try_fill(request, path, caller, body)

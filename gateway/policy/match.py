@@ -1,24 +1,28 @@
-"""Which upstream and which rule take a request. Pure, and fast among thousands of rules: a tree of path segments.
+"""Which upstream and which rule take a request. Pure, and as fast among thousands of rules, whatever they are.
 
 The more specific rule wins: from the left, literal text before `{name}` before `{rest...}`; with the same path, rules
 with conditions before the one without. `lint.py` refuses rules that this leaves without an order.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from gateway.core.caller import Caller
-from gateway.core.decision import AMBIGUOUS_TARGET, NO_POLICY, NO_UPSTREAM, READS_DENIED, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, NO_POLICY, NO_UPSTREAM, READS_DENIED, Refused
 from gateway.core.request import Request
 from gateway.core.rule import Upstream
+from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
 from gateway.policy.body import Body, BodyWanted
 from gateway.policy.choice import Choice, Placed
 from gateway.policy.entry import Entry, ReadOnly
-from gateway.policy.graphql import write_in_url
+from gateway.policy.graphql import may_be_write_in_url, write_in_url
 from gateway.policy.mcp import changes_nothing, is_endpoint
-from gateway.policy.pattern import READ_METHODS, Pattern, split_slash
+from gateway.policy.paths import Paths
+from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
+from gateway.policy.template import Template
 
 # A document of so many bytes has a thousand tokens at most, which are parsed in five milliseconds.
 _GRAPHQL_AT_ONCE = 2 << 10
@@ -58,89 +62,22 @@ class NeedsBody:
     at_once: int = 32 << 10
 
 
-class _Node:
-    """One step of the tree. `placed` are the patterns that end at it, `choice` how they are asked."""
-
-    __slots__ = ("any", "choice", "literals", "placed", "rest")
-
-    def __init__(self) -> None:
-        self.literals: dict[str, _Node] = {}
-        self.any: _Node | None = None
-        self.rest: _Node | None = None
-        self.placed: list[Placed] = []
-        self.choice: Choice | None = None
-
-    def place(self, placed: Placed) -> None:
-        node = self
-        for segment in placed.pattern.segments:
-            if segment is None:
-                node.any = node.any or _Node()
-                node = node.any
-            else:
-                node = node.literals.setdefault(segment, _Node())
-        if placed.pattern.rest is not None:
-            node.rest = node.rest or _Node()
-            node = node.rest
-        node.placed.append(placed)
-
-    def finish(self) -> None:
-        """No more is placed here or below."""
-        pending = [self]
-        while pending:
-            node = pending.pop()
-            node.choice = Choice(node.placed) if node.placed else None
-            pending.extend(node.literals.values())
-            pending.extend(below for below in (node.any, node.rest) if below is not None)
-
-    def walk(self, segments: tuple[str, ...]) -> Iterator[Choice]:
-        """The patterns that take a path, the more specific ones first."""
-        pending = [(self, 0)]
-        end = len(segments)
-        while pending:
-            node, at = pending.pop()
-            if at == end:
-                if node.choice is not None:
-                    yield node.choice
-                continue
-            if node.rest is not None:
-                pending.append((node.rest, end))
-            if node.any is not None:
-                pending.append((node.any, at + 1))
-            literal = node.literals.get(segments[at])
-            if literal is not None:
-                pending.append((literal, at + 1))
-
-
 class Index:
     """The entries of one upstream, by method and path."""
 
-    __slots__ = ("_counts", "_graphql", "_needs_body", "_paths", "_roots", "upstream")
+    __slots__ = ("_choice", "_counted", "_graphql", "_needs_body", "upstream")
 
     def __init__(self, upstream: Upstream, entries: Iterable[Entry | ReadOnly]) -> None:
         self.upstream = upstream
-        self._roots: dict[tuple[str, bool], _Node] = {}
-        self._paths: dict[bool, _Node] = {}
-        self._counts = False
-        graphql: dict[object, Pattern] = {}
-        for entry in entries:
-            self._counts = self._counts or _counts(entry)
-            for pattern in entry.matcher.patterns:
-                self._place(Placed(entry, pattern))
-                if entry.matcher.reads_graphql:
-                    graphql[pattern.shape] = pattern
-        for root in (*self._roots.values(), *self._paths.values()):
-            root.finish()
-        self._graphql = tuple(graphql.values())
+        placed = [Placed(entry, pattern) for entry in entries for pattern in entry.matcher.patterns]
+        self._choice = Choice(placed)
+        self._counted = _counted(placed)
+        graphql = {one.pattern.lenient.shape: one.pattern.lenient for one in placed if one.entry.matcher.reads_graphql}
+        self._graphql = Paths(tuple(graphql.values())) if graphql else None
         self._needs_body = NeedsBody(upstream, at_once=_GRAPHQL_AT_ONCE) if graphql else NeedsBody(upstream)
 
-    def _place(self, placed: Placed) -> None:
-        pattern = placed.pattern
-        for method in pattern.methods:
-            self._roots.setdefault((method, pattern.slash), _Node()).place(placed)
-        self._paths.setdefault(pattern.slash, _Node()).place(placed)
-
     def match(self, request: Request, caller: Caller) -> Matched | Read | NeedsBody | Refused:
-        if request.method in READ_METHODS:
+        if request.method in READ_METHODS and not asks_for_upgrade(request.headers):
             return self._read(request, caller)
         body = Body(request)
         if self.upstream.protocol == "mcp" and is_endpoint(request.target, self.upstream.mount):
@@ -153,16 +90,14 @@ class Index:
             detail = "Nothing was forwarded: the path has an encoded slash (%2F), which some servers take for a slash."
             return Refused(AMBIGUOUS_TARGET, f"{detail} Use a path without it.")
         segments, slash = split_slash(request.target)
-        root = self._roots.get((request.method, slash))
-        for choice in root.walk(segments) if root else ():
-            taker = choice.taker(request, body)
-            if isinstance(taker, BodyWanted):
-                return self._needs_body
-            if isinstance(taker, Refused):
-                return taker
-            if taker is not None:
-                return self._taken(taker, request, caller, body)
-        return self._unmatched(body)
+        taker = self._choice.taker(request, segments, slash, body)
+        if isinstance(taker, Placed):
+            return self._taken(taker, request, caller, body)
+        if isinstance(taker, BodyWanted):
+            return self._needs_body
+        if isinstance(taker, Refused):
+            return taker
+        return _not_switched() if asks_for_upgrade(request.headers) else self._unmatched(body)
 
     def _unmatched(self, body: Body) -> Refused:
         operation = body.operation() if self._graphql and body.has_operation else "this write"
@@ -189,8 +124,9 @@ class Index:
             detail = f"Nothing was forwarded: upstream {self.upstream.name} takes no reads through this gateway."
             return Refused(READS_DENIED, f"{detail} Do not repeat it.")
         target = request.target
-        if self._graphql and target.query and any(pattern.resembles(target) for pattern in self._graphql):
-            fault = write_in_url(target)
+        if self._graphql and target.query:
+            named = self._graphql.takers(tuple(map(str.casefold, split_slash(target)[0])), slash=False)
+            fault = write_in_url(target) if named or may_be_write_in_url(target) else None
             if fault is not None:
                 return fault
         return Read(self.upstream, self._counted_resource(request, caller))
@@ -201,28 +137,30 @@ class Index:
         Only the most specific path is asked: `/reports/search` is no report, if an entry of any kind names it.
         """
         target = request.target
-        if not self._counts or (target.has_encoded_slash and self.upstream.mount.encoded_slash == "refuse"):
+        if not self._counted or (target.has_encoded_slash and self.upstream.mount.encoded_slash == "refuse"):
             return None
         segments, slash = split_slash(target)
-        root = self._paths.get(slash)
+        first = self._choice.first_of_path(segments, slash)
         unread = Body(request)
-        names: set[str] = set()
-        choice = next(root.walk(segments), None) if root else None
-        for placed in choice.entries if choice else ():
-            if not _counts(placed.entry):
-                continue
-            name = placed.entry.template.fill(request, placed.pattern.captured(segments), caller, unread)
-            if isinstance(name, Refused):
+        agreed: str | None = None
+        for pattern, template in self._counted.get(first.pattern.shape, ()) if first else ():
+            name = template.fill(request, pattern.captured(segments), caller, unread)
+            if isinstance(name, Refused) or agreed not in (None, name):
                 return None
-            names.add(name)
-        return ResourceKey(names.pop()) if len(names) == 1 else None
+            agreed = name
+        return None if agreed is None else ResourceKey(agreed)
 
 
 def _afterwards_lacking(matched: Matched, request: Request, caller: Caller) -> BodyWanted | Refused | None:
-    """What is lacking of the body once the resource is told: for an error in the call's own words, for the key, or for
-    the pointers by which intents are compared."""
-    key, fingerprint = matched.entry.key, matched.entry.fingerprint
-    if matched.entry.rule.errors == "jsonrpc":
+    """What is lacking of the body once the resource is told: for an error in the call's own words, for budgets, for the
+    key, for the pointers by which intents are compared, or for what would take the write back."""
+    key, fingerprint, undo = matched.entry.key, matched.entry.fingerprint, matched.entry.compensation
+    if undo is not None and undo.reads is not None:
+        # A body that is there and cannot be read makes no compensation, and is no reason to refuse the write.
+        lacking = matched.body.lacking(undo.reads)
+        if isinstance(lacking, BodyWanted):
+            return lacking
+    if matched.entry.rule.errors == "jsonrpc" or matched.entry.has_amounts:
         return matched.body.lacking("json")
     if key is None or not (key.reads or fingerprint.needs_json):
         return None
@@ -230,6 +168,20 @@ def _afterwards_lacking(matched: Matched, request: Request, caller: Caller) -> B
     if isinstance(named, BodyWanted):
         return named if key.reads is None else matched.body.lacking(key.reads)
     return matched.body.lacking("json") if fingerprint.needs_json and isinstance(named, str) else None
+
+
+def _not_switched() -> Refused:
+    detail = "Not forwarded: no rule lets this path switch to another protocol. Send it without Upgrade."
+    return Refused(BAD_REQUEST, detail)
+
+
+def _counted(placed: Iterable[Placed]) -> Mapping[Shape, Iterable[tuple[Pattern, Template]]]:
+    """By the paths that they match, how the entries name what is counted there: each way once."""
+    ways: defaultdict[Shape, dict[object, tuple[Pattern, Template]]] = defaultdict(dict)
+    for pattern, entry in ((one.pattern, one.entry) for one in placed):
+        if _counts(entry):
+            ways[pattern.shape][(pattern.names, pattern.rest, entry.template.text)] = (pattern, entry.template)
+    return {shape: tuple(distinct.values()) for shape, distinct in ways.items()}
 
 
 def _counts(entry: Entry | ReadOnly) -> TypeGuard[Entry]:
@@ -240,21 +192,23 @@ def _counts(entry: Entry | ReadOnly) -> TypeGuard[Entry]:
 class Mounts:
     """Which upstream a request belongs to: one mounted for its host before one for any, then the longest path."""
 
-    __slots__ = ("_by_host", "_depth", "_hosts")
+    __slots__ = ("_by_host", "_lengths", "_names_hosts")
 
     def __init__(self, indices: Iterable[Index]) -> None:
-        self._by_host: dict[tuple[str | None, tuple[str, ...]], Index] = {}
+        self._by_host: defaultdict[str | None, dict[tuple[str, ...], Index]] = defaultdict(dict)
         for index in indices:
             mount = index.upstream.mount
-            self._by_host[(mount.host, mount.segments)] = index
-        self._hosts = any(host is not None for host, _ in self._by_host)
-        self._depth = max((len(segments) for _, segments in self._by_host), default=0)
+            self._by_host[mount.host][mount.segments] = index
+        self._names_hosts = any(host is not None for host in self._by_host)
+        lengths = {len(segments) for mounted in self._by_host.values() for segments in mounted}
+        self._lengths = tuple(sorted(lengths, reverse=True))
 
     def find(self, request: Request) -> Index | Refused:
         segments = request.target.segments
-        for host in (named_host(request), None) if self._hosts else (None,):
-            for length in range(min(self._depth, len(segments)), -1, -1):
-                index = self._by_host.get((host, segments[:length]))
+        for host in (named_host(request), None) if self._names_hosts else (None,):
+            mounted = self._by_host.get(host, {})
+            for length in self._lengths:
+                index = mounted.get(segments[:length])
                 if index is not None:
                     return index
         detail = "Nothing was forwarded: no upstream is mounted at this path."

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.core.target import Ambiguous, Target, read_target
-from gateway.policy.escape import escaped
+from gateway.policy.escape import escaped_path
 from gateway.policy.finding import Wrong
 
 READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -14,6 +14,9 @@ READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _NEVER_PASSED = frozenset({"CONNECT", "TRACE"})
 _METHOD = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)(\.\.\.)?\}")
+
+# The segments, whether a rest follows, and whether a slash does.
+Shape = tuple[tuple[str | None, ...], bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,21 @@ class Pattern:
     slash: bool
 
     @property
-    def shape(self) -> tuple[tuple[str | None, ...], bool, bool]:
+    def shape(self) -> Shape:
         """Equal for two patterns if and only if they match the same paths."""
         return (self.segments, self.rest is not None, self.slash)
+
+    @property
+    def precedence(self) -> tuple[int, ...]:
+        """Of two patterns that take one path, the one with the smaller value is more specific."""
+        places = (0 if own is not None else 1 for own in self.segments)
+        return (*places, 2) if self.rest is not None else tuple(places)
+
+    @property
+    def lenient(self) -> "Pattern":
+        """As a server reads it to which neither case nor a slash at the end makes another path: all are lower case."""
+        folded = tuple(own if own is None else own.casefold() for own in self.segments)
+        return replace(self, segments=folded, slash=False)
 
     def takes(self, target: Target) -> bool:
         """Whether the path is one of this pattern's, whatever the method."""
@@ -45,15 +60,6 @@ class Pattern:
             return False
         return all(own is None or own == other for own, other in zip(self.segments, segments, strict=False))
 
-    def resembles(self, target: Target) -> bool:
-        """As `takes`, for a server to which neither case nor a slash at the end makes another path."""
-        segments, _ = split_slash(target)
-        fixed = len(self.segments)
-        if len(segments) < fixed or (len(segments) > fixed) != (self.rest is not None):
-            return False
-        pairs = zip(self.segments, segments, strict=False)
-        return all(own is None or own.casefold() == other.casefold() for own, other in pairs)
-
     def captured(self, segments: tuple[str, ...]) -> Mapping[str, str]:
         """What the placeholders take of a path that is this pattern's.
 
@@ -62,7 +68,7 @@ class Pattern:
         """
         values = {name: segments[at] for at, name in self.names}
         if self.rest is not None:
-            values[self.rest] = "/".join(escaped(segment) for segment in segments[len(self.segments) :])
+            values[self.rest] = escaped_path(segments[len(self.segments) :])
         return values
 
 
@@ -72,8 +78,8 @@ def split_slash(target: Target) -> tuple[tuple[str, ...], bool]:
     return (segments, False) if segments[-1] else (segments[:-1], True)
 
 
-def parse_pattern(text: str) -> Pattern | Wrong:
-    """Compile a `match`, or say what to write instead."""
+def parse_pattern(text: str, *, upgrades: bool = False) -> Pattern | Wrong:
+    """Compile a `match`, or say what to write instead. `upgrades`: of a rule that takes handshakes, which are GETs."""
     methods_text, blank, path = text.partition(" ")
     if not blank or not path.startswith("/") or " " in path:
         return Wrong(f"`{text}` is not a match; write a method, one blank and a path, such as `PUT /reports/{{id}}`")
@@ -81,7 +87,9 @@ def parse_pattern(text: str) -> Pattern | Wrong:
     for method in methods:
         if not _METHOD.fullmatch(method):
             return Wrong(f"`{method}` is not a method; write methods with commas and no blanks, such as `PUT,PATCH`")
-        if method in READ_METHODS:
+        if upgrades and method != "GET":
+            return Wrong(f"a WebSocket handshake is a GET; write `GET {path}`, and another rule for {method}")
+        if method in READ_METHODS and not upgrades:
             return Wrong(f"{method} is a read and is never matched; remove it (`reads:` says whether reads pass)")
         if method in _NEVER_PASSED:
             return Wrong(f"{method} is never passed on; remove it")

@@ -32,6 +32,10 @@ class Principals:
     def names(self) -> Iterable[str]:
         return (caller.principal for caller in self._by_digest.values())
 
+    def tenants(self) -> frozenset[str]:
+        """Of all who may call."""
+        return frozenset(caller.tenant for caller in self._by_digest.values() or (_ANYBODY,))
+
     def named(self, name: str) -> Caller | None:
         """The principal of this name."""
         return next((caller for caller in self._by_digest.values() if caller.principal == name), None)

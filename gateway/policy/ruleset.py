@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from gateway.core.caller import Caller
 from gateway.core.decision import (
     AMBIGUOUS_TARGET,
+    BAD_REQUEST,
     NO_POLICY,
     NO_SUCH_RESOURCE,
     NO_UPSTREAM,
@@ -98,14 +99,18 @@ class RuleSet:
         if isinstance(read, Ambiguous):
             detail = f"No resource was found: {read.why}. Give the target as the write would have it."
             return Refused(AMBIGUOUS_TARGET, detail)
-        headers = Headers(((b"host", host.encode("latin-1", "replace")),) if host else ())
-        request = Request(method, read, headers)
+        # Nobody needs a lease for a read: at a GET the session is meant that it would begin.
+        upgrade = ((b"upgrade", b"websocket"),) if method == "GET" else ()
+        named = ((b"host", host.encode("latin-1", "replace")),) if host else ()
+        request = Request(method, read, Headers((*upgrade, *named)))
         match self.match(request, caller):
             case (Matched() as matched) | NeedsBody(_, Matched() as matched):
                 resource = self.resolve(matched, request, caller)
                 return resource if isinstance(resource, Refused) else (resource, matched.entry.rule)
             case Read():
                 return _no_resource("this target changes nothing, so that no lease is needed")
+            case Refused(decision) if decision is BAD_REQUEST:
+                return _no_resource("this target is a read, and no rule lets it begin a session; no lease is needed")
             case NeedsBody():
                 return _no_resource("the rule for this target reads the body; name the `resource` instead")
             case Refused(decision) if decision in (NO_POLICY, NO_UPSTREAM):

@@ -127,6 +127,7 @@ class Limits(Shape):
     stream: Streamed = None
     response_head: Head = 64 << 10
     connections: Annotated[StrictInt, Field(ge=1, le=10_000)] = 100
+    sessions: Annotated[StrictInt, Field(ge=1, le=100_000)] = 100
 
 
 class Tls(Shape):
@@ -174,15 +175,20 @@ class Outcomes(Shape):
 
 
 class Notify(Shape):
-    url: StrictStr
-    secret: Annotated[StrictStr | None, Field(repr=False)] = None
-    events: Texts = ["awaiting_approval", "unknown", "incident"]
+    url: Annotated[StrictStr, Field(repr=False)]
+    # Two of them while one is replaced by the other.
+    secret: Annotated[Texts, Field(repr=False)]
+    events: Annotated[
+        list[Literal["awaiting_approval", "unknown", "incident"]], BeforeValidator(_listed), Field(min_length=1)
+    ] = ["awaiting_approval", "unknown", "incident"]
+    ca: StrictStr | None = None
 
 
 class Keys(Shape):
     file: StrictStr | None = None
     secret: Annotated[StrictStr | None, Field(repr=False)] = None
     jwks: StrictStr | None = None
+    ca: StrictStr | None = None
 
 
 class Signed(Shape):
@@ -197,13 +203,14 @@ class SignedAuthority(Shape):
     signed: Signed
 
 
-def _authority_form(value: object) -> Literal["named", "described"]:
-    return "described" if isinstance(value, dict) else "named"
+def _form(value: object) -> Literal["named", "described"]:
+    """Of what is said by a word, or by fields."""
+    return "described" if isinstance(value, dict | Shape) else "named"
 
 
 Authority = Annotated[
     Annotated[Literal["lease", "header"], Tag("named")] | Annotated[SignedAuthority, Tag("described")],
-    Discriminator(_authority_form),
+    Discriminator(_form),
 ]
 
 
@@ -225,6 +232,16 @@ class Intent(Shape):
     on_unknown: Literal["hold", "query", "retry"] = "hold"
 
 
+class AwaitedApproval(Shape):
+    expires: Retention = 86_400.0
+
+
+Approval = Annotated[
+    Annotated[Literal["none", "required"], Tag("named")] | Annotated[AwaitedApproval, Tag("described")],
+    Discriminator(_form),
+]
+
+
 class Compensation(Shape):
     request: StrictStr
     headers: dict[StrictStr, StrictStr] = {}
@@ -238,9 +255,10 @@ class Effect(Shape):
 
 
 class Budget(Shape):
-    per: StrictStr
+    per: Literal["tenant", "principal", "holder", "resource"]
     window: Retention
-    count: Annotated[StrictInt, Field(ge=1)] | None = None
+    # Each write of a window is an entry in the store.
+    count: Annotated[StrictInt, Field(ge=1, le=1_000_000)] | None = None
     value: StrictStr | None = None
     total: Annotated[StrictInt, Field(ge=1)] | None = None
 
@@ -251,6 +269,7 @@ class RuleFields(Shape):
     name: Name | None = None
     mode: Literal["enforce", "observe"] = "enforce"
     match: Texts | None = None
+    upgrade: Literal["websocket"] | None = None
     when: When = When()
     resource: StrictStr | None = None
     authority: Authority = "lease"
@@ -259,7 +278,7 @@ class RuleFields(Shape):
     fence: Fence = Fence()
     intent: Intent = Intent()
     delivery: Literal["inline", "queued"] = "inline"
-    approval: Literal["none", "required"] = "none"
+    approval: Approval = "none"
     effect: Effect = Effect()
     budget: list[Budget] = []
     on_stale: Literal["reject", "quarantine"] = "reject"
@@ -278,6 +297,8 @@ class Policy(Shape):
     protocol: Literal["http", "mcp"] = "http"
     mount: Mount = Mount()
     host: Literal["url", "preserve"] = "url"
+    forwarded: Literal["trusted", "x-forwarded", "rfc7239"] = "trusted"
+    via: StrictStr | None = None
     reads: Literal["pass", "deny"] = "pass"
     read_only: list[ReadOnly] = []
     timeouts: Timeouts = Timeouts()

@@ -18,7 +18,8 @@ Stamp = tuple[int, int, int] | None
 class Secrets:
     """Where credentials come from: the environment as it was handed in, and files, each read once.
 
-    `stamps` has the files that were asked for, readable or not, each as it was just before it was read. `kept`: what
+    `stamps` has the files that were asked for, readable or not, each as it was just before it was read; those of TLS
+    are among them, which are read for each upstream's connections. `kept`: what
     files held before, for those that hold nothing usable now.
     """
 
@@ -46,6 +47,10 @@ class Secrets:
                 return Wrong("`${` is never closed; write `${env:NAME}` or `${file:/path}`")
             expanded.append(value)
         return "".join(expanded)
+
+    def watch(self, name: str) -> Stamp:
+        """The state of a file that is read elsewhere; it changes the policies as one of credentials does."""
+        return self.stamps.setdefault(name, stamp_of(Path(name)))
 
     def _value(self, reference: str) -> str | Wrong:
         kind, _, name = reference.partition(":")

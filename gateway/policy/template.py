@@ -6,7 +6,7 @@ percent-encoded, and so is the character with which the text behind the value be
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gateway.core.caller import Caller
 from gateway.core.decision import RESOURCE_UNRESOLVED, Refused
@@ -50,20 +50,21 @@ Piece = str | Part
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A compiled template."""
+    """A compiled template. `reads`: what filling it reads the body as; None if it does not."""
 
     text: str
     pieces: tuple[Piece, ...]
     naming: Naming = RESOURCE
+    reads: Kind | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Told once: it is asked of each write.
+        reads = next((part.reads for part in self.parts if part.reads is not None), None)
+        object.__setattr__(self, "reads", reads)
 
     @property
     def parts(self) -> Iterator[Part]:
         return (piece for piece in self.pieces if isinstance(piece, Part))
-
-    @property
-    def reads(self) -> Kind | None:
-        """What filling it reads the body as; None if it does not."""
-        return next((part.reads for part in self.parts if part.reads is not None), None)
 
     @property
     def reads_only_target(self) -> bool:

@@ -21,6 +21,14 @@ class Url:
     base_path: str
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One URL that is asked as it is. `target` is the path with its query."""
+
+    origin: Origin
+    target: str
+
+
 def parse_url(text: str) -> Url | Wrong:
     example = "write such as `https://reports.internal:8443`"
     try:
@@ -51,19 +59,30 @@ def parse_url(text: str) -> Url | Wrong:
 
 def parse_keys_url(text: str) -> KeyUrl | Wrong:
     """Where a JWKS is: https, or http on this machine alone, because whoever answers there decides who may write."""
+    place = _parse_place(text, "public keys need none")
+    if isinstance(place, Wrong):
+        return place
+    if place.origin.scheme == "http" and not _is_loopback(place.origin.host):
+        return Wrong("keys that come over plain http could be anybody's; write https")
+    return KeyUrl(place.origin, place.target)
+
+
+def parse_endpoint_url(text: str) -> Place | Wrong:
+    """Where notifications are sent. What is wrong with it is told without showing it: its path may be a secret."""
+    return _parse_place(text, "receivers know the sender by its signature")
+
+
+def _parse_place(text: str, why_no_user: str) -> Place | Wrong:
     place, mark, query = text.partition("?")
     if "@" in place.partition("//")[2].partition("/")[0]:
-        return Wrong("a URL may hold no user or password; public keys need none")
+        return Wrong(f"a URL may hold no user or password; {why_no_user}")
     url = parse_url(place)
     if isinstance(url, Wrong):
         return url
-    origin, path = url.origin, urlsplit(place).path or "/"
-    if origin.scheme == "http" and not _is_loopback(origin.host):
-        return Wrong("keys that come over plain http could be anybody's; write https")
-    target = path + mark + query
+    target = (urlsplit(place).path or "/") + mark + query
     if isinstance(read_target(target), Ambiguous):
         return Wrong("the URL can be read in two ways; write it without dots, empty segments, backslashes and `#`")
-    return KeyUrl(origin, target)
+    return Place(url.origin, target)
 
 
 def _is_loopback(host: str) -> bool:

@@ -32,6 +32,7 @@ from gateway.core.lease import TTL_RANGE_S, Lease
 from gateway.core.request import Request
 from gateway.core.rule import Authority, Rule
 from gateway.core.token import BareProof, LeaseProof
+from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
 from gateway.flow.gate import Ended
 from gateway.flow.lease import Ask, Leases
@@ -81,6 +82,8 @@ class AgentApi:
         return refused
 
     async def _route(self, request: Request, body: BodySource, caller: Caller, reply: Reply) -> Ended | Refused:
+        if asks_for_upgrade(request.headers):
+            return Refused(BAD_REQUEST, "Nothing was done: no protocol is switched to here. Send it without Upgrade.")
         control = read_control(request.headers)
         if isinstance(control, Refused):
             return control

@@ -5,6 +5,7 @@ import re
 from aiohttp import HttpVersion, HttpVersion10, HttpVersion11
 
 from gateway.core.request import Headers
+from gateway.core.websocket import asks_for_upgrade, handshake_fault
 
 # What RFC 3986, section 3.2, lets an authority hold without user information. Empty is a legal Host.
 _AUTHORITY = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
@@ -38,10 +39,12 @@ def framing_fault(method: str, version: HttpVersion, headers: Headers) -> str | 
     if method == "TRACE":
         # RFC 9110, section 9.3.8: the answer is the request as it arrived.
         return "the answer to TRACE would show the credentials that the gateway adds"
-    if headers.first(b"upgrade") is not None:
+    if asks_for_upgrade(headers):
         # RFC 9110, section 7.8, lets a server ignore it. But behind it are writes that no rule would see, and a parser
-        # on the way may take what follows for another protocol's.
-        return "no protocol is switched to here, be it WebSocket or h2c: send it without Upgrade"
+        # on the way may take what follows for another protocol's. A rule may take a WebSocket's handshake.
+        fault = handshake_fault(method, headers)
+        if fault is not None or version != HttpVersion11:
+            return fault or "a WebSocket handshake is HTTP/1.1"
     taken = _taken_away(headers)
     if taken is not None:
         return f"Connection names {taken}, by which the request is judged, and which would not reach the upstream"
@@ -52,10 +55,14 @@ def framing_fault(method: str, version: HttpVersion, headers: Headers) -> str | 
     # A coding below `chunked` would be lost on the way: the framing is made anew for the upstream.
     if codings and [coding.strip().lower() for coding in codings] != [b"chunked"]:
         return "the only transfer coding taken is chunked"
-    if not all(_LENGTH.fullmatch(length) for length in headers.all(b"content-length")):
-        return "Content-Length is not a length"
-    if method in _BODILESS and (codings or any(length.strip(b"0") for length in headers.all(b"content-length"))):
+    announced = bool(codings)
+    for length in headers.all(b"content-length"):
+        if not _LENGTH.fullmatch(length):
+            return "Content-Length is not a length"
+        announced = announced or length.strip(b"0") != b""
+    if announced and method in _BODILESS:
         return f"{method} has no body here: an upstream that does not read it takes it for another request"
-    if not all(_AUTHORITY.fullmatch(host) for host in headers.all(b"host")):
-        return "Host is not a host"
+    for host in headers.all(b"host"):
+        if not _AUTHORITY.fullmatch(host):
+            return "Host is not a host"
     return None

@@ -2,27 +2,31 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 from aiohttp.http import RawRequestMessage
 from aiohttp.http_exceptions import BadHttpMethod, HttpProcessingError
 from aiohttp.http_parser import HttpRequestParserPy
 from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
+from gateway.core.arrival import Arrival, Scheme, TrustedProxies
 from gateway.core.caller import ANONYMOUS
 from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, INTERNAL, Refused
 from gateway.core.faults import CallerGone
+from gateway.core.forwarded import client_address
 from gateway.core.request import Headers, Request
 from gateway.core.target import Ambiguous, read_target
+from gateway.core.websocket import asks_for_upgrade
 from gateway.flow.gate import Ended, Gate
 from gateway.policy.ruleset import RuleSet
 from gateway.proxy.agent_api import AgentApi
 from gateway.proxy.body import IncomingBody
 from gateway.proxy.framing import framing_fault
 from gateway.proxy.reply import Reply
+from gateway.proxy.session import AgentEnd
 
 # Everything under /-/fence/ is the agents' own calls; no upstream can be reached there.
 RESERVED = ("-", "fence")
@@ -37,10 +41,19 @@ _HEAD_WITHIN_S = 20.0
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is told of a request itself. `path` has no query; `client` is the first hop that is no trusted proxy."""
+
+    method: str = "-"
+    path: str = "-"
+    client: str | None = None
+
+
 class Observer(Protocol):
     """Who is told what became of each request."""
 
-    def answered(self, ended: Ended, method: str, path: str, status: int, seconds: float) -> None: ...
+    def answered(self, ended: Ended, asked: Asked, status: int, seconds: float) -> None: ...
 
     def failed(self, error: BaseException) -> None:
         """A bug: the request was answered with 500, or cut off."""
@@ -50,23 +63,35 @@ class Observer(Protocol):
 class Listener:
     """Reads each request once and hands it on."""
 
-    def __init__(self, gate: Gate, agents: AgentApi, observer: Observer, policies: Callable[[], RuleSet]) -> None:
+    def __init__(
+        self,
+        gate: Gate,
+        agents: AgentApi,
+        observer: Observer,
+        policies: Callable[[], RuleSet],
+        proxies: TrustedProxies,
+    ) -> None:
         self._gate = gate
         self._agents = agents
         self._observer = observer
         self._policies = policies
+        self._proxies = proxies
 
     def server(self) -> "ProxyServer":
         """The protocol factory for `loop.create_server`."""
-        return ProxyServer(self._handle, self._observer)
+        return ProxyServer(self._handle, self._observer, self._proxies)
 
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
         started = asyncio.get_running_loop().time()
         headers = Headers(raw.raw_headers)
         fault = framing_fault(raw.method, raw.version, headers)
+        handshake = raw.method == "GET" and fault is None and asks_for_upgrade(headers)
+        if handshake and not (isinstance(raw.protocol, _Connection) and raw.protocol.holds_back()):
+            fault = "its Connection and Upgrade fields can be read in two ways"
         body = IncomingBody(raw, _length(headers) if fault is None else 0)
         reply = Reply(raw, body)
-        if fault is not None:
+        if fault is not None or handshake:
+            # Behind a handshake that is not taken may stand another protocol's bytes, or a request in disguise.
             reply.close_after()
         if body.length is None and isinstance(raw.protocol, _Connection):
             reply.close_unless(raw.protocol.has_no_trailer)
@@ -85,8 +110,8 @@ class Listener:
         finally:
             body.close()
         seconds = asyncio.get_running_loop().time() - started
-        self._observer.answered(ended, raw.method, raw.raw_path.partition("?")[0], reply.status, seconds)
-        if fault is None:
+        self._observer.answered(ended, self._asked(raw, headers), reply.status, seconds)
+        if fault is None and not body.is_read:
             await reply.drop_rest()
         return reply.sent()
 
@@ -99,8 +124,21 @@ class Listener:
             ended = _refuse(reply, Refused(AMBIGUOUS_TARGET, f"Not forwarded: {target.why}. Send it in one form."))
         else:
             taker = self._agents if target.segments[:2] == RESERVED else self._gate
-            ended = await taker.handle(Request(raw.method, target, headers), body, caller, reply)
+            request = Request(raw.method, target, headers, arrival=_arrival(raw))
+            ended = await taker.handle(request, body, caller, reply)
         return ended if caller.principal == ANONYMOUS else replace(ended, principal=caller.principal)
+
+    def _asked(self, raw: web.BaseRequest, headers: Headers) -> Asked:
+        arrival = _arrival(raw)
+        client = None if arrival is None else client_address(arrival, headers, self._proxies)
+        return Asked(raw.method, raw.raw_path.partition("?")[0], client)
+
+
+def _arrival(raw: web.BaseRequest) -> Arrival | None:
+    arrival = raw.protocol.arrival if isinstance(raw.protocol, _Connection) else None
+    if arrival is None or raw.version == HttpVersion11:
+        return arrival
+    return replace(arrival, version="1.0")
 
 
 def _not_taken(fault: str) -> Refused:
@@ -126,10 +164,16 @@ def _length(headers: Headers) -> int | None:
 class ProxyServer(web.Server):
     """aiohttp's server with a connection handler of ours, and an end at which callers are still answered."""
 
-    def __init__(self, handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], observer: Observer) -> None:
+    def __init__(
+        self,
+        handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
+        observer: Observer,
+        proxies: TrustedProxies,
+    ) -> None:
         # What is left of a refused body is dropped here and not by aiohttp, which fails over one that is malformed.
         super().__init__(self._tracked, access_log=None, auto_decompress=False, lingering_time=0)
         self.observer = observer
+        self.proxies = proxies
         self._handle = handler
         self._under_way: set[asyncio.Task[object]] = set()
 
@@ -156,18 +200,20 @@ class ProxyServer(web.Server):
 
     def __call__(self) -> RequestHandler:
         assert self._loop is not None
-        return _Connection(self, self.observer, loop=self._loop, **self._kwargs)
+        return _Connection(self, self.observer, self.proxies, loop=self._loop, **self._kwargs)
 
 
 class _Connection(RequestHandler):
     """aiohttp's connection; what its parser refuses is told as a problem, and the connection is closed."""
 
-    __slots__ = ("_head_timer", "_observer", "_tail")
+    __slots__ = ("_head_timer", "_observer", "_proxies", "_tail", "arrival")
 
-    def __init__(self, server: ProxyServer, observer: Observer, **settings: Any) -> None:
+    def __init__(self, server: ProxyServer, observer: Observer, proxies: TrustedProxies, **settings: Any) -> None:
         # aiohttp's own keyword arguments, passed through.
         super().__init__(server, **settings)
         self._observer = observer
+        self._proxies = proxies
+        self.arrival: Arrival | None = None
         self._tail = b""
         self._head_timer: asyncio.TimerHandle | None = None
         if isinstance(self._parser, HttpRequestParserPy):
@@ -181,6 +227,23 @@ class _Connection(RequestHandler):
         connection. After a trailer no request of the connection is looked at any more.
         """
         return not self._messages and self._tail == _LAST_CHUNK
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        scheme: Scheme = "http" if transport.get_extra_info("sslcontext") is None else "https"
+        self.arrival = self._proxies.arrival(transport.get_extra_info("peername"), scheme)
+
+    def holds_back(self) -> bool:
+        """Whether the parser has taken the request for a handshake too, and takes nothing behind it for a request."""
+        return self._upgraded
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's; aiohttp has no use for the answer
+        """In a session the agent that has said all may still listen; TLS has no half of a connection."""
+        near = self._payload_parser
+        if not isinstance(near, AgentEnd):
+            return False
+        near.feed_eof()
+        return self.transport is not None and self.transport.get_extra_info("sslcontext") is None
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._stop_head_timer()
@@ -229,16 +292,16 @@ class _Connection(RequestHandler):
     ) -> web.StreamResponse:
         body = IncomingBody(request, 0)
         reply = Reply(request, body)
+        reply.close_after()
         if status == 400:
             why = (message or "").partition("\n")[0].rstrip(":. ")[:_LONGEST_WHY]
             ended = _refuse(reply, _not_http(why or "it cannot be parsed"))
-            self._observer.answered(ended, "-", "-", reply.status, 0.0)
+            client = None if self.arrival is None else self.arrival.address
+            self._observer.answered(ended, Asked(client=client), reply.status, 0.0)
         else:
             self.log_exception("unhandled", exc_info=exc)
             reply.refuse(Refused(INTERNAL, "The gateway failed; whether the request had an effect is not known."))
-        sent = reply.sent()
-        sent.force_close()
-        return sent
+        return reply.sent()
 
 
 class _AsSpelled(HttpRequestParserPy):

@@ -1,6 +1,7 @@
 """The way back to the agent: heads and bodies written as they are, framed anew."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from email.utils import formatdate
@@ -10,16 +11,23 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
 from gateway.core import problem, rpc_error
-from gateway.core.decision import Decision, Refused
+from gateway.core.decision import Decision, Facts, Refused
 from gateway.core.intent import KeptAnswer
+from gateway.core.record import IntentRecord, shown
 from gateway.core.request import HeaderPairs
-from gateway.flow.ports import Answer, Marks
+from gateway.core.session import Switched
+from gateway.flow.ports import Answer, Marks, NearEnd
 from gateway.policy.jsonrpc import call_id
 from gateway.proxy.accept import as_accepted
 from gateway.proxy.body import IncomingBody
+from gateway.proxy.session import AgentEnd
 from gateway.upstream.headers import answer_headers
 
+# Where an agent asks what became of its intents.
+INTENTS = b"/-/fence/intents/"
 _BODILESS = frozenset((204, 304))
+# Hop by hop: they are each end's own (RFC 6455, section 4.2.2).
+_SWITCHED = b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
 _STATUSES = frozenset(HTTPStatus)
 # A caller that is refused in the middle of its upload sees the refusal only if the rest is taken from it: closing a
 # connection with unread bytes resets it. Beyond this it is cut off.
@@ -30,8 +38,8 @@ _DROP_WITHIN_S = 10.0
 class Sent(web.StreamResponse):
     """What aiohttp is told about an answer that was already written: nothing is left to do but to go on or to close."""
 
-    def __init__(self, status: int, *, keep_alive: bool) -> None:
-        super().__init__(status=status)
+    def __init__(self, *, keep_alive: bool) -> None:
+        super().__init__()
         self._keep_alive = keep_alive
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:  # noqa: ARG002  # aiohttp's signature
@@ -39,6 +47,10 @@ class Sent(web.StreamResponse):
 
     async def write_eof(self, data: bytes = b"") -> None:  # noqa: ARG002  # aiohttp's signature
         return None
+
+
+# There is nothing in them of the one answer, and they cost as much to make as a whole head.
+_GOES_ON, _CLOSES = Sent(keep_alive=True), Sent(keep_alive=False)
 
 
 class Reply:
@@ -125,6 +137,28 @@ class Reply:
         fields += (*_marked(marks), (b"Idempotent-Replayed", b"true"))
         self._write(self._head(answer.status, _phrase(answer.status), tuple(fields)) + answer.body)
 
+    def park(self, marks: Marks, record: IntentRecord, waited_s: int | None) -> None:
+        decision = marks.decision
+        if self._call is not None:
+            detail = "Taken, and sent later. Repeat the call with the same key for its answer."
+            facts = Facts(record.resource, record.epoch, intent=record.id, intent_state=record.state)
+            self.refuse(Refused(decision, detail, facts))
+            return
+        body = json.dumps(shown(record), ensure_ascii=False).encode()
+        assert decision.status is not None
+        fields = [
+            (b"Date", formatdate(usegmt=True).encode()),
+            (b"Cache-Control", b"no-store"),
+            (b"Content-Type", b"application/json"),
+            (b"Content-Length", b"%d" % len(body)),
+            (b"Location", INTENTS + record.id.encode("ascii")),
+            *_marked(marks),
+        ]
+        if waited_s is not None:
+            # RFC 7240, section 3.
+            fields.append((b"Preference-Applied", b"wait=%d" % waited_s))
+        self._write(self._head(decision.status, _phrase(decision.status), tuple(fields)) + body)
+
     def begin(self, marks: Marks, answer: Answer) -> None:
         fields = _passed(answer)
         if not self._has_no_body(answer.status) and not _has_length(fields):
@@ -134,6 +168,21 @@ class Reply:
                 self._chunked = True
                 fields += ((b"Transfer-Encoding", b"chunked"),)
         self._write(self._head(answer.status, answer.reason, fields + _marked(marks)))
+
+    def switch(self, marks: Marks, switched: Switched) -> NearEnd:
+        self.status = switched.status
+        self._keep_alive = False
+        lines = [b"HTTP/1.1 %d %b\r\n" % (switched.status, switched.reason), _SWITCHED]
+        for name, value in answer_headers(switched.headers) + _marked(marks):
+            # RFC 9110, section 8.6: a 101 has no length, and its reader would wait for a body.
+            if name.lower() != b"content-length":
+                lines += (name, b": ", value, b"\r\n")
+        lines.append(b"\r\n")
+        self._write(b"".join(lines))
+        near = AgentEnd(self._request)
+        if not self.is_gone():
+            self._request.protocol.set_parser(near)  # type: ignore[arg-type]  # it only feeds it
+        return near
 
     async def write(self, piece: bytes, within_s: float | None) -> bool:
         self._write(b"%x\r\n%b\r\n" % (len(piece), piece) if self._chunked else piece)
@@ -155,7 +204,7 @@ class Reply:
 
     def sent(self) -> Sent:
         """What aiohttp has to know to go on with the connection."""
-        return Sent(self.status or 500, keep_alive=self._keep_alive)
+        return _GOES_ON if self._keep_alive else _CLOSES
 
     def _head(self, status: int, reason: bytes, fields: HeaderPairs) -> bytes:
         self.status = status
@@ -196,7 +245,10 @@ def _passed(answer: Answer) -> HeaderPairs:
 
 
 def _has_length(fields: HeaderPairs) -> bool:
-    return any(name.lower() == b"content-length" for name, _ in fields)
+    for name, _ in fields:  # noqa: SIM110  # a generator costs more than the whole loop, for every answer
+        if len(name) == len(b"content-length") and name.lower() == b"content-length":
+            return True
+    return False
 
 
 def _marked(marks: Marks) -> HeaderPairs:

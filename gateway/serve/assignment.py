@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 
 from gateway.serve.tls import TlsFiles
 from gateway.settings import Address, LogFormat, LogLevel
+from gateway.store.fence import PARKED_BYTES_AT_MOST
+from gateway.store.kept_requests import QuarantineBounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,11 @@ class Assignment:
     log_format: LogFormat
     log_level: LogLevel
     tls: TlsFiles | None = None
+    # Networks, as `10.0.0.0/8`.
+    trusted_proxies: tuple[str, ...] = ()
+    quarantine: QuarantineBounds = field(default_factory=QuarantineBounds)
+    # Of requests that wait for delivery or an approval, in the whole store.
+    queue_bytes: int = PARKED_BYTES_AT_MOST
     # What the files of credentials held when the policies were last put in force: one that is gone by now keeps no
     # worker from being replaced.
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -32,5 +39,10 @@ class Assignment:
 def read_assignment(line: bytes) -> Assignment:
     members = json.loads(line)
     tls = members["tls"]
-    built = {"listen": Address(**members["listen"]), "tls": None if tls is None else TlsFiles(**tls)}
+    built = {
+        "listen": Address(**members["listen"]),
+        "tls": None if tls is None else TlsFiles(**tls),
+        "trusted_proxies": tuple(members["trusted_proxies"]),
+        "quarantine": QuarantineBounds(**members["quarantine"]),
+    }
     return Assignment(**members | built)

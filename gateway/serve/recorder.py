@@ -6,6 +6,7 @@ from gateway.core.decision import Refused
 from gateway.flow.gate import Ended
 from gateway.log import Log
 from gateway.metrics import Metrics
+from gateway.proxy.listener import Asked
 
 _RENEW = "/-/fence/leases/renew"
 
@@ -17,32 +18,35 @@ class Recorder:
         self._metrics = metrics
         self._log = log
 
-    def answered(self, ended: Ended, method: str, path: str, status: int, seconds: float) -> None:
-        decision = ended.told.decision
-        self._metrics.decided(ended.upstream, ended.rule, decision, seconds)
-        would = None if isinstance(ended.told, Refused) else ended.told.would
+    def answered(self, ended: Ended, asked: Asked, status: int, seconds: float) -> None:
+        told = ended.told
+        decision = told.decision
+        session = None if isinstance(told, Refused) else told.session
+        self._metrics.decided(ended.upstream, ended.rule, decision, None if session else seconds)
+        would = None if isinstance(told, Refused) else told.would
         if would is not None:
             self._metrics.observed(ended.upstream, ended.rule, would)
-        if path == _RENEW:
+        if asked.path == _RENEW:
             self._metrics.renewed(decision.name)
         if ended.lease_left is not None:
             self._metrics.lease_remaining(ended.lease_left)
         self._log.decision(
             decision.name,
-            method=method,
-            path=path,
+            method=asked.method,
+            path=asked.path,
             status=status,
             seconds=seconds,
             upstream=ended.upstream or None,
             rule=ended.rule or None,
             resource=ended.resource,
             epoch=ended.epoch,
+            client=asked.client,
             principal=ended.principal,
             holder=ended.holder,
-            outcome=None if isinstance(ended.told, Refused) else ended.told.outcome,
+            outcome=None if isinstance(told, Refused) else told.outcome,
             would=None if would is None else would.name,
             intent=ended.intent,
-            why=ended.told.why if isinstance(ended.told, Refused) else None,
+            why=told.why if isinstance(told, Refused) else session,
         )
 
     def failed(self, error: BaseException) -> None:

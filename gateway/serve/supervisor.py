@@ -3,8 +3,8 @@
     policies ─ store ─ port ─ admin listener ─ workers ─ ready          it ends the same way back
 
 The parent carries no agent's request. What it does while the gateway runs: it keeps the store and the workers alive,
-answers operators, reads the policies again when they change, sweeps tickets whose gateway died, and asks upstreams
-about writes that nobody knows the outcome of.
+answers operators, reads the policies again when they change, sweeps tickets whose gateway died, asks upstreams about
+writes that nobody knows the outcome of, and tells people of what they have to know.
 """
 
 import asyncio
@@ -24,7 +24,9 @@ from gateway.admin.running import Running
 from gateway.core.caller import ANONYMOUS
 from gateway.core.faults import StoreUnavailable
 from gateway.flow.clock import BootClock
+from gateway.flow.compensating import Compensating
 from gateway.flow.inquiry import Inquiry
+from gateway.flow.notifying import Notifying, Post
 from gateway.log import Log
 from gateway.metrics import ParentMetrics
 from gateway.policy.reload import PolicyHolder
@@ -37,18 +39,24 @@ from gateway.serve.sweeping import Sweeping
 from gateway.serve.tls import TlsFault, TlsFiles
 from gateway.serve.workers import Workers
 from gateway.settings import Address, ServeSettings, environment
+from gateway.store.compensations import Compensations
 from gateway.store.connect import open_store
 from gateway.store.doctor import examine
 from gateway.store.embedded import EmbeddedStore, EmbeddedStoreError
 from gateway.store.fence import FenceStore
+from gateway.store.kept_requests import QuarantineBounds
+from gateway.store.outbox import Outbox
 from gateway.store.prune import Retention
 from gateway.store.questions import Questions
 from gateway.upstream.sender import HttpSender
+from gateway.upstream.webhook import Webhooks
 
 # Beyond the longest write: its settling, and a store that is slow to answer.
 _GRACE_BEYOND_TOTAL_S = 5.0
 # A query that is answered still gets its answer recorded; one that is not is repeated by another gateway.
 _ASKED_WITHIN_S = 1.0
+# What is being taken back then may still get its answer; one that comes later is not heard, and it ends as unknown.
+_COMPENSATED_WITHIN_S = 5.0
 # A worker uses its own grace to the end, then closes its connections and makes its last settle calls.
 _KILL_AFTER_GRACE_S = 7.0
 
@@ -74,15 +82,16 @@ async def serve(settings: ServeSettings, log: Log) -> None:
             settings.workers, lambda: replace(assignment, credentials=holder.credentials), variables, log, metrics
         )
         policies = Policies(holder, snapshot, log, metrics, workers.reload)
-        retention = Retention(settings.audit_retain, settings.audit_events)
-        sweeping = Sweeping(store, _inquiry(store, holder, metrics, log, ending), retention, log)
+        inquiry, retention = _inquiry(store, holder, metrics, log, ending), _retention(settings)
+        sweeping = Sweeping(store, inquiry, retention, lambda: holder.current, log)
+        notifying = Notifying(Outbox(store), _webhooks(settings, ending), lambda: holder.current, metrics, log)
         signals.on_reload, signals.on_hurry = policies.reload, workers.kill
         running = Running(
-            store, lambda: holder.current, policies.reload, lambda: workers.ready, signals.stop.is_set, metrics, log
+            *(store, lambda: holder.current, policies.reload, lambda: workers.ready, signals.stop.is_set, metrics, log),
+            _compensating(store, holder, metrics, log, ending),
         )
         admin, for_operators = await _listen_for_operators(running, settings, log, ending)
-        _say_who_may_call(holder, log)
-        _say_what_is_observed(holder, log)
+        _say_what_is_in_force(holder, log)
         workers.start()
         ending.push_async_callback(workers.stop, assignment.grace_s + _KILL_AFTER_GRACE_S)
         async with asyncio.TaskGroup() as beside:
@@ -90,6 +99,7 @@ async def serve(settings: ServeSettings, log: Log) -> None:
                 beside.create_task(policies.watch()),
                 beside.create_task(for_operators.watch()),
                 beside.create_task(sweeping.run()),
+                beside.create_task(notifying.run()),
                 beside.create_task(_announce(workers, _url(listen, settings.tls_cert), admin, log)),
             ]
             await signals.stop.wait()
@@ -211,6 +221,9 @@ def _assignment(
         log_format=log.form,
         log_level=settings.log_level,
         tls=_tls_files("--tls-cert", settings.tls_cert, settings.tls_key, settings.tls_client_ca),
+        trusted_proxies=tuple(map(str, settings.trusted_proxies)),
+        quarantine=QuarantineBounds(settings.quarantine_retain, settings.quarantine_bytes),
+        queue_bytes=settings.queue_bytes,
     )
 
 
@@ -246,18 +259,45 @@ async def _listen_for_operators(
     return _url(bound_address(sockets[0]), settings.admin_tls_cert), accepting
 
 
+def _retention(settings: ServeSettings) -> Retention:
+    return Retention(settings.audit_retain, settings.audit_events)
+
+
 def _inquiry(
     store: FenceStore, holder: PolicyHolder, metrics: ParentMetrics, log: Log, ending: AsyncExitStack
 ) -> Inquiry:
-    sender = HttpSender(BootClock())
-    ending.callback(sender.close)
-    inquiry = Inquiry(Questions(store), sender, lambda: holder.current, metrics, log)
+    inquiry = Inquiry(Questions(store), _sender(ending), lambda: holder.current, metrics, log)
     ending.push_async_callback(inquiry.close, _ASKED_WITHIN_S)
     return inquiry
 
 
+def _compensating(
+    store: FenceStore, holder: PolicyHolder, metrics: ParentMetrics, log: Log, ending: AsyncExitStack
+) -> Compensating:
+    rules, sender = (lambda: holder.current), _sender(ending)
+    compensating = Compensating(Compensations(store), sender, rules, BootClock(), metrics, log)
+    ending.push_async_callback(compensating.close, _COMPENSATED_WITHIN_S)
+    return compensating
+
+
+def _webhooks(settings: ServeSettings, ending: AsyncExitStack) -> Post:
+    return Webhooks(_sender(ending), settings.admin_url).post
+
+
+def _sender(ending: AsyncExitStack) -> HttpSender:
+    """Connections of the parent's own."""
+    sender = HttpSender(BootClock())
+    ending.callback(sender.close)
+    return sender
+
+
 def _url(address: Address, cert: Path | None) -> str:
     return f"{'http' if cert is None else 'https'}://{address}"
+
+
+def _say_what_is_in_force(holder: PolicyHolder, log: Log) -> None:
+    _say_who_may_call(holder, log)
+    _say_what_is_observed(holder, log)
 
 
 def _say_who_may_call(holder: PolicyHolder, log: Log) -> None:

@@ -1,33 +1,47 @@
 """The parent's own work at the store, once a second: of all gateways on one store, one sweeps, asks and prunes."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from gateway.core.faults import StoreUnavailable
 from gateway.flow.inquiry import Inquiry
 from gateway.flow.tasks import Tasks
 from gateway.log import Log
+from gateway.policy.ruleset import RuleSet
+from gateway.store.deliveries import leave_hints
 from gateway.store.fence import FenceStore
+from gateway.store.parking import expire_all, recount_parked
 from gateway.store.prune import Retention, prune
+from gateway.store.quarantine import recount
+from gateway.store.reservations import judge_reservations
 from gateway.store.sweep import sweep, take_turn
 
 # A dead gateway's tickets end at most this much after their grace.
 _EVERY_S = 1.0
 # Between two rounds. One costs the store 20 ms where nothing has ended yet, and 450 ms with long lists in all shards.
 _PRUNE_EVERY_S = 60.0
+# What was queued leaves a hint for those who deliver; one that is lost is found again within this.
+_HINT_EVERY_S = 10.0
 
 
 class Sweeping:
-    """Ends the tickets of gateways that died; beside that, has intents asked about and what is over pruned."""
+    """Ends the tickets of gateways that died; beside that, has intents asked about, lets approvals expire, and has what
+    is over pruned.
+    """
 
-    def __init__(self, store: FenceStore, inquiry: Inquiry, retention: Retention, log: Log) -> None:
+    def __init__(
+        self, store: FenceStore, inquiry: Inquiry, retention: Retention, rules: Callable[[], RuleSet], log: Log
+    ) -> None:
         self._store = store
         self._inquiry = inquiry
         self._retention = retention
+        self._rules = rules
         self._log = log
         self._tasks = Tasks()
         self._is_away = False
         self._is_pruning = False
         self._prune_at = 0.0
+        self._hint_at = 0.0
 
     async def run(self) -> None:
         """Does not end by itself; a store that is away is asked again."""
@@ -58,14 +72,27 @@ class Sweeping:
             self._is_pruning = True
             self._tasks.spawn(self._prune())
         await sweep(self._store, due.tickets)
+        await expire_all(self._store, due.approvals)
+        if now >= self._hint_at:
+            self._hint_at = now + _HINT_EVERY_S
+            await leave_hints(self._store)
+        for entry in self._rules().entries:
+            if entry.rule.budgets:
+                await judge_reservations(self._store, entry.rule)
 
     async def _prune(self) -> None:
         try:
-            await prune(self._store, self._retention)
-        except Exception as error:  # noqa: BLE001  # as above; a store that is away included, which the turns tell
-            self._log.warning("pruning failed; it is tried again in a minute", why=f"{type(error).__name__}: {error}")
+            await self._tried(prune(self._store, self._retention))
+            await self._tried(recount(self._store))
+            await self._tried(recount_parked(self._store))
         finally:
             self._is_pruning = False
+
+    async def _tried(self, work: Awaitable[object]) -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001  # as above; a store that is away included, which the turns tell
+            self._log.warning("pruning failed; it is tried again in a minute", why=f"{type(error).__name__}: {error}")
 
     def _found(self, away: StoreUnavailable | None) -> None:
         """Say it once when the store goes away, and once when it is back."""

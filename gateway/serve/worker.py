@@ -4,24 +4,33 @@ Started by `workers.py`, which also says what passes between the two.
 """
 
 import asyncio
+import gc
 import os
 import secrets
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
+from ipaddress import ip_network
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
 
-from gateway.claims.verifier import Verifier
+from gateway.claims.verification import Verification
+from gateway.core.arrival import TrustedProxies
+from gateway.core.clock import Clock
 from gateway.core.faults import StoreUnavailable
 from gateway.flow.admission import Admission
+from gateway.flow.barring import Barring
 from gateway.flow.clock import BootClock
 from gateway.flow.gate import Gate
 from gateway.flow.inline import Inline
 from gateway.flow.lease import Leases
 from gateway.flow.naming import Naming
+from gateway.flow.parking import Parking
+from gateway.flow.pauses import Pauses
 from gateway.flow.quota import Quotas
 from gateway.flow.read import Reading
 from gateway.flow.tasks import Tasks
@@ -34,21 +43,28 @@ from gateway.proxy.agent_api import AgentApi
 from gateway.proxy.listener import Listener, ProxyServer
 from gateway.serve.accepting import Accepting
 from gateway.serve.assignment import Assignment, read_assignment
+from gateway.serve.delivering import Means, delivering
 from gateway.serve.port import listen_beside
 from gateway.serve.recorder import Recorder
 from gateway.serve.tls import TlsFault
 from gateway.serve.workers import READY
 from gateway.settings import environment
 from gateway.store.connect import open_store
+from gateway.store.pauses import PauseRecords
 from gateway.store.quotas import QuotaUse
 from gateway.store.tether import die_with_parent
 from gateway.upstream.document import Documents
 from gateway.upstream.sender import HttpSender
 
+if TYPE_CHECKING:
+    from gateway.claims.verifier import Verifier
+
 # 192 bits, in base64url.
 _SECRET_BYTES = 24
 # What is left to do once the last caller has its answer: settle calls, each bounded by the store's timeout.
 _SETTLE_WITHIN_S = 5.0
+# Objects made and not yet freed between two looks for cycles among them; at a few hundred bytes each, some megabytes.
+_COLLECT_AFTER = 20_000
 
 
 async def run_worker(assignment: Assignment, log: Log) -> None:
@@ -59,6 +75,7 @@ async def run_worker(assignment: Assignment, log: Log) -> None:
     told_to_stop = asyncio.Event()
     told_to_reload = asyncio.Event()
     loop = asyncio.get_running_loop()
+    log.gather(loop.call_soon)
     loop.add_signal_handler(signal.SIGTERM, told_to_stop.set)
     loop.add_signal_handler(signal.SIGHUP, told_to_reload.set)
     # Nothing follows the assignment but the end, when the parent is gone: for a system without the kernel's own way.
@@ -69,11 +86,13 @@ async def run_worker(assignment: Assignment, log: Log) -> None:
         # The parent found them valid; a certificate may have gone since.
         log.error("a worker cannot load the policies and ends", finding=str(policies[0]))
         sys.exit(1)
-    async with proxy(assignment, lambda: policies.current, log) as server:
+    _load_libraries(policies.current)
+    async with proxy(assignment, lambda: policies.current, log, told_to_stop) as server:
         accepting = Accepting(server, [listen_beside(assignment.listen)], assignment.tls, log)
         await accepting.open()
         sys.stdout.buffer.write(READY)
         sys.stdout.buffer.flush()
+        _collect_rarely()
         reloading = loop.create_task(_reload_when_told(policies, accepting, told_to_reload, log))
         watching = loop.create_task(accepting.watch())
         await told_to_stop.wait()
@@ -81,34 +100,78 @@ async def run_worker(assignment: Assignment, log: Log) -> None:
         watching.cancel()
         accepting.close()
         await server.finish(assignment.grace_s)
+    log.write()
 
 
 @asynccontextmanager
-async def proxy(assignment: Assignment, rules: Callable[[], RuleSet], log: Log) -> AsyncIterator[ProxyServer]:
-    """Everything between the port and the upstreams. On leaving: the last settle calls, then the connections."""
+async def proxy(
+    assignment: Assignment, rules: Callable[[], RuleSet], log: Log, stopping: asyncio.Event | None = None
+) -> AsyncIterator[ProxyServer]:
+    """Everything between the port and the upstreams. On leaving: the last settle calls, then the connections.
+
+    `stopping`: from then on nothing is taken for delivery.
+    """
     clock, wakes, tasks = BootClock(), Wakes(), Tasks()
-    metrics = Metrics(CollectorRegistry())
+    metrics = Metrics(CollectorRegistry(), asyncio.get_running_loop().call_later)
     metrics_directory = environment().get("PROMETHEUS_MULTIPROC_DIR")
     metrics.prepare(
         (upstream.name for upstream in rules().upstreams), Path(metrics_directory) if metrics_directory else None
     )
     store = await open_store(assignment.store, on_wake=wakes.on_wake, timeout_s=assignment.store_timeout_s, clock=clock)
     store.on_call = metrics.store_called
+    store.quarantine_bounds = assignment.quarantine
+    store.parked_bytes = assignment.queue_bytes
     sender = HttpSender(clock)
-    claims = Verifier(clock, Documents(sender).fetch, asyncio.get_running_loop().time, log.warning)
-    admission = Admission(store, clock, wakes, tasks)
+    claims = Verification(partial(_verifier, clock, sender, log))
+    pauses = Pauses(store, PauseRecords(store), clock, wakes)
+    await pauses.read()
+    watching = asyncio.get_running_loop().create_task(pauses.watch())
+    admission = Admission(store, clock, wakes, tasks, pauses)
     inline = Inline(admission, store, sender, clock, tasks, metrics)
     quotas = Quotas(QuotaUse(store), tasks)
-    gate = Gate(rules, Naming(store), inline, Reading(store, sender), claims, quotas)
+    means = Means(store, sender, clock, wakes, tasks, pauses, metrics, stopping or asyncio.Event())
+    naming, reading, barring = Naming(store), Reading(store, sender), Barring(pauses, quotas)
     leases = Leases(store, clock, wakes, tasks, quotas, lambda: secrets.token_urlsafe(_SECRET_BYTES))
     agents = AgentApi(rules, leases, store, claims)
     try:
-        yield Listener(gate, agents, Recorder(metrics, log), rules).server()
+        async with delivering(means, rules, log, grace_s=assignment.grace_s) as deliverer:
+            parking = Parking(store, admission, inline.quarantine, clock, deliverer)
+            gate = Gate(rules, naming, inline, reading, claims, barring, parking)
+            yield Listener(gate, agents, Recorder(metrics, log), rules, _trusted(assignment)).server()
     finally:
+        watching.cancel()
         await tasks.drain(_SETTLE_WITHIN_S)
         claims.close()
         sender.close()
         await store.close()
+        metrics.write()
+
+
+def _trusted(assignment: Assignment) -> TrustedProxies:
+    return TrustedProxies(ip_network(network) for network in assignment.trusted_proxies)
+
+
+def _load_libraries(rules: RuleSet) -> None:
+    """Those that only some policies need: no request has to wait for them."""
+    if any(entry.rule.signed is not None for entry in rules.entries):
+        import gateway.claims.verifier  # noqa: F401  # that it is loaded is all that is wanted
+
+
+def _verifier(clock: Clock, sender: HttpSender, log: Log) -> "Verifier":
+    # Not at the top: cryptography takes ten megabytes, which workers without signed claims do not need.
+    from gateway.claims.verifier import Verifier
+
+    return Verifier(clock, Documents(sender).fetch, asyncio.get_running_loop().time, log.warning)
+
+
+def _collect_rarely() -> None:
+    """What was made at the start lives to the end, and a request leaves next to no cycles behind.
+
+    With Python's own thresholds a tenth of a worker's time went into looking at both again and again.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_COLLECT_AFTER)
 
 
 async def _reload_when_told(policies: PolicyHolder, accepting: Accepting, told: asyncio.Event, log: Log) -> None:
@@ -118,6 +181,7 @@ async def _reload_when_told(policies: PolicyHolder, accepting: Accepting, told: 
         told.clear()
         await accepting.renew()
         findings = await asyncio.to_thread(policies.reload)
+        await asyncio.to_thread(_load_libraries, policies.current)
         if isinstance(findings, tuple):
             # The parent has just found them valid; a credential's file may have gone since.
             log.error("a worker kept the policies in force", pid=os.getpid(), finding=str(findings[0]))

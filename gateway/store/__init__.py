@@ -14,20 +14,40 @@ a resource is in one shard, so that one script reaches it in a cluster.
     q   last sequence in it       n   how many writes were applied, over all epochs
     s   digest of the secret      x   the lease's end in ms, 0 once released        l   its term in ms
     a   the request that advanced to this epoch      p   the pause as JSON, while one lasts
-    On a larger epoch all but v, n and p begin anew.
-`t:RESOURCE`, a hash: tickets in flight of the highest epoch, id to JSON. `o:RESOURCE`: those of older epochs. Both
+    u   the unknown writes that hold back all others
+    g   epochs whose lease was given back while something was queued, which is delivered all the same
+    On a larger epoch all but v, n, p, u and g begin anew.
+`t:RESOURCE`, a hash: tickets in flight of the highest epoch, packed. `o:RESOURCE`: those of older epochs. Both
     vanish when they are empty; drain and `serial` ask for their length, which costs the same for one and for thousands.
 `w:RESOURCE`, a hash: the gateways that wait, each with the microsecond at which it came and the millisecond at which it
-    last asked; `GATEWAY/watch` is a lease call that waits. Expires a minute after the last one asked.
+    last asked; `GATEWAY/watch` is a lease call that waits, or a session. Expires a minute after the last one asked.
 `d`, a sorted set: every ticket of the shard by its deadline, what the sweeper looks at.
-`i:ID`, a string: the record of an intent, its fields packed in the order of parts/intent.lua; of a write without a key,
+`i:ID`, a string: the record of an intent, its fields packed as in parts/intent.lua; of a write without a key,
     under its ticket's id, once it ended unknown. Unknown and in flight it never expires; ended, its rule's time after.
     Its answer is deflated (kept.py).
 `s:STATE`, a sorted set: the intents that are unknown, applied or not_applied, by the millisecond in which they came to
     it. An ended one whose time is over stays there until it is pruned. `s:paused`: the paused resources.
+`c:ID`, a hash: what takes an applied intent back, as its rule's compensation says: the `request`, or `none` and why;
+    `number` of the event after which it was kept, `at` its instant. It lives as long as the record. What takes it back
+    is an intent of its own, whose record names it (`compensates`).
 `p`, a sorted set: the unknown intents whose upstream is asked about them, by the millisecond of the next question.
-`a`, a stream: the shard's audit trail. `n`, a number: how many events it has had.
+`r:ID`, a hash: a request that was not forwarded and is kept, with what is told of it; expires by itself, unless its
+    intent (of the same id) is parked. What proved who sent it is not in there. `k:PURPOSE`, a sorted set: those that
+    are kept for a purpose (`quarantine`, `parked`), by the microsecond in which they came. `fg:kept`, `fg:parked`:
+    about how many bytes of them there are, counted anew every minute.
+`q:RESOURCE`, a list: the intents that are to be delivered, in the order of arrival and so of their epochs; the head
+    stays there while it is in flight. `q`, a sorted set: the resources with a queue, by the millisecond in which the
+    head is due. Whoever takes it moves that on: a deliverer that dies gives it back by its silence. `fg:due`: shards in
+    which something is due, a hint; whoever sweeps looks into every shard each ten seconds, and finds what has none.
+`e`, a sorted set: the intents that wait for an approval, by the millisecond in which that ends.
+`a`, a stream: the shard's audit trail, each event one packed field `e`. `n`, a number: how many events it has had.
 
+`fg:{$UPSTREAM/RULE}:` begins the keys of a rule's budgets, which belong to no resource (parts/budget.lua): `s`, which
+    are used; `b:BUDGET` and `v:BUDGET`, what counts in one, and its amounts; `r:ID`, what has been reserved for an
+    intent; `p`, of which it is not yet known what became. All of it expires with the windows.
+
+`fg:{000}:pauses`, a hash: the pauses that are wider than a resource, id to JSON. Scripts of resources do not see it:
+    every gateway reads it twice a second, and whenever `fg:pauses` says that it has changed.
 `fg:pepper` is the key from which secrets of repeatable grants are made. `fg:sweeper` says who sweeps this second.
 A script publishes a resource on `fg:wake:GATEWAY` when that gateway should look again.
 
@@ -36,11 +56,20 @@ Scripts
 admit   G1, G3, G4: compares, records and admits a write with its intent, or finds the intent applied
 settle  G5: ends a ticket, once; evidence that comes late corrects the record
 sweep   G5: ends tickets of dead gateways as unknown      ask       whose turn it is to ask about an unknown intent
+compensate G3, G4: a ticket for what takes an applied intent back, once, while nothing else is in flight
+take    one deliverer has the head of a queue, for a while
+deliver G1, G3, G4: a ticket for what was queued: only its epoch counts
+decide  an approval is used once, for one request         expire    what nobody approved in time is never sent
+retry   what failed is queued again
 resolve G5: an unknown intent is known                    pause, resume: an operator stops a resource
 grant   G2: a lease under a new epoch                     register, advance: an epoch before any write
+extend  G1, G3: a session's ticket lives on while a write of its token would be admitted
+begin_pause, end_pause: an operator stops an upstream, a rule, a tenant, a holder, or everything
 renew, release: only by the live token                    leave     gives up a place among those that wait
 spend, hold: what a principal's quota still allows        prune     what is kept for looking back has bounds
-peek, look, recall, glance: show, and move nothing
+reserve, give_back, confirm: what a rule's budgets still allow
+quarantine: what came too late is kept within bounds     drop, recount: it goes, and is counted anew
+peek, look, recall, glance, fate, usage: show, and move nothing
 
 Each knows its own request when it comes twice: by the ticket's id, the digest of the secret, or the request's id.
 """

@@ -1,12 +1,11 @@
 """A script's reply, before anybody reads a meaning into it."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gateway.store.link import Reply
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A script's reply: the word, the store's clock when it ran, and what belongs to the word."""
 
     word: str

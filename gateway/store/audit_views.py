@@ -8,6 +8,7 @@ from gateway.store.fence import FenceStore
 from gateway.store.keys import audit_trail, shard_of, shard_of_id
 from gateway.store.link import Reply
 from gateway.store.newest import Entry, newest, pairs
+from gateway.store.packed import unpack_event
 from gateway.store.page import PAGE, Page, Position, position
 
 # Events that a step of a search through one shard looks at, and steps until a page is answered though it is not full.
@@ -61,6 +62,14 @@ async def events(store: FenceStore, sought: Sought, cursor: str | None) -> Page[
     return Page((), None) if shard is None else await _of_shard(store, shard, sought, after)
 
 
+async def oldest(store: FenceStore, resource: ResourceKey) -> Event | None:
+    """The oldest event that is left of those in the resource's shard; None if there is none."""
+    shard = shard_of(resource)
+    reply = await store.link.call("XRANGE", audit_trail(shard), "-", "+", "COUNT", 1)
+    assert isinstance(reply, list)
+    return _event(_entry(shard, reply[0])) if reply else None
+
+
 async def _of_all(store: FenceStore, since_ms: int, after: Position | None) -> Page[Event]:
     async def read(shard: str, after: Position | None, count: int) -> list[Entry]:
         return await _entries(store, shard, since_ms, after, count)
@@ -111,9 +120,35 @@ def _entry(shard: str, event: Reply) -> Entry:
 
 
 def _event(entry: Entry) -> Event:
-    fields = {text(name): text(value) for name, value in pairs(entry.fields)}
+    fields = dict(pairs(entry.fields))
+    packed = fields.get(b"e")
+    if packed is None:
+        return _former_event(entry.position.ms, {text(name): text(value) for name, value in fields.items()})
+    assert isinstance(packed, bytes)
+    event = unpack_event(packed)
     return Event(
         at_ms=entry.position.ms,
+        number=event.number,
+        intent=event.intent,
+        before=event.before,
+        after=event.after,
+        resource=event.resource,
+        ticket=event.ticket,
+        epoch=event.epoch,
+        holder=event.holder,
+        upstream=event.upstream,
+        rule=event.rule,
+        input=event.fingerprint.hex(),
+        reason=event.reason,
+        by=event.by,
+        principal=event.principal,
+    )
+
+
+def _former_event(at_ms: int, fields: dict[str, str]) -> Event:
+    """As gateways wrote it before events were packed: a field each."""
+    return Event(
+        at_ms=at_ms,
         number=int(fields["number"]),
         intent=fields["intent"],
         before=fields["from"],

@@ -13,14 +13,11 @@ class StoreClock:
     """The difference between the store's clock and this machine's, in seconds, learned from every reply."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
         self._offset_s: float | None = None
         self._stepped_at: float | None = None
         self._hold_s = _LEAST_HOLD_S
-
-    def read(self) -> float:
-        """This machine's own clock."""
-        return self._clock.after(0).boot
+        self.read = clock.boot
+        """This machine's own clock, in seconds."""
 
     def expected_ms(self) -> int:
         """What the store's clock should say now. `learn` comes first."""

@@ -9,6 +9,7 @@ from redis.asyncio.connection import AbstractConnection, Connection, parse_url
 
 from gateway.core.clock import Clock
 from gateway.core.faults import StoreUnavailable
+from gateway.store.budgeted import BudgetedStore
 from gateway.store.clock import StoreClock
 from gateway.store.fence import FenceStore
 from gateway.store.link import Link
@@ -41,7 +42,7 @@ async def open_store(
     except StoreUnavailable as away:
         await link.close()
         raise StoreUnavailable(f"the store at {_shown(url)} cannot be used: {away}") from away
-    return FenceStore(link, Wake(connect, name, on_wake), name, store_clock)
+    return BudgetedStore(link, Wake(connect, name, on_wake), name, store_clock)
 
 
 def connector(url: str, timeout_s: float) -> Callable[[], AbstractConnection]:

@@ -1,6 +1,7 @@
 """The fence: one method for each script. Nothing is decided here; a method spells a question and reads the answer."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import itertools
@@ -8,30 +9,57 @@ import json
 import secrets
 from collections.abc import Callable, Coroutine, Sequence
 
-from gateway.core.caller import ANONYMOUS
+from gateway.core.compensation import Kept, Undoable
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
 from gateway.core.faults import StoreUnavailable
-from gateway.core.intent import IntentId, KeptAnswer
+from gateway.core.intent import IntentId
+from gateway.core.kept_request import KeptRequest
+from gateway.core.late import LateResult
 from gateway.core.lease import Lease
 from gateway.core.outcome import Outcome
 from gateway.core.record import IntentRecord
-from gateway.core.write import AdmitReply, Admitted, ResourceKey, Settled, TicketId, Write
+from gateway.core.write import (
+    AdmitReply,
+    Admitted,
+    ExtendReply,
+    Ready,
+    Replayed,
+    ResourceKey,
+    Settled,
+    TicketId,
+    Write,
+)
 from gateway.store import reply
 from gateway.store.abandoned import Abandoned
 from gateway.store.answer import Answer, number, read_answer
 from gateway.store.clock import StoreClock
 from gateway.store.kept import deflate_answer
-from gateway.store.keys import PEPPER, PROBE, intent_id, resource_keys, shard_keys, shard_of, shard_of_id
+from gateway.store.kept_requests import QuarantineBounds, parked, spelled, spelled_undo
+from gateway.store.keys import (
+    HINTS,
+    KEPT_BYTES,
+    PARKED_BYTES,
+    PEPPER,
+    PROBE,
+    intent_id,
+    resource_keys,
+    shard_keys,
+    shard_of,
+    shard_of_id,
+)
 from gateway.store.link import Link
 from gateway.store.refusal import Asked
 from gateway.store.reply import FenceRecord
-from gateway.store.script import Script
+from gateway.store.script import KEEPING_PARTS, Script
 from gateway.store.seen import SeenEpochs
 from gateway.store.wake import Wake
+from gateway.store.words import Words
 
 ADMIT = Script("admit")
 SETTLE = Script("settle")
+DELIVER = Script("deliver")
+EXTEND = Script("extend")
 PEEK = Script("peek")
 RECALL = Script("recall")
 LEAVE = Script("leave")
@@ -42,6 +70,7 @@ REGISTER = Script("register")
 ADVANCE = Script("advance")
 SWEEP = Script("sweep")
 LOOK = Script("look")
+QUARANTINE = Script("quarantine", KEEPING_PARTS)
 
 # Past a ticket's deadline, an admission that arrives only now would be swept: the last moment to abandon it instead.
 _GRACE_S = 1.0
@@ -50,6 +79,15 @@ _AGAIN_S = 0.5
 
 # Whoever looks at the store's keys should not find this one.
 _PROBE_MS = 1000
+
+# Of a question that makes none.
+_NO_TICKET = TicketId("")
+
+# A JSON string; the encoder around it costs ten times as much.
+_quoted = json.encoder.encode_basestring
+
+# Of all shards together, where nobody says otherwise: the store's memory is for fencing first.
+PARKED_BYTES_AT_MOST = 256 << 20
 
 OnCall = Callable[[str, float], None]
 
@@ -64,9 +102,12 @@ class FenceStore:
         self.link = link
         self.gateway = gateway
         self.on_call: OnCall = _unobserved
+        self.quarantine_bounds = QuarantineBounds()
+        self.parked_bytes = PARKED_BYTES_AT_MOST
         self._wake = wake
         self._clock = clock
         self._seen = SeenEpochs()
+        self._words = Words(gateway)
         self._tickets = itertools.count(1)
         self._pepper: bytes | None = None
         self._abandoned = Abandoned(self._abandon)
@@ -94,24 +135,84 @@ class FenceStore:
 
     async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         self._clock.hold(ttl_s)
-        answer = await self._ask(
-            ADMIT,
-            write.resource,
-            *(write.resource, ticket, self.gateway, str(write.epoch), write.holder or "", write.secret_digest or b""),
-            *(self._expected(), write.rule.upstream.name, write.rule.name, _asks(write, ttl_s, queued, behind)),
-            *_intent_arguments(write, None),
-        )
+        answer = await self._ask_to_admit(write, ticket, self._words.admit(write, ttl_s, queued=queued, behind=behind))
         self._seen.note(write.resource, write.epoch if answer.word == "admitted" else 0)
         return reply.admit_reply(answer, write, ticket)
 
-    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: KeptAnswer | None) -> Settled:
-        answer = await self._end(admitted, outcome, reason, kept)
+    async def would_admit(self, write: Write, ticket: TicketId, *, queued: bool, behind: int) -> AdmitReply | Ready:
+        """What admission would say now. It moves the records as an admission does, but makes no ticket."""
+        words = self._words.admit(write, 0.0, queued=queued, behind=behind)
+        answer = await self._ask_to_admit(write, ticket, f"{words} probes")
+        return reply.ready(answer) if answer.word == "ready" else reply.admit_reply(answer, write, ticket)
+
+    async def park(self, write: Write, request: KeptRequest) -> IntentRecord | Replayed | Refused:
+        """Take a write that its rule sends later (`Rule.parks`), or find what has become of it.
+
+        A repeat of one that is parked finds it, and takes it over if its epoch is newer.
+        """
+        one = await parked(request)
+        used = await self.link.call("GET", PARKED_BYTES)
+        room = max(0, self.parked_bytes - number(used or 0))
+        answer = await self._ask_to_admit(write, _NO_TICKET, self._words.park(write, one.digest, room), one.packed)
+        if answer.word != "parked":
+            return reply.park_reply(answer, write)
+        self._seen.note(write.resource, write.epoch)
+        size, *shown = answer.rest
+        # Whoever delivers looks into every shard now and then, and what is kept is counted anew every minute.
+        with contextlib.suppress(StoreUnavailable):
+            await self.link.call("ZADD", HINTS, answer.now_ms, shard_of(write.resource))
+            await self.link.call("INCRBY", PARKED_BYTES, number(size))
+        return reply.record_of(answer._replace(rest=shown))
+
+    async def would_park(self, write: Write) -> IntentRecord | Replayed | Refused | Ready:
+        """What has become of the write, or that it would be taken."""
+        answer = await self._ask_to_admit(write, _NO_TICKET, f"{self._words.park(write, '', 0)} probes")
+        if answer.word == "ready":
+            return reply.ready(answer)
+        if answer.word == "parked":
+            return reply.record_of(answer._replace(rest=answer.rest[1:]))
+        return reply.park_reply(answer, write)
+
+    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled:
+        answer = await self.end(admitted, outcome, reason, kept)
         return reply.settle_reply(answer, admitted.write)
+
+    async def deliver(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
+        """Admit a write that was queued: as `admit`, but only its epoch counts."""
+        self._clock.hold(ttl_s)
+        words = self._words.deliver(write, ttl_s, queued=queued, behind=behind)
+        intent = reply.intent_of(write, ticket)
+        arguments = (write.resource, ticket, self.gateway, intent, self._expected(), words, str(write.epoch))
+        return reply.admit_reply(await self._ask(DELIVER, write.resource, *arguments), write, ticket)
+
+    async def extend(self, admitted: Admitted, *, ttl_s: float) -> ExtendReply:
+        write = admitted.write
+        self._clock.hold(ttl_s)
+        answer = await self._ask(
+            EXTEND,
+            write.resource,
+            *(write.resource, admitted.ticket, self.gateway, str(write.epoch), write.holder or ""),
+            *(write.secret_digest or b"", str(round(ttl_s * 1000))),
+        )
+        return reply.extend_reply(answer, write)
 
     async def peek(self, write: Write) -> Refused | None:
         """What admission would refuse now, whatever the body says; it moves nothing and is not counted."""
         arguments = (str(write.epoch), write.holder or "", write.secret_digest or b"")
         return reply.peek_reply(await self._ask(PEEK, write.resource, *arguments), write)
+
+    async def quarantine(self, late: LateResult) -> str | None:
+        kept, resource = await spelled(late), late.write.resource
+        used = await self.link.call("GET", KEPT_BYTES)
+        bounds = self.quarantine_bounds.words(number(used or 0))
+        about = kept.id, kept.about, kept.request
+        answer = await self._ask(QUARANTINE, resource, resource, self.gateway, *about, bounds)
+        if answer.word != "kept":
+            return None
+        # What is kept is counted anew every minute.
+        with contextlib.suppress(StoreUnavailable):
+            await self.link.call("INCRBY", KEPT_BYTES, number(answer.rest[0]))
+        return kept.id
 
     async def abandon(self, write: Write, ticket: TicketId) -> None:
         """Ends the ticket now, and once more when its life is over: its admission may still be on the way."""
@@ -213,82 +314,41 @@ class FenceStore:
         self.on_call(script.name, answered - asked)
         return answer
 
+    def _ask_to_admit(
+        self, write: Write, ticket: TicketId, words: str, *request: bytes
+    ) -> Coroutine[None, None, Answer]:
+        return self._ask(
+            ADMIT,
+            write.resource,
+            *(write.resource, ticket, self.gateway, str(write.epoch), write.holder or "", write.secret_digest or b""),
+            *(self._expected(), write.rule.upstream.name, write.rule.name, words),
+            *_intent_arguments(write, None),
+            *request,
+        )
+
     def _ask(self, script: Script, resource: ResourceKey, *arguments: str | bytes) -> Coroutine[None, None, Answer]:
         return self.run(script, resource_keys(resource), *arguments)
 
-    async def _end(self, admitted: Admitted, outcome: str, reason: str, kept: KeptAnswer | None) -> Answer:
+    async def end(self, admitted: Admitted, outcome: str, reason: str, kept: Kept | None, also: str = "") -> Answer:
+        """The answer of `settle.lua`. `also`: what it has to know besides, in words."""
         write, rule = admitted.write, admitted.write.rule
+        answer, undo = (kept.answer, kept.undo) if isinstance(kept, Undoable) else (kept, None)
         return await self._ask(
             SETTLE,
             write.resource,
             *(write.resource, admitted.ticket, str(write.epoch), write.holder or "", rule.upstream.name, rule.name),
-            *(outcome, reason, self._tells(admitted)),
+            *(outcome, reason, self._words.settle(admitted) + also),
             *_intent_arguments(write, admitted.intent),
-            b"" if kept is None else deflate_answer(kept),
+            b"" if answer is None else deflate_answer(answer),
+            *spelled_undo(undo),
         )
 
     async def _abandon(self, write: Write, ticket: TicketId) -> None:
         admitted = Admitted(write, ticket, None, reply.intent_of(write, ticket))
-        await self._end(admitted, "abandoned", "nothing was sent", None)
-
-    def _tells(self, admitted: Admitted) -> str:
-        """What settling has to know of an attempt, in the script's words."""
-        write = admitted.write
-        words = [f"by:{self.gateway}", f"attempt:{admitted.attempt}", *_intent_words(write)]
-        if write.sequence is not None and write.rule.fence.sequence != "off":
-            words.append(f"sequence:{write.sequence}")
-        if write.rule.revision == "gateway":
-            words.append("counts")
-        if admitted.in_doubt:
-            words.append("in-doubt")
-        if write.principal != ANONYMOUS:
-            words.append(f"principal:{write.principal}")
-        return " ".join(words)
+        await self.end(admitted, "abandoned", "nothing was sent", None)
 
     def _expected(self) -> str:
         return str(self.expected_ms())
-
-
-def _asks(write: Write, ttl_s: float, queued: bool, behind: int) -> str:
-    """What rule and request ask of admission, in the script's words."""
-    fence = write.rule.fence
-    words = [f"ttl:{round(ttl_s * 1000)}", *_intent_words(write)]
-    native = write.rule.upstream.native_key
-    if write.intent is not None and write.rule.intent.on_unknown == "retry" and native is not None:
-        words.append(f"retry:{round(native.retain_s * 1000)}")
-    if fence.order == "strict":
-        words.append("strict")
-    if fence.concurrency == "serial":
-        words.append("serial")
-    if fence.sequence != "off":
-        assert write.sequence is not None
-        words.append(f"{fence.sequence}:{write.sequence}")
-    if write.rule.revision == "gateway":
-        words.append("counts")
-        if write.if_revision is not None:
-            words.append(f"if-revision:{write.if_revision}")
-    if queued:
-        words.append("queued")
-    if behind:
-        words.append("behind")
-    if write.rule.mode == "observe":
-        words.append("observes")
-    if write.principal != ANONYMOUS:
-        words.append(f"principal:{write.principal}")
-    return " ".join(words)
-
-
-def _intent_words(write: Write) -> list[str]:
-    if write.intent is None:
-        return []
-    terms = write.rule.intent
-    words = [f"retain:{round(terms.retain_s * 1000)}"]
-    if terms.ask_after_s is not None:
-        words.append(f"query:{round(terms.ask_after_s * 1000)}")
-    native = write.rule.upstream.native_key
-    if native is not None:
-        words.append(f"native:{native.header.decode('ascii').lower()}")
-    return words
 
 
 def _intent_arguments(write: Write, record: IntentId | None) -> tuple[str | bytes, ...]:
@@ -296,7 +356,7 @@ def _intent_arguments(write: Write, record: IntentId | None) -> tuple[str | byte
     intent = write.intent
     if intent is None:
         return record or "", b"", ""
-    about = json.dumps((intent.key, intent.tenant, intent.target), separators=(",", ":"), ensure_ascii=False)
+    about = f"[{_quoted(intent.key)},{_quoted(intent.tenant)},{_quoted(intent.target)}]"
     return intent_id(write.resource, intent.digest), intent.fingerprint, about
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args
 
 from gateway.core.intent import IntentId, State
 from gateway.core.record import IntentRecord
@@ -22,8 +22,11 @@ from gateway.store.views import Ticket
 GLANCE = Script("glance")
 
 # Those whose records the store lists; what is in flight is found by its ticket.
-Listed = Literal["unknown", "applied", "not_applied"]
-LISTED: tuple[Listed, ...] = ("unknown", "applied", "not_applied")
+Listed = Literal[
+    "unknown", "applied", "not_applied", "awaiting_approval", "queued", "denied", "expired", "superseded", "failed",
+    "compensating", "compensated",
+]  # fmt: skip
+LISTED: tuple[Listed, ...] = get_args(Listed)
 
 # Of one step through a shard's tickets.
 _STEP = 1000

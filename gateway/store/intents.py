@@ -94,8 +94,9 @@ async def pause(store: FenceStore, resource: ResourceKey, *, id: str, reason: st
     return _pause(await store.run(PAUSE, resource_keys(resource), resource, id, reason, by))
 
 
-async def resume(store: FenceStore, pause: Pause) -> None:
-    await store.run(RESUME, resource_keys(pause.resource), pause.resource, pause.id)
+async def resume(store: FenceStore, pause: Pause, by: str = "operator") -> None:
+    """Let the writes go on, unless a wider pause stops them too."""
+    await store.run(RESUME, resource_keys(pause.resource), pause.resource, pause.id, by)
 
 
 def read_pause(packed: bytes) -> Pause:

@@ -16,15 +16,26 @@ SHARDS = 1024
 PEPPER = "fg:pepper"
 SWEEPER = "fg:sweeper"
 PROBE = "fg:probe"
+KEPT_BYTES = "fg:kept"
+PARKED_BYTES = "fg:parked"
+# Shards in which something may be due for delivery, by the millisecond in which they should be looked at.
+HINTS = "fg:due"
+# Pauses wider than a resource belong to no shard; they are in one all the same, for their ids and the audit trail.
+PAUSES_SHARD = "000"
+WIDE_PAUSES = f"fg:{{{PAUSES_SHARD}}}:pauses"
+# Spelled in `scripts/begin_pause.lua` and `scripts/end_pause.lua` as well.
+PAUSES_CHANNEL = "fg:pauses"
 
-# Enough for the resources that are written at one time; spelling the seven anew costs two microseconds.
+# Enough for the resources that are written at one time; spelling all keys of one anew costs two microseconds.
 _REMEMBERED = 4096
 _ID = re.compile("[0-9a-f]{3}[A-Za-z0-9_-]{1,96}")
 
 ResourceKeys = tuple[str, str, str, str, str, str, str]
 Used = Literal["writes", "leases", "resources"]
+LetterState = Literal["waiting", "dead"]
 
 
+@lru_cache(_REMEMBERED)
 def shard_of(resource: ResourceKey) -> str:
     """Three hex digits. A checksum spreads resources evenly, which is all that is asked of it."""
     return f"{zlib.crc32(resource.encode()) % SHARDS:03x}"
@@ -76,8 +87,43 @@ def questions(shard: str) -> str:
     return f"fg:{{{shard}}}:p"
 
 
+def deliveries(shard: str) -> str:
+    """The resources with a queue, by the millisecond in which its head is due."""
+    return f"fg:{{{shard}}}:q"
+
+
+def approvals(shard: str) -> str:
+    """The intents that wait for an approval, by the millisecond in which that ends."""
+    return f"fg:{{{shard}}}:e"
+
+
 def audit_trail(shard: str) -> str:
     return f"fg:{{{shard}}}:a"
+
+
+def kept_request(shard: str, id: str) -> str:
+    return f"fg:{{{shard}}}:r:{id}"
+
+
+def kept_requests(shard: str, purpose: str) -> str:
+    """The ids of requests that are kept for a purpose, by the microsecond in which they came."""
+    return f"fg:{{{shard}}}:k:{purpose}"
+
+
+def compensation(shard: str, id: str) -> str:
+    """What would take an applied intent back."""
+    return f"fg:{{{shard}}}:c:{id}"
+
+
+def notification(shard: str, id: str) -> str:
+    return f"fg:{{{shard}}}:m:{id}"
+
+
+def notifications(shard: str, state: LetterState) -> str:
+    """The waiting ones, each with its upstream, by the millisecond of the next attempt; or the dead ones, by that of
+    their death.
+    """
+    return f"fg:{{{shard}}}:l:{state}"
 
 
 def intent_id(resource: ResourceKey, digest: str) -> IntentId:
@@ -103,6 +149,20 @@ def resource_of(fence_key: str) -> ResourceKey:
 def used(principal: str, what: Used) -> str:
     """What a principal has used of one quota. No shard's tag begins with an `@`."""
     return f"fg:{{@{principal}}}:{what}"
+
+
+def budget_keys(upstream: str, rule: str) -> str:
+    """The beginning of all keys of a rule's budgets. No shard's tag begins with a `$`."""
+    return f"fg:{{${upstream}/{rule}}}:"
+
+
+def pending_reservations(upstream: str, rule: str) -> str:
+    """Whose fate is not known yet, by the millisecond at which it should be asked."""
+    return f"{budget_keys(upstream, rule)}p"
+
+
+def reservation(upstream: str, rule: str, record: str) -> str:
+    return f"{budget_keys(upstream, rule)}r:{record}"
 
 
 def wake_channel(gateway: str) -> str:

@@ -20,6 +20,7 @@ Reply = bytes | int | list["Reply"] | None
 
 # The command was not executed, and soon this server or another one will: it is sent again.
 _PASSING = frozenset({"LOADING", "BUSY", "READONLY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN"})
+_NO_FUNCTION = "ERR Function not found"
 # A loading server refuses at once; asked in a tight loop it would load more slowly.
 _AGAIN_AFTER_S = 0.05
 # A restarted server listens within tens of milliseconds; half a second spares one that is away for long.
@@ -30,7 +31,15 @@ _TICK_S = 0.05
 
 
 class ScriptMissing(Exception):
-    """The server does not know the script by its digest."""
+    """The server does not know the script by its digest, or the function by its name."""
+
+
+class ErrorReply(StoreUnavailable):
+    """The server answered with an error; its first word says of what kind."""
+
+    @property
+    def word(self) -> str:
+        return str(self).partition(" ")[0]
 
 
 def pack(*arguments: str | bytes | int) -> bytes:
@@ -107,6 +116,8 @@ class Link:
         self._short_lived = 0
         self._closed = False
         self.healthy = False
+        # Until this server refuses to; the next one is asked again.
+        self.runs_functions = True
 
     async def open(self) -> None:
         """Connect. Raises StoreUnavailable, with the reason, if that takes longer than a call may."""
@@ -194,6 +205,7 @@ class Link:
                 await hang_up(connection)
             else:
                 self._connected_at = self._loop.time()
+                self.runs_functions = True
                 self._flush()
                 return
 
@@ -208,7 +220,7 @@ class Link:
 
     def _refused(self, call: _Call, why: str) -> None:
         word = why.partition(" ")[0]
-        if word == "NOSCRIPT":
+        if word == "NOSCRIPT" or why == _NO_FUNCTION:
             call.answer.set_exception(ScriptMissing())
         elif word in _PASSING:
             call.why = why
@@ -218,7 +230,7 @@ class Link:
                 # A primary that became a replica keeps its connections; the address may lead to the new primary by now.
                 self._wire.transport.abort()
         else:
-            self._fail(call, why)
+            call.answer.set_exception(ErrorReply(why))
 
     def _again(self, call: _Call) -> None:
         self._put_off.discard(call)

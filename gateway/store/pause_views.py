@@ -1,15 +1,22 @@
-"""What operators see of pauses: all of them, a resource's, one by its id."""
+"""What operators see of pauses: all of them, a resource's, one by its id, how many there are."""
 
 import asyncio
+import heapq
 import secrets
+from collections import Counter
+from collections.abc import Mapping
+from itertools import chain
+from typing import get_args
 
+from gateway.core.pause import Kind, WidePause
 from gateway.core.write import ResourceKey
-from gateway.store.answer import text
+from gateway.store.answer import number, text
 from gateway.store.fence import FenceStore
 from gateway.store.intents import Pause, read_pause
-from gateway.store.keys import paused_resources, resource_keys, shard_of, shard_of_id
+from gateway.store.keys import PAUSES_SHARD, paused_resources, resource_keys, shard_of, shard_of_id, shards
 from gateway.store.newest import Entry, members, newest_page
 from gateway.store.page import Page, Position
+from gateway.store.pauses import find_wide_pause, wide_pauses
 
 # The pause in a fence record.
 _FIELD = "p"
@@ -22,16 +29,28 @@ def new_id(resource: ResourceKey) -> str:
     return f"{shard_of(resource)}{secrets.token_hex(_ID_BYTES)}"
 
 
-async def pauses(store: FenceStore, cursor: str | None) -> Page[Pause]:
-    """The pauses in force, the newest first. Raises BadCursor."""
+async def pauses(store: FenceStore, cursor: str | None) -> Page[Pause | WidePause]:
+    """The pauses in force, wide ones and those of resources, the newest first. Raises BadCursor."""
+    wide = {Position(pause.created_at_ms, 0, pause.id): pause for pause in await wide_pauses(store)}
 
     async def read(shard: str, after: Position | None, count: int) -> list[Entry]:
-        return await members(store, paused_resources(shard), after, count)
+        of_resources = await members(store, paused_resources(shard), after, count)
+        if shard != PAUSES_SHARD:
+            return of_resources
+        beside = (Entry(position) for position in wide if after is None or position < after)
+        return heapq.nlargest(count, chain(of_resources, beside), key=lambda entry: entry.position)
 
-    async def look(entry: Entry) -> Pause | None:
-        return await pause_of(store, ResourceKey(entry.position.name))
+    async def look(entry: Entry) -> Pause | WidePause | None:
+        return wide.get(entry.position) or await pause_of(store, ResourceKey(entry.position.name))
 
     return await newest_page(read, look, cursor)
+
+
+async def pause_counts(store: FenceStore) -> Mapping[str, int]:
+    """How many pauses are in force, by what they name: a `resource`, or the kind of a wide one."""
+    kinds = Counter(pause.scope.kind for pause in await wide_pauses(store))
+    of_resources = await asyncio.gather(*(store.link.call("ZCARD", paused_resources(shard)) for shard in shards()))
+    return {"resource": sum(map(number, of_resources)), **{kind: kinds[kind] for kind in get_args(Kind)}}
 
 
 async def pause_of(store: FenceStore, resource: ResourceKey) -> Pause | None:
@@ -40,11 +59,13 @@ async def pause_of(store: FenceStore, resource: ResourceKey) -> Pause | None:
     return None if packed is None else read_pause(text(packed).encode())
 
 
-async def find_pause(store: FenceStore, id: str) -> Pause | None:
+async def find_pause(store: FenceStore, id: str) -> Pause | WidePause | None:
     """The pause in force that has this id, which begins with its shard."""
     shard = shard_of_id(id)
     if shard is None:
         return None
+    if shard == PAUSES_SHARD and (wide := await find_wide_pause(store, id)) is not None:
+        return wide
     reply = await store.link.call("ZRANGE", paused_resources(shard), 0, -1)
     assert isinstance(reply, list)
     found = await asyncio.gather(*(pause_of(store, ResourceKey(text(name))) for name in reply))

@@ -7,9 +7,9 @@ from gateway.core.faults import StoreUnavailable
 from gateway.store.answer import number
 from gateway.store.fence import FenceStore
 from gateway.store.keys import audit_trail, shard_keys, shards
-from gateway.store.script import Script
+from gateway.store.script import PRUNING_PARTS, Script
 
-PRUNE = Script("prune")
+PRUNE = Script("prune", PRUNING_PARTS)
 
 # Entries of a list that one call looks at: half a millisecond of the store's time, in which it serves nobody else.
 _LOOKED_AT = 100

@@ -5,6 +5,7 @@ from math import ceil
 from typing import Literal
 
 from gateway.core.decision import (
+    APPROVAL_DENIED,
     EPOCHS_EXHAUSTED,
     HOLDER_MISMATCH,
     INTENT_IN_PROGRESS,
@@ -12,6 +13,7 @@ from gateway.core.decision import (
     LEASE_EXPIRED,
     LEASE_HELD,
     LEASE_LOST,
+    NO_ROOM,
     OUT_OF_SEQUENCE,
     PAUSED,
     REVISION_MISMATCH,
@@ -27,9 +29,11 @@ from gateway.core.write import ResourceKey
 from gateway.store.answer import Answer, text, unknown_word
 
 # A write in flight usually ends within a second; whoever is asked about an unknown one, rarely within ten.
-_ASK_AGAIN_S = {"intent-in-progress": 1, "outcome-unknown": 10}
+_ASK_AGAIN_S = {"intent-in-progress": 1, "outcome-unknown": 10, "no-room": 10}
 # The first words of a refusal's detail: what did not happen.
-Undone = Literal["Not forwarded", "Not granted", "Not renewed", "Not released", "Not registered", "Not advanced"]
+Undone = Literal[
+    "Not forwarded", "Not taken", "Not granted", "Not renewed", "Not released", "Not registered", "Not advanced"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +109,22 @@ def _sentences(answer: Answer, asked: Asked, record: _Record) -> tuple[Decision,
         case "intent-mismatch":
             why = "its idempotency key belongs to another request"
             return INTENT_MISMATCH, why, "Stop: repeat a request unchanged, or give a new action a new key."
+        case "intent-in-progress" if record.intent_state in ("queued", "awaiting_approval"):
+            why = f"the same intent is {record.intent_state}, and is sent later"
+            return INTENT_IN_PROGRESS, why, "Ask again later for its answer."
+        case "approval-denied":
+            return APPROVAL_DENIED, "an operator has denied this intent", "Stop: it is not to be done."
+        case "no-room":
+            return NO_ROOM, "there is no room for more writes that wait", "Retry later with the same key."
         case "intent-in-progress":
             why = "the same intent is in flight"
             return INTENT_IN_PROGRESS, why, "Ask again in a moment for its answer."
         case "outcome-unknown":
             why = "this intent was sent before, and may or may not have happened"
             return STILL_UNKNOWN, why, "Do not send it under another key; wait until it is resolved."
+        case "resource-held":
+            why = f"another write of {resource} may or may not have happened, and holds it"
+            return STILL_UNKNOWN, why, "Wait until that intent is resolved, then read the resource again."
         case "lease-held":
             until = instant(record.expires_at_ms or answer.now_ms)
             return LEASE_HELD, f"{record.holder} has the lease of {resource} until {until}", "Wait for it to end."

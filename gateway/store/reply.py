@@ -9,11 +9,16 @@ from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId, ResolvedBy, State
 from gateway.core.lease import Lease
 from gateway.core.outcome import Outcome
+from gateway.core.parking import parse_parking
 from gateway.core.record import IntentRecord
 from gateway.core.write import (
     AdmitReply,
     Admitted,
+    Extended,
+    ExtendReply,
     Incident,
+    Lapsed,
+    Ready,
     Replayed,
     ResourceKey,
     Settled,
@@ -67,6 +72,17 @@ def admit_reply(answer: Answer, write: Write, ticket: TicketId) -> AdmitReply:
             return refusal(answer, asked)
 
 
+def ready(answer: Answer) -> Ready:
+    return Ready(text(answer.rest[0]) != "")
+
+
+def park_reply(answer: Answer, write: Write) -> Replayed | Refused:
+    """What is said of a write that was not parked."""
+    if answer.word == "replayed":
+        return _replayed(answer, write)
+    return refusal(answer, Asked("Not taken", write.resource, write.epoch))
+
+
 def _admitted(answer: Answer, write: Write, ticket: TicketId) -> Admitted:
     revision, attempt, doubt = answer.rest
     counts = write.rule.revision == "gateway"
@@ -99,6 +115,16 @@ def settle_reply(answer: Answer, write: Write) -> Settled:
     )
 
 
+def extend_reply(answer: Answer, write: Write) -> ExtendReply:
+    match answer.word:
+        case "extended":
+            return Extended()
+        case "lapsed":
+            return Lapsed()
+        case _:
+            return refusal(answer, Asked("Not forwarded", write.resource, write.epoch))
+
+
 def peek_reply(answer: Answer, write: Write) -> Refused | None:
     if answer.word == "passable":
         return None
@@ -111,7 +137,8 @@ def record_of(answer: Answer) -> IntentRecord:
     about = text(fields["about"])
     key, tenant, target = json.loads(about) if about else (None, "", "")
     kept, evidence = fields["answer"], fields["evidence"]
-    assert isinstance(kept, bytes) and isinstance(evidence, bytes)
+    fingerprint = fields["fingerprint"]
+    assert isinstance(kept, bytes) and isinstance(evidence, bytes) and isinstance(fingerprint, bytes)
     return IntentRecord(
         IntentId(text(fields["id"])),
         cast(State, text(fields["state"])),
@@ -130,6 +157,10 @@ def record_of(answer: Answer) -> IntentRecord:
         _resolved_by(text(fields["resolved_by"])),
         inflate_answer(kept) if kept else None,
         evidence,
+        text(fields["principal"]),
+        parse_parking(text(fields["parking"])),
+        fingerprint,
+        IntentId(text(fields["compensates"])) if fields["compensates"] else None,
     )
 
 

@@ -1,35 +1,94 @@
-"""The scripts: one Lua file a verb, with the shared parts before it, called by digest, sent whole when unknown."""
+"""The scripts: one Lua file a verb, with the shared parts before it, called by digest, sent whole when unknown.
+
+The two that every write calls are functions as well: a server makes all parts of a library once, and those of a script
+at every call, which takes as long as a third of the whole call. Where a server does not have the function yet, or does
+not run it (no right to it; no room, in which a script may still answer without writing), the script is run.
+"""
 
 import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 
-from gateway.store.link import Link, Reply, ScriptMissing, pack
+from gateway.store.link import ErrorReply, Link, Reply, ScriptMissing, pack
 
 # In this order: each may use what comes before it.
-_PARTS = ("epoch", "audit", "intent", "waiters", "ticket", "pause")
+_PARTS = ("epoch", "audit", "notification", "former", "intent", "parking", "waiters", "ticket", "pause")
+_FUNCTIONS = ("admit", "settle")
+# For what keeps requests. The others, which run for every write, would only make these functions anew each time.
+KEEPING_PARTS = ("epoch", "audit", "kept")
+# For what sends notifications.
+SENDING_PARTS = ("epoch", "notification", "letter")
+PRUNING_PARTS = (*_PARTS, "letter")
+BUDGET_PARTS = ("budget",)
 
 
 class Script:
     """One script. `name` is its file's, its method's on FenceStore, and its label in the metrics."""
 
-    __slots__ = ("name", "sha", "text")
+    __slots__ = ("function", "name", "sha", "text")
 
     def __init__(self, name: str, parts: Sequence[str] = _PARTS) -> None:
-        folder = files("gateway.store") / "scripts"
-        pieces = [(folder / "parts" / f"{part}.lua").read_text("utf-8") for part in parts]
-        pieces.append((folder / f"{name}.lua").read_text("utf-8"))
+        begin = ("begin(KEYS)\n",) if parts else ()
         self.name = name
-        self.text = "\n".join(pieces)
+        self.text = "\n".join((*map(_part, parts), *begin, _verb(name)))
         # The store names a script by this digest; nothing is protected by it.
-        self.sha = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
+        self.sha = _digest(self.text)
+        self.function = _function(name) if name in _FUNCTIONS else None
 
     async def run(self, link: Link, keys: Sequence[str], arguments: Sequence[str | bytes]) -> Reply:
         """The script's reply. A store that forgot the script (restart, failover, SCRIPT FLUSH) is sent its text.
 
         Raises StoreUnavailable.
         """
+        if self.function is not None and link.runs_functions:
+            try:
+                return await link.send(pack("FCALL", self.function, len(keys), *keys, *arguments))
+            except ScriptMissing:
+                await _load(link)
+            except ErrorReply as error:
+                # A right may be given later; the next connection finds out.
+                link.runs_functions = error.word != "NOPERM"
         try:
             return await link.send(pack("EVALSHA", self.sha, len(keys), *keys, *arguments))
         except ScriptMissing:
             return await link.send(pack("EVAL", self.text, len(keys), *keys, *arguments))
+
+
+async def _load(link: Link) -> None:
+    """Give the server the library. Meanwhile the others' scripts are run, and if it is refused, until it connects anew.
+
+    Raises StoreUnavailable.
+    """
+    link.runs_functions = refused = False
+    try:
+        await link.send(pack("FUNCTION", "LOAD", "REPLACE", LIBRARY))
+    except ErrorReply:
+        refused = True
+    finally:
+        link.runs_functions = not refused
+
+
+def _part(name: str) -> str:
+    return (files("gateway.store") / "scripts" / "parts" / f"{name}.lua").read_text("utf-8")
+
+
+def _verb(name: str) -> str:
+    return (files("gateway.store") / "scripts" / f"{name}.lua").read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _function(name: str) -> str:
+    return f"{name}_{_VERSION}"
+
+
+def _definition(name: str) -> str:
+    return f"redis.register_function('{_function(name)}', function(KEYS, ARGV)\nbegin(KEYS)\n{_verb(name)}\nend)"
+
+
+_SHARED = "\n".join(map(_part, _PARTS))
+# A server's functions have one name each, and gateways of several versions may run at once.
+_VERSION = _digest("\n".join((_SHARED, *map(_verb, _FUNCTIONS))))[:12]
+LIBRARY = "\n".join((f"#!lua name=fencegate_{_VERSION}", _SHARED, *map(_definition, _FUNCTIONS)))

@@ -12,6 +12,7 @@ from gateway.store.fence import FenceStore
 from gateway.store.keys import fence_pattern, resource_keys, resource_of
 from gateway.store.link import Reply
 from gateway.store.newest import pairs
+from gateway.store.packed import TICKET_MARK, unpack_ticket
 from gateway.store.page import PAGE, BadCursor, Page
 from gateway.store.reply import FenceRecord
 
@@ -76,7 +77,26 @@ async def resources(store: FenceStore, prefix: str, cursor: str | None) -> Page[
 
 
 def _ticket(id: TicketId, packed: Reply) -> Ticket:
-    fields = json.loads(text(packed))
+    assert isinstance(packed, bytes)
+    if not packed.startswith(TICKET_MARK):
+        return _former_ticket(id, packed)
+    ticket = unpack_ticket(packed)
+    return Ticket(
+        id,
+        Epoch(int(ticket.epoch)),
+        ticket.holder,
+        ticket.gateway,
+        ticket.upstream,
+        ticket.rule,
+        ticket.deadline_ms,
+        IntentId(ticket.intent) if ticket.intent else None,
+        ticket.attempt,
+    )
+
+
+def _former_ticket(id: TicketId, packed: bytes) -> Ticket:
+    """As gateways wrote it before tickets were packed; some may still run."""
+    fields = json.loads(packed)
     return Ticket(
         id,
         Epoch(int(fields["epoch"])),

@@ -1,4 +1,6 @@
-"""This gateway's own channel: the store's scripts name the resource that has changed, and its waiters look again."""
+"""What the store tells a gateway: on its own channel which resource has changed, so that who waits for it looks again,
+and on the channel of all gateways that pauses have.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -6,11 +8,13 @@ from collections.abc import Callable
 from redis.asyncio.connection import AbstractConnection
 
 from gateway.core.write import ResourceKey
-from gateway.store.keys import wake_channel
+from gateway.store.keys import PAUSES_CHANNEL, wake_channel
 from gateway.store.link import hang_up
 
-# None: wake-ups may have been lost, everybody looks again.
+# None: pauses have changed, or wake-ups may have been lost; everybody looks again.
 OnWake = Callable[[ResourceKey | None], None]
+
+_PAUSES = PAUSES_CHANNEL.encode()
 
 # A subscription that is silent this long is asked for a sign of life, and given up if it gives none: half a second is
 # what a lost wake-up costs a waiter, so nothing more urgent depends on it.
@@ -47,12 +51,15 @@ class Wake:
 
     async def _subscribe(self, connection: AbstractConnection) -> None:
         await connection.connect()  # type: ignore[no-untyped-call]  # redis-py
-        await connection.send_command("SUBSCRIBE", self._channel)
+        await connection.send_command("SUBSCRIBE", self._channel, PAUSES_CHANNEL)
         while True:
             match await self._read(connection):
+                case [b"message", channel, _] if channel == _PAUSES:
+                    self._on_wake(None)
                 case [b"message", _, bytes(resource)]:
                     self._on_wake(ResourceKey(resource.decode()))
-                case [b"subscribe", *_]:
+                # The second of the two channels: both are listened to from here on.
+                case [b"subscribe", channel, _] if channel == _PAUSES:
                     self._on_wake(None)
 
     async def _read(self, connection: AbstractConnection) -> object:

@@ -2,8 +2,7 @@
 
 import asyncio
 
-from gateway.claims.keyfile import LONGEST
-from gateway.claims.keys import KeyFault
+from gateway.claims.fault import LONGEST, KeyFault
 from gateway.core.faults import BrokenAnswer
 from gateway.core.outcome import NoReply, NotSent
 from gateway.core.request import Headers, Request
@@ -67,5 +66,6 @@ class Documents:
     def _host(self, url: KeyUrl) -> Upstream:
         """Kept, because the sender knows its connections again by the same value."""
         timeouts, limits = Timeouts(total_s=_WITHIN_S), Limits(body=LONGEST, connections=2)
-        made = Upstream(f"keys at {url}", url.origin, timeouts=timeouts, limits=limits)
+        trusting = f", trusted by {url.tls.ca}" if url.tls.ca else ""
+        made = Upstream(f"keys at {url}{trusting}", url.origin, timeouts=timeouts, limits=limits, tls=url.tls)
         return self._hosts.setdefault(url, made)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from typing import Any
 
 import httptools
 
@@ -23,8 +24,33 @@ class Exchange:
     limit, and whatever llhttp refuses (strict, RFC 9112) break the exchange: such an answer proves nothing.
     """
 
+    __slots__ = (
+        "_fields",
+        "_head_bytes",
+        "_head_done",
+        "_head_limit",
+        "_head_only",
+        "_held",
+        "_keep_alive",
+        "_parser",
+        "_pieces",
+        "_surplus",
+        "_until_close",
+        "_waiter",
+        "_wire",
+        "broken",
+        "bytes_in",
+        "complete",
+        "headers",
+        "is_stream",
+        "reason",
+        "status",
+        "timed_out",
+    )
+
     def __init__(self, wire: Wire, *, head_only: bool, head_limit: int) -> None:
         self.status = 0
+        self.is_stream = False
         self.reason = b""
         self.headers: HeaderPairs = ()
         self.broken: str | None = None
@@ -34,7 +60,8 @@ class Exchange:
         self._wire = wire
         self._head_only = head_only
         self._head_limit = head_limit
-        self._parser = httptools.HttpResponseParser(self)
+        # Typed by nobody; None once the exchange is over.
+        self._parser: Any = httptools.HttpResponseParser(self)
         self._fields: list[tuple[bytes, bytes]] = []
         self._head_bytes = 0
         self._head_done = False
@@ -52,13 +79,13 @@ class Exchange:
 
     def feed(self, data: bytes) -> None:
         self.bytes_in += len(data)
-        if self.complete:
+        if self.complete or self._parser is None:
             self._surplus = True
             return
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self.fail("the upstream switched protocols unasked")
+        except httptools.HttpParserUpgrade as upgrade:
+            self.on_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
             self.fail(f"the upstream's answer is not valid HTTP: {error.__context__ or error}")
         if not self._head_done and self.bytes_in > self._head_limit:
@@ -81,6 +108,11 @@ class Exchange:
         """The time for the answer's head is over; what comes all the same is still read."""
         self.timed_out = True
         self._wake()
+
+    def let_go(self) -> None:
+        """The exchange is over: nothing more is parsed. It and its parser know each other, and each other's memory
+        would wait for the collector of cycles."""
+        self._parser = None
 
     def fail(self, why: str, *, timed_out: bool = False) -> None:
         """Give the exchange up: whoever waits for it is told, and its connection is closed."""
@@ -114,7 +146,15 @@ class Exchange:
         if status < 200 or self.broken is not None or self.complete:
             return
         self.status, self.headers = status, tuple(self._fields)
-        codings = [value.lower() for name, value in self._fields if name.lower() == b"transfer-encoding"]
+        codings, has_length = [], False
+        for name, value in self._fields:
+            lower = name.lower()
+            if lower == b"transfer-encoding":
+                codings.append(value.lower())
+            elif lower == b"content-length":
+                has_length = True
+            elif lower == b"content-type" and value.lower().startswith(b"text/event-stream"):
+                self.is_stream = True
         if codings not in ([], [b"chunked"]):
             self.fail("the upstream's answer has a transfer coding other than chunked")
             return
@@ -124,7 +164,7 @@ class Exchange:
         if self._head_only or status in _BODILESS:
             self.complete = True
         elif not codings:
-            self._until_close = not any(name.lower() == b"content-length" for name, _ in self._fields)
+            self._until_close = not has_length
 
     def on_body(self, piece: bytes) -> None:
         if self.complete:
@@ -139,6 +179,10 @@ class Exchange:
         else:
             self._fields.clear()
             self.reason = b""
+
+    def on_upgrade(self, rest: bytes) -> None:  # noqa: ARG002  # for whoever asked for it
+        """`rest` is what came behind the head of a 101."""
+        self.fail("the upstream switched protocols unasked")
 
     def on_message_begin(self) -> None:
         if self.complete:

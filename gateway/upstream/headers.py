@@ -1,73 +1,125 @@
-"""Which header fields pass: hop-by-hop ones never, in neither direction; the gateway's own never reach an upstream."""
+"""Which header fields pass: hop-by-hop ones never, in neither direction; the gateway's own never reach an upstream, nor
+does what anybody but a trusted proxy says of who sent a request.
+"""
 
-from gateway.core.caller import is_control_header
-from gateway.core.request import HeaderPairs, Headers, Request
+from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIX, REPLACED, told_of_the_way
+from gateway.core.hop_by_hop import HOP_BY_HOP, nominated, plain_name
+from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Upstream
 from gateway.core.token import authorization_is_a_token
 from gateway.core.write import Write
 
-# RFC 9110, section 7.6.1, and what older software sends.
-_HOP_BY_HOP = frozenset(
-    (
-        b"connection",
-        b"keep-alive",
-        b"proxy-connection",
-        b"proxy-authenticate",
-        b"proxy-authorization",
-        b"te",
-        b"trailer",
-        b"transfer-encoding",
-        b"upgrade",
-        b"http2-settings",
-    )
-)
 # `Expect` is answered here; `Host` and the framing are set anew.
-_NOT_FORWARDED = _HOP_BY_HOP | {b"host", b"content-length", b"expect"}
+_NOT_FORWARDED = HOP_BY_HOP | {b"host", b"content-length", b"expect", b"fencegate-key"}
+_CONTROL_PREFIX = b"fencing-"
+_NOT_ANSWERED = HOP_BY_HOP | {b"idempotent-replayed"}
+
+# A name is judged in a microsecond; what agents send is a few dozen names.
+_NAMES_REMEMBERED = 1000
+_UPSTREAMS_REMEMBERED = 1000
+
+_NOT_FROM_ANYBODY = _NOT_FORWARDED | CLAIMS
+_PREFIXES_NOT_FROM_ANYBODY = (_CONTROL_PREFIX, CLAIMS_PREFIX)
 
 
-def _nominated(connection: list[bytes]) -> frozenset[bytes]:
-    """The fields that `Connection` lines name as hop-by-hop (RFC 9110, section 7.6.1). Every line counts."""
-    if not connection:
-        return frozenset()
-    return frozenset(_plain(token.strip()) for line in connection for token in line.split(b","))
+class _Passing:
+    """Which fields of agents reach one upstream. Each name is judged once, and remembered."""
+
+    __slots__ = ("_dropped", "_known", "_withheld", "host", "upstream")
+
+    def __init__(self, upstream: Upstream, *, believed: bool) -> None:
+        self.upstream = upstream
+        authority = upstream.origin.authority
+        self.host = authority.encode("ascii" if authority.isascii() else "idna")
+        self._dropped = (_NOT_FORWARDED if believed else _NOT_FROM_ANYBODY) | _own(upstream)
+        if upstream.forwarded != "trusted":
+            self._dropped |= REPLACED
+        self._withheld = (_CONTROL_PREFIX,) if believed else _PREFIXES_NOT_FROM_ANYBODY
+        self._known: dict[bytes, bool] = {}
+
+    def passes(self, name: bytes) -> bool:
+        known = self._known.get(name)
+        if known is None:
+            known = self._judge(name, plain_name(name))
+            # Names come from agents, and there is no end of them.
+            if len(self._known) < _NAMES_REMEMBERED:
+                self._known[name] = known
+        return known
+
+    def _judge(self, name: bytes, plain: bytes) -> bool:
+        if plain in self._dropped or plain.startswith(self._withheld):
+            return False
+        # A proxy that sets the field with a dash passes its own clients' underscores on.
+        return not (b"_" in name and (plain in CLAIMS or plain.startswith(CLAIMS_PREFIX)))
 
 
-def _plain(name: bytes) -> bytes:
-    """A field's name as CGI and its heirs read it: they make no difference between an underscore and a dash."""
-    return name.lower().replace(b"_", b"-")
+_PASSING: dict[tuple[int, bool], _Passing] = {}
+
+
+def _passing(upstream: Upstream, request: Request) -> _Passing:
+    """By identity: comparing two upstreams costs more than judging all names."""
+    believed = request.arrival is not None and request.arrival.is_trusted
+    found = _PASSING.get((id(upstream), believed))
+    if found is None or found.upstream is not upstream:
+        if len(_PASSING) >= _UPSTREAMS_REMEMBERED:
+            _PASSING.clear()
+        found = _PASSING[id(upstream), believed] = _Passing(upstream, believed=believed)
+    return found
+
+
+def _own(upstream: Upstream) -> set[bytes]:
+    """Fields in which an upstream hears nobody but the gateway."""
+    own = {plain_name(name) for name, _ in upstream.credentials}
+    if upstream.epoch_header is not None:
+        own.add(plain_name(upstream.epoch_header))
+    if upstream.native_key is not None:
+        # Never an agent's own word there: it could be the name that another tenant's intent has.
+        own.add(plain_name(upstream.native_key.header))
+    return own
 
 
 def request_head(upstream: Upstream, request: Request, *, write: Write | None, framing: bytes) -> bytes:
     """The head as it is sent. What the gateway adds comes last, once, and no `Connection` line can take it away."""
-    headers = request.headers
-    added = (*upstream.credentials, *_added(upstream, write))
-    own = {_plain(name) for name, _ in added}
-    if upstream.epoch_header is not None:
-        own.add(_plain(upstream.epoch_header))
-    if upstream.native_key is not None:
-        # Never an agent's own word there: it could be the name that another tenant's intent has.
-        own.add(_plain(upstream.native_key.header))
-    dropped = _NOT_FORWARDED | _nominated(headers.all(b"connection")) | own
+    headers, passing = request.headers, _passing(upstream, request)
+    of_one_hop = nominated(headers.all(b"connection"))
     host = headers.first(b"host") if upstream.preserve_host else None
     lines = [
         f"{request.method} {forwarded_target(upstream, request)} HTTP/1.1\r\nHost: ".encode("latin-1"),
-        host or upstream.origin.authority.encode("idna" if not upstream.origin.authority.isascii() else "ascii"),
+        host or passing.host,
         b"\r\n",
     ]
     for name, value in headers.pairs:
-        lower = _plain(name)
-        if lower in dropped or is_control_header(lower):
+        if not passing.passes(name) or (of_one_hop and plain_name(name) in of_one_hop):
             continue
-        if lower == b"authorization" and authorization_is_a_token(value.decode("latin-1"), upstream.any_token_from):
+        if _is_token(name, value, upstream):
             continue
         lines += (name, b": ", value, b"\r\n")
-    for name, value in added:
+    for name, value in _added(upstream, request, write):
         lines += (name, b": ", value, b"\r\n")
     lines += (framing, b"\r\n")
     return b"".join(lines)
 
 
-def _added(upstream: Upstream, write: Write | None) -> HeaderPairs:
+def _is_token(name: bytes, value: bytes, upstream: Upstream) -> bool:
+    if len(name) != len(b"authorization") or plain_name(name) != b"authorization":
+        return False
+    return authorization_is_a_token(value.decode("latin-1"), upstream.any_token_from)
+
+
+def _via(name: bytes, request: Request) -> HeaderPairs:
+    """This hop, behind those that the request names itself (RFC 9110, section 7.6.3)."""
+    version = "1.1" if request.arrival is None else request.arrival.version
+    return ((b"Via", version.encode("ascii") + b" " + name),)
+
+
+def _added(upstream: Upstream, request: Request, write: Write | None) -> HeaderPairs:
+    added = upstream.credentials + _told_of_the_write(upstream, write)
+    if upstream.forwarded != "trusted":
+        added += told_of_the_way(upstream.forwarded, request)
+    return added if upstream.via is None else added + _via(upstream.via, request)
+
+
+def _told_of_the_write(upstream: Upstream, write: Write | None) -> HeaderPairs:
     """What an upstream that checks by itself is told of a write: its epoch, and its intent.
 
     The key is a digest of tenant, resource, target and key: all tenants share one credential there, and would share
@@ -96,12 +148,14 @@ def forwarded_target(upstream: Upstream, request: Request) -> str:
 
 def answer_headers(pairs: HeaderPairs) -> HeaderPairs:
     """The end-to-end fields of an upstream's answer: what an upstream says in the gateway's own name is dropped too."""
-    dropped = _HOP_BY_HOP
-    if any(name.lower() == b"connection" for name, _ in pairs):
-        dropped = dropped | _nominated(Headers(pairs).all(b"connection"))
-    kept = []
+    kept, connection = [], []
     for pair in pairs:
         lower = pair[0].lower()
-        if lower not in dropped and not lower.startswith(b"fencing-") and lower != b"idempotent-replayed":
+        if lower == b"connection":
+            connection.append(pair[1])
+        elif lower not in _NOT_ANSWERED and not lower.startswith(_CONTROL_PREFIX):
             kept.append(pair)
+    of_one_hop = nominated(connection)
+    if of_one_hop:
+        kept = [pair for pair in kept if pair[0].lower() not in of_one_hop]
     return tuple(kept)

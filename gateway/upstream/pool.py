@@ -34,6 +34,17 @@ class Pool:
         self._waiting: deque[asyncio.Future[Wire | None]] = deque()
         self._retired = False
 
+    def idle(self) -> Wire | None:
+        """For a write: a connection that nobody has to wait for. It is the caller's, as one of `acquire` is."""
+        while self._idle:
+            wire, since = self._idle.pop()
+            if self._now() - since > _IDLE_S:
+                wire.close()
+            if _is_open(wire):
+                return wire
+            self._open -= 1
+        return None
+
     async def acquire(self, *, for_read: bool = False) -> Wire:
         """A connection on which nothing is under way, within the upstream's connect timeout. Raises Unreachable.
 
@@ -54,7 +65,7 @@ class Pool:
             raise
 
     async def _acquire(self) -> Wire:
-        wire = self._reuse()
+        wire = self.idle()
         if wire is not None:
             return wire
         try:
@@ -79,8 +90,7 @@ class Pool:
             wire.close()
             self._pass_on(None)
             return
-        wire.on_data = lambda _: wire.close()
-        wire.on_end = lambda _: wire.close()
+        wire.on_data = wire.on_end = wire.close_on
         wire.resume()
         self._pass_on(wire)
 
@@ -91,16 +101,6 @@ class Pool:
             wire.close()
         self._open -= len(self._idle)
         self._idle.clear()
-
-    def _reuse(self) -> Wire | None:
-        while self._idle:
-            wire, since = self._idle.pop()
-            if self._now() - since > _IDLE_S:
-                wire.close()
-            if _is_open(wire):
-                return wire
-            self._open -= 1
-        return None
 
     async def _connect(self) -> Wire:
         """Open a connection under a right to it, which is passed on if that fails."""

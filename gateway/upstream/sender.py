@@ -10,8 +10,10 @@ from gateway.core.faults import BodyTooLarge, CallerGone
 from gateway.core.outcome import LateAnswer, NoReply, NotSent, Overdue
 from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Upstream
+from gateway.core.session import Switched
 from gateway.core.write import Admitted, Write
 from gateway.upstream.exchange import Exchange
+from gateway.upstream.handshake import Declined, Handshakes
 from gateway.upstream.headers import request_head
 from gateway.upstream.pool import Pool, Unreachable
 from gateway.upstream.wire import Wire
@@ -50,10 +52,7 @@ class Reply:
         self.status: int = exchange.status
         self.reason: bytes = exchange.reason
         self.headers: HeaderPairs = exchange.headers
-        self.is_stream: bool = any(
-            name.lower() == b"content-type" and value.lower().startswith(b"text/event-stream")
-            for name, value in exchange.headers
-        )
+        self.is_stream: bool = exchange.is_stream
         self.read = exchange.read
         self.read_small = exchange.read_small
 
@@ -66,6 +65,7 @@ class HttpSender:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        self._handshakes = Handshakes(clock)
         self._pools: dict[str, tuple[Upstream, Pool]] = {}
 
     async def send(
@@ -79,6 +79,16 @@ class HttpSender:
         if isinstance(result, NoReply) and attempt.is_overdue:
             return Overdue(result, lambda keep: attempt.listen(upstream.timeouts.late_s, keep))
         return attempt.concluded(result)
+
+    async def switch(
+        self,
+        admitted: Admitted,
+        request: Request,
+        body: Body,  # noqa: ARG002  # a handshake has none; the port is the same as for any write
+        deadline: Deadline,
+    ) -> Reply | Switched | NotSent | NoReply:
+        answered = await self._handshakes.send(admitted, request, deadline)
+        return Reply(answered.exchange, answered.give_back) if isinstance(answered, Declined) else answered
 
     async def read(self, upstream: Upstream, request: Request, body: Body) -> Reply | NotSent | NoReply:
         return await self._send_unfenced(upstream, request, body, for_read=True)
@@ -119,12 +129,18 @@ class HttpSender:
         self, upstream: Upstream, request: Request, body: Body, deadline: Deadline, *, for_read: bool
     ) -> "_Attempt | NotSent":
         """Take the body's beginning, then a connection: a body that never comes occupies none."""
-        outgoing = await self._begin(body, deadline)
+        try:
+            whole = body.take_buffered()
+        except BodyTooLarge as error:
+            return NotSent("too-large", str(error))
+        outgoing = await self._begin(body, deadline) if whole is None else _Outgoing(whole, None)
         if isinstance(outgoing, NotSent):
             return outgoing
         try:
             pool = self._pool(upstream)
-            wire = await pool.acquire(for_read=for_read)
+            wire = None if for_read else pool.idle()
+            if wire is None:
+                wire = await pool.acquire(for_read=for_read)
         except (Unreachable, OSError) as error:
             return NotSent("unreachable", str(error))
         expected = _Expected(for_read, request.method == "HEAD")
@@ -132,9 +148,6 @@ class HttpSender:
 
     async def _begin(self, body: Body, deadline: Deadline) -> "_Outgoing | NotSent":
         try:
-            whole = body.take_buffered()
-            if whole is not None:
-                return _Outgoing(whole, None)
             async with asyncio.timeout(max(0.0, self._clock.left(deadline))):
                 return _Outgoing(await body.read(), body)
         except TimeoutError:
@@ -167,6 +180,21 @@ def _connects_alike(one: Upstream, other: Upstream) -> bool:
 
 class _Attempt:
     """One request on one connection, with the timer that ends it at its deadline, and the connection's way back."""
+
+    __slots__ = (
+        "_bytes_before",
+        "_clock",
+        "_deadline",
+        "_exchange",
+        "_for_read",
+        "_given_back",
+        "_last",
+        "_outgoing",
+        "_pool",
+        "_sent_whole",
+        "_timer",
+        "_wire",
+    )
 
     def __init__(
         self, pool: Pool, wire: Wire, outgoing: _Outgoing, expected: _Expected, clock: Clock, deadline: Deadline
@@ -240,18 +268,26 @@ class _Attempt:
             self.stop()
             between = reusable and self._sent_whole and not self._last
             self._pool.release(self._wire, reusable=between, for_read=self._for_read)
+            self._exchange.let_go()
 
     async def run(self, upstream: Upstream, request: Request, write: Write | None) -> NotSent | NoReply | None:
         """Send and wait for the answer's head; None: it is here. Whoever interrupts this ends the connection."""
         try:
-            return await self._run(upstream, request, write)
+            failed = await self._send(upstream, request, write)
+            if failed is not None or self._exchange.has_head:
+                return failed
+            return await self._answer()
         except BaseException:
             self._give_back(reusable=False)
             raise
 
-    async def _run(self, upstream: Upstream, request: Request, write: Write | None) -> NotSent | NoReply | None:
+    async def _send(self, upstream: Upstream, request: Request, write: Write | None) -> NotSent | NoReply | None:
+        """Send as much as the upstream takes; not None where that ends it without an answer."""
         try:
-            self._sent_whole = await self._send(upstream, request, write)
+            if self._outgoing.rest is None:
+                await self._send_whole(upstream, request, write)
+            else:
+                await self._send_in_pieces(self._outgoing.rest, upstream, request, write)
         except PastDeadline:
             if self._nothing_left:
                 return self._late()
@@ -265,7 +301,7 @@ class _Attempt:
                 self._wire.close()
                 return self._late() if self._exchange.timed_out else NotSent("unreachable", str(error))
             # The upstream stopped reading; an answer that it sent before may still be there.
-        return await self._answer()
+        return None
 
     def _late(self) -> NotSent:
         """Late is what may be tried again; a body whose first piece was taken from its caller cannot be."""
@@ -281,23 +317,23 @@ class _Attempt:
             return NoReply("timeout", why)
         return NoReply("malformed" if self._exchange.bytes_in else "closed", why)
 
-    async def _send(self, upstream: Upstream, request: Request, write: Write | None) -> bool:
-        """Send the request; False if the upstream answered, or broke off, before all of it had left."""
-        piece, rest = self._outgoing.beginning, self._outgoing.rest
-        if rest is None:
-            framing = b"" if not piece and request.method in _BODILESS else _length(len(piece))
-            if piece and request.method not in _WITH_BODY:
-                # An upstream that expects none may take the body for the next request: it must be the last.
-                framing += b"Connection: close\r\n"
-                self._last = True
-            head = request_head(upstream, request, write=write, framing=framing)
-            await self._wire.send(head + piece, self._guard)
-            return True
-        length = rest.length
+    async def _send_whole(self, upstream: Upstream, request: Request, write: Write | None) -> None:
+        piece = self._outgoing.beginning
+        framing = b"" if not piece and request.method in _BODILESS else _length(len(piece))
+        if piece and request.method not in _WITH_BODY:
+            framing += self._as_last()
+        data = request_head(upstream, request, write=write, framing=framing) + piece
+        sent = self._wire.send_now(data, self._guard)
+        if sent < len(data):
+            await self._wire.send(data[sent:], self._guard)
+        self._sent_whole = True
+
+    async def _send_in_pieces(self, rest: Body, upstream: Upstream, request: Request, write: Write | None) -> None:
+        """Stop where the upstream answers, or breaks off, before all of it has left."""
+        piece, length = self._outgoing.beginning, rest.length
         framing = b"Transfer-Encoding: chunked\r\n" if length is None else _length(length)
         if request.method not in _WITH_BODY:
-            framing += b"Connection: close\r\n"
-            self._last = True
+            framing += self._as_last()
         unsent = request_head(upstream, request, write=write, framing=framing)
         while True:
             last = not piece
@@ -305,12 +341,18 @@ class _Attempt:
                 piece = b"%x\r\n%b\r\n" % (len(piece), piece) if piece else b"0\r\n\r\n"
             await self._wire.send(unsent + piece, self._guard)
             if last:
-                return True
+                self._sent_whole = True
+                return
             unsent = b""
             following = await self._next_piece(rest)
             if following is None:
-                return False
+                return
             piece = following
+
+    def _as_last(self) -> bytes:
+        """An upstream that expects no body may take it for the next request: this one must be the last."""
+        self._last = True
+        return b"Connection: close\r\n"
 
     async def _next_piece(self, body: Body) -> bytes | None:
         """The caller's next piece; None if the upstream answered, or the exchange broke, before it came."""

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
+import struct
 from collections.abc import Callable
 
 # One read takes at most this much; larger ones gain nothing on loopback or a 10 Gbit/s link.
@@ -48,11 +49,24 @@ class Wire:
         """Take what has already come, without waiting: an idle connection's end is seen before it is used again."""
         self._on_readable()
 
-    async def send(self, data: bytes, guard: Guard) -> None:
-        """Send all of `data`; `guard` runs in the same step as each system call and stops the sending by raising.
+    def send_now(self, data: bytes, guard: Guard) -> int:
+        """Send what leaves without waiting, and say how many bytes that were; `send` goes on from there.
 
-        Raises OSError when the connection is broken.
+        `guard` runs in the same step as the system call, and stops the sending by raising. Raises OSError when the
+        connection is broken.
         """
+        if self.closed:
+            raise ConnectionAbortedError("the connection was closed")
+        guard()
+        try:
+            sent = self._sock.send(data)
+        except (BlockingIOError, InterruptedError):
+            return 0
+        self.bytes_out += sent
+        return sent
+
+    async def send(self, data: bytes, guard: Guard) -> None:
+        """Send all of `data`. `guard` and what is raised as in `send_now`, for each system call."""
         await self._send_raw(data, guard)
 
     async def _send_raw(self, data: bytes, guard: Guard) -> None:
@@ -96,6 +110,24 @@ class Wire:
             self._loop.remove_writer(self._sock)
             self.interrupt()
         self._sock.close()
+        self.on_data = self.on_end = _ignore
+
+    def close_on(self, _: object) -> None:
+        """For an idle connection: whatever comes, or its end, makes it useless."""
+        self.close()
+
+    def finish(self) -> None:
+        """Tell the peer that nothing more will come; what it says is still read."""
+        if not self.closed:
+            with contextlib.suppress(OSError):
+                self._sock.shutdown(socket.SHUT_WR)
+
+    def abort(self) -> None:
+        """Close, and let the kernel throw away what it has not sent yet: after this not one byte more leaves."""
+        if not self.closed:
+            # A linger time of zero resets the connection (socket(7)).
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close()
 
     def _on_readable(self) -> None:
         try:
@@ -144,6 +176,10 @@ class TlsWire(Wire):
         self._handshaken = True
         self.on_end = _ignore
         self.pause()
+
+    def send_now(self, data: bytes, guard: Guard) -> int:  # noqa: ARG002  # a plain wire's signature
+        """Nothing: of a record that has left in part, `send` has to know the rest."""
+        return 0
 
     async def send(self, data: bytes, guard: Guard) -> None:
         view = memoryview(data)

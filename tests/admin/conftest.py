@@ -12,13 +12,17 @@ from aiohttp import web
 from gateway.admin.listener import build_admin
 from gateway.admin.running import Running
 from gateway.flow.clock import BootClock
+from gateway.flow.compensating import Compensating
 from gateway.log import Log
 from gateway.metrics import ParentMetrics
 from gateway.policy.finding import Finding
+from gateway.store.compensations import Compensations
 from gateway.store.connect import open_store
 from gateway.store.fence import FenceStore
+from gateway.upstream.sender import HttpSender
 from tests.raw import RawAnswer, RawClient
 from tests.stack import POLICY, rules_from
+from tests.store.fences import PATIENCE_S
 
 
 @dataclass
@@ -47,26 +51,36 @@ class Admin:
 
 @contextlib.asynccontextmanager
 async def listening(
-    store_url: str, directory: Path, *, token: str | None = None, on_loopback: bool = True
+    store_url: str,
+    directory: Path,
+    *,
+    token: str | None = None,
+    on_loopback: bool = True,
+    store_timeout_s: float = PATIENCE_S,
+    policy: str = POLICY.format(port=9),
 ) -> AsyncIterator[Admin]:
     (directory / "metrics").mkdir()
-    rules = rules_from(directory / "policies", POLICY.format(port=9))
-    store = await open_store(store_url, on_wake=lambda _: None, clock=BootClock())
+    rules = rules_from(directory / "policies", policy)
+    store = await open_store(store_url, on_wake=lambda _: None, timeout_s=store_timeout_s, clock=BootClock())
     admin = Admin(0, store)
 
     def reload() -> tuple[Finding, ...]:
         admin.reloads.append("reload")
         return admin.findings
 
+    sender = HttpSender(BootClock())
     with Path(os.devnull).open("wb") as nowhere:
+        metrics, log = ParentMetrics(directory / "metrics"), Log("json", descriptor=nowhere.fileno())
+        compensating = Compensating(Compensations(store), sender, lambda: rules, BootClock(), metrics, log)
         running = Running(
             store,
             lambda: rules,
             reload,
             lambda: admin.workers_ready,
             lambda: admin.stopping,
-            ParentMetrics(directory / "metrics"),
-            Log("json", descriptor=nowhere.fileno()),
+            metrics,
+            log,
+            compensating,
         )
         runner = web.AppRunner(build_admin(running, token=token, on_loopback=on_loopback), access_log=None)
         await runner.setup()
@@ -76,6 +90,8 @@ async def listening(
             yield admin
         finally:
             await runner.cleanup()
+            await compensating.close(PATIENCE_S)
+            sender.close()
             await store.close()
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from gateway.store.embedded import find_server
+from gateway.store.intent_views import LISTED
 from tests.admin.conftest import Admin, listening
 from tests.intending import begun, ended, intended
 from tests.store.server import Server
@@ -31,7 +32,7 @@ async def test_a_store_that_is_away_shows_everywhere(tmp_path: Path) -> None:
     """Not ready; down in the metrics, which still come; and a call that needs it is to be repeated."""
     own = Server(find_server(), tmp_path, "--save", "")
     own.start()
-    async with listening(own.url, tmp_path) as admin:
+    async with listening(own.url, tmp_path, store_timeout_s=0.5) as admin:
         own.kill()
 
         ready = await admin.call("GET", "/readyz")
@@ -64,8 +65,25 @@ async def test_intents_are_counted_by_their_state(admin: Admin) -> None:
     assert found == {
         'fencegate_intents{state="in_flight"} 1.0',
         'fencegate_intents{state="unknown"} 1.0',
-        'fencegate_intents{state="applied"} 0.0',
-        'fencegate_intents{state="not_applied"} 0.0',
+        *(f'fencegate_intents{{state="{state}"}} 0.0' for state in LISTED if state != "unknown"),
+    }
+
+
+async def test_pauses_are_counted_by_what_they_name(admin: Admin) -> None:
+    """A forgotten one stands out; no label has its name."""
+    for selector in ({"all": True}, {"resource": "report/7"}, {"holder": "a"}, {"holder": "b"}):
+        await admin.call("POST", "/api/v1/pauses", body=json.dumps({**selector, "reason": "r"}).encode())
+
+    lines = (await admin.call("GET", "/metrics")).body.decode().splitlines()
+
+    found = {line for line in lines if line.startswith("fencegate_pauses{")}
+    assert found == {
+        'fencegate_pauses{selector="all"} 1.0',
+        'fencegate_pauses{selector="upstream"} 0.0',
+        'fencegate_pauses{selector="rule"} 0.0',
+        'fencegate_pauses{selector="resource"} 1.0',
+        'fencegate_pauses{selector="tenant"} 0.0',
+        'fencegate_pauses{selector="holder"} 2.0',
     }
 
 

@@ -95,7 +95,7 @@ async def test_nothing_in_a_state_is_an_empty_list(state: str, admin: Admin) -> 
 
 @pytest.mark.parametrize(
     "query",
-    ["state=appleid", "state=Unknown", "state=unknown&state=applied", "sate=applied", "state=queued", "cursor=x",
+    ["state=appleid", "state=Unknown", "state=unknown&state=applied", "sate=applied", "state=done", "cursor=x",
      "cursor=1.0.x&cursor=y", "state=in_flight&cursor=-1.0.x"],
 )  # fmt: skip
 async def test_a_slip_in_a_query_is_refused(query: str, admin: Admin) -> None:

@@ -1,4 +1,4 @@
-"""Pauses: an operator stops all writes of a resource, and lets them go on."""
+"""Pauses: an operator stops writes, and lets them go on."""
 
 import json
 from typing import Any
@@ -7,6 +7,7 @@ import pytest
 
 from gateway.core.decision import Refused
 from gateway.core.write import Admitted, ResourceKey
+from gateway.store.pauses import PauseRecords
 from tests.admin.conftest import Admin
 from tests.intending import SEVEN, begun, intended
 from tests.raw import RawAnswer
@@ -110,13 +111,62 @@ async def test_a_slip_in_a_name_pauses_nothing(admin: Admin) -> None:
     assert await listed(admin) == []
 
 
-@pytest.mark.parametrize("selector", ["upstream", "rule", "tenant", "holder"])
-async def test_a_selector_that_is_not_built_is_named(selector: str, admin: Admin) -> None:
-    """Nobody believes that a whole upstream stands still when it does not."""
-    answer = await stop(admin, **{selector: "reports", "reason": WHY})
+@pytest.mark.parametrize(
+    "selector",
+    [
+        {"all": True},
+        {"upstream": "reports"},
+        {"rule": "write"},
+        {"upstream": "reports", "rule": "write"},
+        {"tenant": "default"},
+        {"holder": "agent é"},
+    ],
+    ids=lambda selector: " in ".join(sorted(selector, reverse=True)),
+)
+async def test_a_pause_may_be_wider_than_a_resource(selector: dict[str, object], admin: Admin) -> None:
+    """Told as it was asked for; begun again it is the first one; ended once, by its id."""
+    answer = await stop(admin, **selector, reason=WHY)
+    pause = json.loads(answer.body)
 
-    assert (answer.status, answer.problem["type"]) == (400, "urn:fencegate:bad-request")
-    assert f"pausing a whole {selector} is not built yet" in str(answer.problem["detail"])
+    assert answer.status == 201
+    assert pause == {**selector, "id": pause["id"], "reason": WHY, "by": "operator", "created_at": pause["created_at"]}
+    again = await stop(admin, **selector, reason="me too")
+    assert (again.status, again.body) == (200, answer.body)
+    assert await listed(admin) == [pause]
+    assert [scope.kind for scope in await PauseRecords(admin.store).in_force()] == [list(selector)[-1]]
+
+    ended = await admin.call("DELETE", f"/api/v1/pauses/{pause['id']}")
+    too_late = await admin.call("DELETE", f"/api/v1/pauses/{pause['id']}")
+
+    assert (ended.status, json.loads(ended.body), too_late.status) == (200, pause, 404)
+    assert await listed(admin) == []
+
+
+async def test_pauses_of_all_kinds_are_one_list(admin: Admin) -> None:
+    """The newest first; with a resource, its own only."""
+    for selector in ({"resource": "report/7"}, {"upstream": "reports"}, {"resource": "report/8"}, {"all": True}):
+        await stop(admin, **selector, reason=WHY)
+
+    kinds = [next(name for name in ("resource", "upstream", "all") if name in item) for item in await listed(admin)]
+
+    assert kinds == ["all", "resource", "upstream", "resource"]
+    assert [item["resource"] for item in await listed(admin, "?resource=report/7")] == ["report/7"]
+
+
+async def test_who_paused_what_is_in_the_audit_trail(admin: Admin) -> None:
+    """What the event is not about is null."""
+    pause = json.loads((await stop(admin, upstream="reports", reason=WHY)).body)
+    await admin.call("DELETE", f"/api/v1/pauses/{pause['id']}")
+
+    trail = json.loads((await admin.call("GET", f"/api/v1/audit?intent={pause['id']}")).body)["items"]
+
+    assert [(event["from"], event["to"], event["by"]) for event in trail] == [
+        ("paused", "resumed", "operator"),
+        (None, "paused", "operator"),
+    ]
+    for event in trail:
+        assert (event["upstream"], event["reason"]) == ("reports", f"all writes of upstream reports: {WHY}")
+        assert [event[name] for name in ("resource", "ticket", "epoch", "rule", "holder")] == [None] * 5
 
 
 @pytest.mark.parametrize(
@@ -132,6 +182,12 @@ async def test_a_selector_that_is_not_built_is_named(selector: str, admin: Admin
         {"resource": "report/7", "reason": "a\x07b"},
         {"resource": "report/7", "reason": "x" * 501},
         {"resource": "report/7", "reason": WHY, "until": "tomorrow"},
+        {"resource": "report/7", "holder": "agent-a", "reason": WHY},
+        {"upstream": "reports"},
+        {"all": True},
+        {"all": False, "reason": WHY},
+        {"all": "true", "reason": WHY},
+        {"all": True, "upstream": "reports", "reason": WHY},
         ["report/7"],
     ],
     ids=lambda document: ascii(document)[:60],

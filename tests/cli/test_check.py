@@ -77,3 +77,19 @@ def test_errors_come_before_any_comparison(directory: Path) -> None:
 
     assert result.exit_code == 1
     assert "pets.yaml:1:1: `url` is missing" in result.stdout
+
+
+def test_what_can_be_taken_back_is_told_by_weight(directory: Path) -> None:
+    """For each upstream, where any rule has a compensation; in JSON always, but for files with errors."""
+    assert "reversible" not in run(directory).stdout
+    undo = "intent: {mode: optional}, effect: {weight: 3, compensation: {request: DELETE /cats/1}}"
+    policy = POLICY.replace('"pet/{path.id}"}', f'"pet/{{path.id}}", {undo}}}', 1)
+    (directory / "policies" / "pets.yaml").write_text(policy)
+
+    lines = run(directory).stdout.splitlines()
+    shown = json.loads(run(directory, "--json").stdout)["reversible"]
+
+    assert lines[:2] == ["reversible, by weight: 3 of 4 (75%)", "  pets: 3 of 4 (75%)"]
+    assert shown == {"reversible": 3, "weight": 4, "upstreams": [{"name": "pets", "reversible": 3, "weight": 4}]}
+    (directory / "policies" / "pets.yaml").write_text("upstream: pets\n")
+    assert json.loads(run(directory, "--json").stdout)["reversible"] is None

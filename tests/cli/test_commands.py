@@ -54,7 +54,7 @@ def test_the_version_is_the_packages() -> None:
 
 def test_the_list_of_commands_loads_none_of_them() -> None:
     """Help comes at once: no web server, no YAML, no store client is imported for it."""
-    heavy = ["aiohttp", "redis", "yaml", "pydantic", "structlog", "prometheus_client"]
+    heavy = ["aiohttp", "redis", "yaml", "pydantic", "prometheus_client"]
     program = f"""
 import sys
 from gateway.cli import main

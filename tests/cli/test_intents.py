@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from gateway.core.compensation import Kept, Unavailable, Undoable
 from gateway.core.intent import KeptAnswer
+from gateway.core.kept_request import KeptRequest
 from gateway.core.write import ResourceKey
 from tests.admin.conftest import Admin
 from tests.cli.operating import Ended, operate, operate_on_terminal
@@ -46,7 +48,7 @@ async def test_each_state_has_its_list(admin: Admin) -> None:
     assert flying.ticket in in_flight.out
     assert in_flight.out.split()[1] == "UNTIL"
     assert (await intents(admin, "list")).out == "No intent is unknown.\n"
-    assert "Invalid value for '--state'" in (await intents(admin, "list", "--state", "queued")).err
+    assert "Invalid value for '--state'" in (await intents(admin, "list", "--state", "done")).err
 
 
 async def test_a_list_is_as_long_as_is_asked_for(admin: Admin) -> None:
@@ -176,3 +178,52 @@ async def test_an_error_is_the_gateways_sentence(admin: Admin) -> None:
     )
     assert missing.err.startswith("Error: Nothing is known of this intent")
     assert (wrong.status, missing.status) == (1, 1)
+
+
+UNDO = KeptRequest("DELETE", "/reports/7?by=ann", (), b'{"why": "\x1b[2J"}')
+
+
+async def test_what_takes_an_intent_back_is_shown_and_sent(admin: Admin) -> None:
+    """What is sent is said before, and whether the resource was written since; here its upstream is away."""
+    admitted = await ended(admin.store, intended("k-1"), "applied", Undoable(ANSWER, UNDO))
+
+    shown = await intents(admin, "show", admitted.intent)
+    compensated = await intents(admin, "compensate", admitted.intent, "--note", "sent in error")
+
+    assert "What takes it back:\nDELETE /reports/7?by=ann\n" in shown.out
+    assert "\x1b" not in shown.out + compensated.err
+    assert "sent, with the upstream's credentials: DELETE /reports/7?by=ann\n" in compensated.err
+    assert "The resource was not written since.\n" in compensated.err
+    assert compensated.status == 0
+    assert compensated.out.startswith(f"{admitted.intent} is applied: not compensated: ")
+
+
+async def test_a_person_is_asked_before_anything_is_taken_back(admin: Admin) -> None:
+    """And is warned where the resource was written since."""
+    admitted = await ended(admin.store, intended("k-1"), "applied", Undoable(ANSWER, UNDO))
+    await ended(admin.store, intended("k-2"), "applied")
+
+    left = await operate_on_terminal(admin.port, "intents", "compensate", admitted.intent, "--note", "x", typed=b"n\n")
+
+    assert "WAS WRITTEN SINCE" in left.err
+    assert "Send it? [y/N]" in left.err
+    assert left.status == 1
+    assert (await intents(admin, "list", "--state", "not_applied")).out == "No intent is not_applied.\n"
+
+
+@pytest.mark.parametrize(
+    ("kept", "message"),
+    [
+        (ANSWER, "its rule had no compensation when it was applied"),
+        (Undoable(ANSWER, Unavailable("the request has no `query.q`")), "the request has no `query.q`"),
+    ],
+    ids=["none", "unavailable"],
+)
+async def test_what_cannot_be_taken_back_is_refused(kept: Kept, message: str, admin: Admin) -> None:
+    """In the gateway's words, status 1."""
+    admitted = await ended(admin.store, intended("k-1"), "applied", kept)
+
+    refused = await intents(admin, "compensate", admitted.intent, "--note", "x", "--yes", "--json")
+
+    assert (refused.status, refused.out) == (1, "")
+    assert message in refused.err

@@ -14,6 +14,8 @@ TABLE: dict[str, tuple[int | None, str | None]] = {
     "forwarded": (None, None),
     "observed": (None, None),
     "replayed": (None, None),
+    "queued": (202, "wait"),
+    "awaiting-approval": (202, "wait"),
     "granted": (201, None),
     "registered": (200, None),
     "renewed": (200, None),
@@ -43,6 +45,7 @@ TABLE: dict[str, tuple[int | None, str | None]] = {
     "intent-mismatch": (422, "stop"),
     "answer-not-kept": (410, "stop"),
     "outcome-unknown": (504, "wait"),
+    "approval-denied": (403, "stop"),
     "paused": (503, "wait"),
     "quota-exceeded": (429, "retry"),
     "body-too-large": (413, "fix-request"),
@@ -57,7 +60,9 @@ TABLE: dict[str, tuple[int | None, str | None]] = {
     "lease-lost": (412, "reacquire"),
     "no-lease": (404, "reacquire"),
     "no-such-intent": (404, "stop"),
+    "not-in-quarantine": (404, "fix-request"),
     "no-such-pause": (404, "fix-request"),
+    "no-such-notification": (404, "stop"),
     "wrong-state": (409, "stop"),
     "epochs-exhausted": (409, "stop"),
     "unauthenticated": (401, "stop"),
@@ -70,6 +75,8 @@ TABLE: dict[str, tuple[int | None, str | None]] = {
 
 # What the upstream or the lease calls answer; everything else is a problem.
 NO_PROBLEM = {"passed", "forwarded", "observed", "replayed", "granted", "registered", "renewed", "released", "shown"}
+# What was taken and is done later: no problem, and yet there is something to do for the agent.
+TAKEN = {"queued", "awaiting-approval"}
 
 
 def test_every_decision_has_its_status_and_action() -> None:
@@ -81,6 +88,10 @@ def test_no_two_decisions_share_a_name() -> None:
     """Each constant is in the table under its own name: none was taken for one that was there before."""
     constants = {name: value for name, value in vars(module).items() if isinstance(value, Decision)}
     assert constants.pop("STILL_UNKNOWN") == replace(constants["OUTCOME_UNKNOWN"], status=409)
+    exceeded, unresolved = constants["QUOTA_EXCEEDED"], constants["RESOURCE_UNRESOLVED"]
+    of_budgets = [constants.pop(name) for name in ("BUDGET_EXCEEDED", "BEYOND_ANY_BUDGET", "AMOUNT_UNRESOLVED")]
+    names = [(one.name, one.status) for one in of_budgets]
+    assert names == [(one.name, one.status) for one in (exceeded, exceeded, unresolved)]
 
     assert len(constants) == len(DECISIONS)
     for decision in constants.values():
@@ -89,10 +100,12 @@ def test_no_two_decisions_share_a_name() -> None:
 
 @pytest.mark.parametrize("decision", DECISIONS.values(), ids=lambda each: each.name)
 def test_a_decision_is_a_problem_or_none(decision: Decision) -> None:
-    """A problem has an error's status and an action; whatever is no problem has neither."""
+    """A problem has an error's status and an action; whatever is no problem has neither, but for what was taken."""
     if decision.name in NO_PROBLEM:
         assert decision.action is None
         assert decision.status is None or 200 <= decision.status < 300
+    elif decision.name in TAKEN:
+        assert (decision.status, decision.action) == (202, "wait")
     else:
         assert decision.action is not None
         assert decision.status is not None and 400 <= decision.status < 600

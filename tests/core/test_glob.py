@@ -72,7 +72,7 @@ def test_globs_are_what_their_patterns_are(glob: str, resource: str) -> None:
 )
 def test_a_hostile_resource_costs_little(glob: str, resource: str) -> None:
     """Backtracking would take longer than the universe has been there."""
-    began = time.perf_counter()
+    began = time.process_time()
 
     assert not matches(glob, resource)
-    assert time.perf_counter() - began < 0.1
+    assert time.process_time() - began < 0.1

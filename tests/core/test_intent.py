@@ -81,8 +81,12 @@ def test_a_policy_may_allow_more_headers() -> None:
 
 
 def test_the_states_end_and_unknown_does_not() -> None:
-    """Applied is final; what was proved not applied frees its key; an unknown one can still become either."""
-    assert TRANSITIONS["applied"] == frozenset()
+    """Applied is final, but that it may be taken back; what was proved not applied frees its key; an unknown one can
+    still become either.
+    """
+    assert TRANSITIONS["applied"] == {"compensating", "compensated"}
+    assert TRANSITIONS["compensating"] == {"applied", "compensated"}
+    assert TRANSITIONS["compensated"] == TRANSITIONS["denied"] == frozenset()
     assert "in_flight" in TRANSITIONS["not_applied"]
     assert {"applied", "not_applied"} < TRANSITIONS["unknown"]
     assert {state for states in TRANSITIONS.values() for state in states} | {None} == set(TRANSITIONS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.core.decision import DECISIONS
+from gateway.core.decision import BEYOND_ANY_BUDGET, BUDGET_EXCEEDED, DECISIONS, QUOTA_EXCEEDED
 from gateway.core.observed import is_observable
 
 # The fence's, the intent's and the store's.
@@ -34,3 +34,9 @@ OBSERVABLE = {
 def test_only_fence_intent_and_store_are_observed(name: str) -> None:
     """A form that cannot be judged, a right, a limit and an operator's stop are refused in observe mode too."""
     assert is_observable(DECISIONS[name]) == (name in OBSERVABLE)
+
+
+def test_what_a_budget_says_is_observed() -> None:
+    """It has the name of a quota's refusal, which is no part of what is tried out."""
+    assert is_observable(BUDGET_EXCEEDED) and is_observable(BEYOND_ANY_BUDGET)
+    assert not is_observable(QUOTA_EXCEEDED)

@@ -39,6 +39,7 @@ HUGE = (1 << 64) - 1
             Refused(STALE_EPOCH, "d", Facts(intent="i1", intent_state="applied")),
             {"intent": {"id": "i1", "state": "applied"}},
         ),
+        (Refused(STALE_EPOCH, "d", Facts(quarantine="3ffid")), {"quarantine": "3ffid"}),
         (Refused(STORE_UNAVAILABLE, "d", Facts(retry_after_s=0)), {"retry_after_s": 0}),
     ],
     ids=[
@@ -49,6 +50,7 @@ HUGE = (1 << 64) - 1
         "lease held",
         "intent",
         "intent and its state",
+        "kept",
         "retry at once",
     ],
 )

@@ -19,6 +19,15 @@ def test_fields_are_found_by_their_lower_case_name() -> None:
     assert headers.first(b"accept") == b"a"
     assert (headers.all(b"absent"), headers.first(b"absent")) == ([], None)
     assert list(headers.names()) == [b"accept", b"x-one"]
+    assert list(headers.repeated()) == [b"accept"]
+
+
+def test_a_name_with_an_underscore_is_told_as_its_lenient_readers_have_it() -> None:
+    """Some servers read both spellings as one field."""
+    headers = Headers(((b"X_One", b"1"), (b"X-Two", b"2"), (b"x_two", b"3")))
+
+    assert headers.respelled() == {b"x-one", b"x-two"}
+    assert headers.first(b"x-one") is None
 
 
 def test_a_body_is_not_shown() -> None:

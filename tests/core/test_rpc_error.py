@@ -24,7 +24,8 @@ def test_the_codes_that_readme_tells_are_those_that_are_sent() -> None:
 def test_every_refusal_of_a_forwarded_request_has_a_code() -> None:
     """Those without one answer the gateway's own calls, which are not JSON-RPC."""
     own_calls = {"lease-held", "lease-lost", "no-lease", "epochs-exhausted", "wrong-state", "policies-invalid"}
-    own_calls |= {"no-such-resource", "no-such-intent", "no-such-pause", "not-found", "method-not-allowed"}
+    own_calls |= {"no-such-resource", "no-such-intent", "no-such-pause", "no-such-notification", "not-in-quarantine"}
+    own_calls |= {"not-found", "method-not-allowed"}
     refusals = {name for name, decision in DECISIONS.items() if decision.status is not None and decision.status >= 400}
 
     assert refusals - rpc_error.CODES.keys() == own_calls

@@ -15,7 +15,7 @@ from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
-from tests.playbook import ADMIT, RESOURCE, STUCK, UPSTREAM, ScriptedCaller, ScriptedStore, Transcript, write
+from tests.playbook import ADMIT, RESOURCE, STUCK, UPSTREAM, ScriptedCaller, ScriptedStore, Transcript, unpaused, write
 
 # Waiting until somebody wakes: a wake-up that is lost fails the test by its own time limit.
 BUSY, OLDER = Waiting("busy", 3_600), Waiting("older", 3_600)
@@ -31,7 +31,8 @@ class Door:
         self.said, self.wakes, self.tasks = Transcript(), Wakes(), Tasks()
         self.store = ScriptedStore(self.said, admit=[*admit], leave=[leave], abandon=[None])
         self.caller = ScriptedCaller(self.said, gone=gone)
-        self.admission = Admission(self.store, BootClock(), self.wakes, self.tasks)
+        self.pauses = unpaused(self.store)
+        self.admission = Admission(self.store, BootClock(), self.wakes, self.tasks, self.pauses)
 
     def come(self, rule: Rule = PATIENT) -> "asyncio.Task[tuple[Admitted, Deadline] | Refused]":
         return asyncio.ensure_future(self.admission.admit(write(rule), self.caller.is_gone))
@@ -70,7 +71,7 @@ async def test_a_claims_end_is_judged_when_its_write_is_admitted(
 ) -> None:
     """Each time that the store would be asked; nothing is asked under a claim that has ended."""
     door = Door(ADMIT if admitted else replace(OLDER, recheck_s=0))
-    admission = Admission(door.store, ClaimClock(*left), door.wakes, door.tasks)
+    admission = Admission(door.store, ClaimClock(*left), door.wakes, door.tasks, door.pauses)
 
     got = await admission.admit(replace(write(PATIENT), expires=CLAIM_ENDS), door.caller.is_gone)
 

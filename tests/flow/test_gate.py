@@ -10,16 +10,19 @@ from gateway.core.faults import BodyTooLarge
 from gateway.core.request import Headers, Request
 from gateway.core.target import Target, read_target
 from gateway.flow.admission import Admission
+from gateway.flow.barring import Barring
 from gateway.flow.clock import BootClock
 from gateway.flow.gate import Ended, Gate
 from gateway.flow.inline import Inline
 from gateway.flow.naming import Naming
+from gateway.flow.parking import Parking
 from gateway.flow.ports import Marks
 from gateway.flow.quota import Quotas
 from gateway.flow.read import Reading
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from gateway.policy.ruleset import RuleSet
+from tests.flow.queueing import Nobody
 from tests.playbook import (
     ADMIT,
     SETTLED,
@@ -31,6 +34,7 @@ from tests.playbook import (
     ScriptedSender,
     ScriptedStore,
     Transcript,
+    unpaused,
 )
 from tests.stack import rules_from
 
@@ -90,10 +94,13 @@ async def handle(
     said, tasks, clock = Transcript(), Tasks(), BootClock()
     store = ScriptedStore(said, admit=[ADMIT], settle=[SETTLED], peek=[None])
     sender = ScriptedSender(said, ScriptedAnswer(said))
-    inline = Inline(Admission(store, clock, Wakes(), tasks), store, sender, clock, tasks, Counted())
-    quotas = Quotas(ScriptedQuotas(said), Tasks())
+    pauses = unpaused(store)
+    admission = Admission(store, clock, Wakes(), tasks, pauses)
+    inline = Inline(admission, store, sender, clock, tasks, Counted())
+    barring = Barring(pauses, Quotas(ScriptedQuotas(said), Tasks()))
     claims = ScriptedClaims(said, *proved)
-    gate = Gate(lambda: rules, Naming(store), inline, Reading(store, sender), claims, quotas)
+    parking = Parking(store, admission, inline.quarantine, clock, Nobody())
+    gate = Gate(lambda: rules, Naming(store), inline, Reading(store, sender), claims, barring, parking)
     method, _, raw = line.partition(" ")
     target = read_target(raw)
     assert isinstance(target, Target)

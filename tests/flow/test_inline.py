@@ -31,6 +31,7 @@ from tests.playbook import (
     Settle,
     Transcript,
     request,
+    unpaused,
     write,
 )
 
@@ -51,7 +52,7 @@ class Play:
 
     def __post_init__(self) -> None:
         self.counted, self.tasks, clock = Counted(), Tasks(), BootClock()
-        admission = Admission(self.store, clock, Wakes(), self.tasks)
+        admission = Admission(self.store, clock, Wakes(), self.tasks, unpaused(self.store))
         self.inline = Inline(admission, self.store, self.sender, clock, self.tasks, self.counted)
 
     async def run(self) -> Marks | Refused:

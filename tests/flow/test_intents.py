@@ -32,6 +32,7 @@ from tests.playbook import (
     Settle,
     Transcript,
     request,
+    unpaused,
     write,
 )
 
@@ -55,7 +56,7 @@ class Play:
 
     async def run(self, body: bytes = b"") -> "Play":
         tasks, clock = Tasks(), BootClock()
-        admission = Admission(self.store, clock, Wakes(), tasks)
+        admission = Admission(self.store, clock, Wakes(), tasks, unpaused(self.store))
         inline = Inline(admission, self.store, self.sender, clock, tasks, self.counted)
         await inline.run(write(self.rule, intent=INTENT), request(), Body(body), self.caller)
         assert await tasks.drain(5) == 0

@@ -1,5 +1,7 @@
 """Lines and wake-ups."""
 
+import pytest
+
 from gateway.core.write import ResourceKey
 from gateway.flow.waiting import Line, Lines, Wakes
 
@@ -93,3 +95,29 @@ def test_no_interest_is_kept_after_its_end() -> None:
 
     wakes.on_wake(A)
     assert wakes._interests == {}
+
+
+@pytest.mark.parametrize(
+    ("woken", "wakes_at_once"),
+    [
+        ((), False),
+        ((A,), True),
+        ((B,), False),
+        ((B, A, B), True),
+        ((None,), True),
+        ((B,) * 1000, True),
+    ],
+    ids=["none", "its own", "another's", "its own among others", "all", "more than are remembered"],
+)
+async def test_interest_reaches_back_to_the_question(
+    woken: tuple[ResourceKey | None, ...], wakes_at_once: bool
+) -> None:
+    """A wake-up that overtook the answer counts; one from before the question does not."""
+    wakes = Wakes()
+    wakes.on_wake(A)
+    asked = wakes.heard
+    for resource in woken:
+        wakes.on_wake(resource)
+
+    with wakes.interest(A, asked) as interest:
+        assert interest.is_woken is wakes_at_once

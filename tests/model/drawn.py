@@ -5,10 +5,24 @@ from hypothesis import strategies as st
 from gateway.core.epoch import HIGHEST
 from gateway.core.intent import Intent, KeptAnswer
 from gateway.core.outcome import Outcome
-from gateway.core.rule import Fence, IntentTerms, NativeKey, OnUnknown, Origin, Rule, Timeouts, Upstream
+from gateway.core.rule import (
+    AfterUnknown,
+    Concurrency,
+    Fence,
+    IntentTerms,
+    NativeKey,
+    OnUnknown,
+    Order,
+    Origin,
+    Revision,
+    Rule,
+    Sequence,
+    Timeouts,
+    Upstream,
+)
 from gateway.core.write import ResourceKey
 
-# One whose native key is remembered for no time at all is one for which its time is over.
+# One that forgets has forgotten an hour before the first attempt: no step of the store's clock brings that back.
 _UPSTREAMS = {
     name: Upstream(
         "reports",
@@ -18,7 +32,7 @@ _UPSTREAMS = {
     )
     for name, header, retain_s in (
         ("remembers", b"Idempotency-Key", 3600.0),
-        ("forgets", b"Idempotency-Key", 0.0),
+        ("forgets", b"Idempotency-Key", -3600.0),
         ("remembers another", b"X-Key", 3600.0),
     )
 }
@@ -26,11 +40,19 @@ RETAIN_S = 7200.0
 _ASK_AFTER_S = 3600.0
 
 
-def _rule(order: str, concurrency: str, sequence: str, revision: str, unknown: OnUnknown, upstream: str) -> Rule:
+def _rule(
+    order: Order,
+    concurrency: Concurrency,
+    sequence: Sequence,
+    revision: Revision,
+    unknown: OnUnknown,
+    after: AfterUnknown,
+    upstream: str,
+) -> Rule:
     terms = IntentTerms(
         "optional", RETAIN_S, on_unknown=unknown, ask_after_s=_ASK_AFTER_S if unknown == "query" else None
     )
-    fence = Fence(order, concurrency, sequence=sequence)
+    fence = Fence(order, concurrency, sequence=sequence, after_unknown=after)
     return Rule("replace", _UPSTREAMS[upstream], "header", revision=revision, fence=fence, intent=terms)
 
 
@@ -43,6 +65,7 @@ rules = st.builds(
     st.sampled_from(("off", "off", "increasing", "contiguous")),
     st.sampled_from(("off", "gateway")),
     st.sampled_from(("hold", "query", "retry", "retry")),
+    st.sampled_from((*("continue",) * 5, "hold")),
     st.sampled_from(("remembers", "remembers", "forgets", "remembers another")),
 )
 # Under these most attempts get through.
@@ -53,6 +76,7 @@ plain_rules = st.builds(
     st.just("off"),
     st.sampled_from(("off", "gateway")),
     st.sampled_from(("hold", "query", "retry", "retry")),
+    st.sampled_from((*("continue",) * 5, "hold")),
     st.sampled_from((*("remembers",) * 5, "remembers another")),
 )
 resources = st.sampled_from((*(ResourceKey("a"),) * 3, ResourceKey("b c/ü")))

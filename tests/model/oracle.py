@@ -1,13 +1,16 @@
 """The fence in plain Python: what every script has to answer and to leave behind. An oracle, never a stand-in."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from gateway.core.intent import IntentId, KeptAnswer, ResolvedBy
+from gateway.core.epoch import Epoch
+from gateway.core.intent import IntentId, KeptAnswer, ResolvedBy, State
 from gateway.core.outcome import Outcome
 from gateway.core.write import Admitted, Replayed, Settled, TicketId, Write
 from gateway.store.keys import intent_id
-from tests.model.record import Record, Resolution, Step
+from tests.model.record import TOOK_EFFECT, Record, Resolution, Step
+
+_FOLLOWS: dict[str, State] = {"applied": "compensated", "not_applied": "applied"}
 
 
 @dataclass
@@ -57,7 +60,14 @@ class Fence:
     older: dict[str, Ticket] = field(default_factory=dict)
     overdue: set[str] = field(default_factory=set)
     records: dict[str, Record] = field(default_factory=dict)
+    taking_back: dict[str, str] = field(default_factory=dict)
     trail: list[Step] = field(default_factory=list)
+
+    @property
+    def holding(self) -> list[Record]:
+        """Unknown writes that hold back all others, and further attempts of them; the oldest first."""
+        held = [record for record in self.records.values() if record.holds and record.unknown_since]
+        return sorted(held, key=lambda record: record.unknown_since)
 
     def admit(self, write: Write, id: TicketId) -> Told:
         own = self.tickets.get(id) or self.older.get(id)
@@ -77,10 +87,21 @@ class Fence:
         """What is refused whatever the body says, and without a trace."""
         return "paused" if self.pause is not None else self._proof_is_bad(write)
 
+    def extend(self, admitted: Admitted) -> str:
+        refused = self.refuses(admitted.write)
+        if refused:
+            return refused
+        if self.holding:
+            return "outcome-unknown"
+        if admitted.ticket not in self.tickets:
+            return "lapsed"
+        self.overdue.discard(admitted.ticket)
+        return "extended"
+
     def settle(
         self, admitted: Admitted, proved: Outcome, answer: KeptAnswer | None, abandoned: bool = False
     ) -> Settled:
-        write, id = admitted.write, admitted.ticket
+        write, id, since = admitted.write, admitted.ticket, len(self.trail)
         if not abandoned and (self.highest is None or write.epoch > self.highest):
             self._raise(write.epoch, write.holder)
         ticket, record = self._take(id), self.records.get(admitted.intent)
@@ -101,19 +122,52 @@ class Fence:
         if ticket is not None:
             self._give_back(ticket, concluded)
         record = self.records.get(admitted.intent)
-        if record is not None and record.state in ("applied", "not_applied", "unknown"):
+        if record is not None and record.state in ("not_applied", "unknown"):
             concluded = record.state
+        elif record is not None and record.state in TOOK_EFFECT:
+            concluded = "applied"
+        self._follow(since)
         counts = write.rule.revision == "gateway"
         overtaken = self.highest is not None and write.epoch < self.highest
         return Settled(overtaken, self.revision if counts else None, concluded, incident)
 
     def resolve(self, record: Record, outcome: Resolution, by: ResolvedBy, reason: str, evidence: bytes) -> str:
         """`resolved` or `wrong-state`. One that took effect more than once stops the resource."""
-        was = record.state
+        was, since = record.state, len(self.trail)
         told = record.resolve(outcome, by, reason, evidence, self.trail)
         if outcome == "duplicated" and was == "unknown":
             self.pause = self.pause or record.id
+        self._follow(since)
         return told
+
+    def compensate(self, first: Record, write: Write, id: TicketId, *, is_kept: bool) -> Admitted | Wait | str:
+        """A ticket for what takes `first` back, or the refusal's name."""
+        assert write.intent is not None
+        key = intent_id(write.resource, write.intent.digest)
+        second = self.records.get(key)
+        if first.state != "applied" or (second is not None and second.state != "not_applied") or not is_kept:
+            return "wrong-state"
+        self._end_overdue([*self.older, *self.tickets])
+        if self.older or self.tickets:
+            return Wait("busy")
+        epoch, holder = Epoch(max(self.highest or 0, first.write.epoch)), self.holder or ""
+        write = replace(write, epoch=epoch)
+        second = self.records.setdefault(key, Record(key, write, holder, id))
+        self.taking_back[key] = first.id
+        second.begin(write, holder, id, self.trail)
+        first.step("compensating", self.trail)
+        admitted = Admitted(write, id, None, key, second.attempts)
+        self.tickets[id] = Ticket(admitted, holder, None, True, write.rule.revision == "gateway")
+        return admitted
+
+    def _follow(self, since: int) -> None:
+        """What takes an intent back has made a step, and the other one's state follows."""
+        for step in self.trail[since:]:
+            first, to = self.records.get(self.taking_back.get(step.intent, "")), _FOLLOWS.get(step.after)
+            if first is None or to is None or step.before == step.after:
+                continue
+            if first.state == "compensating" or (first.state == "applied" and to == "compensated"):
+                first.step(to, self.trail)
 
     def sweep(self, id: str) -> int:
         """All overdue tickets end as unknown, if this one is still there; returns how many."""
@@ -188,7 +242,7 @@ class Fence:
             return None
         if not record.is_of(write):
             return self._refusal("intent-mismatch", write)
-        if record.state == "applied":
+        if record.state in TOOK_EFFECT:
             return Replayed(write, record.id, record.answer, record.resolved_by, record.evidence)
         if record.state == "in_flight":
             return self._refusal("intent-in-progress", write)
@@ -209,9 +263,19 @@ class Fence:
             counts = write.rule.revision == "gateway"
             if counts and write.if_revision is not None and write.if_revision != self.revision:
                 return self._refusal("revision-mismatch", write)
+        held_by = self._held_by(write)
+        if held_by is not None:
+            return Refusal("outcome-unknown", held_by.id, held_by.state)
         if self.older:
             return Wait("older")
         return Wait("busy") if fence.concurrency == "serial" and self.tickets else None
+
+    def _held_by(self, write: Write) -> Record | None:
+        """What holds this write back; a further attempt in doubt is one of the ways to resolve that."""
+        own = self._record(write)
+        if own is not None and own.state == "unknown":
+            return None
+        return next(iter(self.holding), None)
 
     def _issue(self, write: Write, id: TicketId) -> Admitted:
         assert self.holder is not None
@@ -251,7 +315,7 @@ class Fence:
 
     def _has_the_key(self, record: Record, admitted: Admitted) -> bool:
         """Whether the record's newest attempt is the one that counts, and not this one, which a failover lost."""
-        return admitted.attempt <= record.attempts or record.state in ("applied", "in_flight")
+        return admitted.attempt <= record.attempts or record.state in (*TOOK_EFFECT, "in_flight")
 
     def _is_in_sequence(self, write: Write) -> bool:
         match write.rule.fence.sequence:
@@ -277,7 +341,7 @@ class Fence:
         self._end_overdue(in_the_way)
 
     def _end_overdue(self, ids: list[str]) -> int:
-        ended = [id for id in ids if id in self.overdue]
+        ended, since = [id for id in ids if id in self.overdue], len(self.trail)
         for id in ended:
             ticket = self._take(id)
             assert ticket is not None
@@ -287,6 +351,7 @@ class Fence:
             elif record.ticket == id:
                 record.learn("unknown", None, self.trail)
             self.revision += ticket.counts
+        self._follow(since)
         return len(ended)
 
     def _take(self, id: str) -> Ticket | None:
@@ -321,6 +386,9 @@ class Fence:
             record = Record(admitted.intent, write, write.holder or "", admitted.ticket, admitted.attempt)
             record.state = before.state if before else ""
             record.native = admitted.in_doubt
+            if before is not None:
+                record.unknown_since = before.unknown_since if before.holds else 0
+                record.holds = record.holds or before.holds
             record.doubtful = admitted.in_doubt or record.state == "unknown"
             outcome = record.conclude(outcome)
             record.step("in_flight", self.trail)

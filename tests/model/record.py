@@ -1,5 +1,6 @@
 """Intents in plain Python: what is known of one, and what an attempt's evidence makes of it."""
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -8,6 +9,10 @@ from gateway.core.outcome import Outcome
 from gateway.core.write import Incident, Write
 
 Resolution = Literal["applied", "not_applied", "duplicated"]
+TOOK_EFFECT = ("applied", "compensating", "compensated")
+
+# What became unknown first holds first.
+_order = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,8 @@ class Record:
     """An intent, or a write without a key that ended unknown. `ticket`, `write` and `holder` are its newest attempt's.
 
     `doubtful`: an attempt before this one may have been executed; `native`: and the upstream refuses the second;
-    `done_before`: one was executed, as turned out since.
+    `done_before`: one was executed, as turned out since. `unknown_since`: the order in which records became unknown, 0
+    for one that is not in doubt; `holds`: while it is, nothing else of its resource is admitted.
     """
 
     id: IntentId
@@ -42,6 +48,11 @@ class Record:
     done_before: bool = False
     incidents: dict[str, Incident] = field(default_factory=dict)
     resolution: tuple[str, str, str] | None = None
+    unknown_since: int = 0
+    holds: bool = False
+
+    def __post_init__(self) -> None:
+        self.holds = self.write.rule.fence.after_unknown == "hold"
 
     def is_of(self, write: Write) -> bool:
         """Whether they say the same."""
@@ -57,6 +68,10 @@ class Record:
     def step(self, to: State, trail: list[Step]) -> None:
         trail.append(Step(self.id, self.state, to))
         self.state, self.resolution = to, None
+        if to == "unknown":
+            self.unknown_since = next(_order)
+        elif to != "in_flight":
+            self.unknown_since = 0
 
     def end(self, outcome: Outcome, answer: KeptAnswer | None, trail: list[Step]) -> None:
         if outcome == "applied" and answer is not None:
@@ -67,6 +82,9 @@ class Record:
         """A further attempt. What was known of the ones before is forgotten, but for the doubt."""
         self.doubtful = self.native = self.state == "unknown"
         self.done_before = False
+        held = self.state == "unknown" and self.holds
+        self.unknown_since = self.unknown_since if held else 0
+        self.holds = held or write.rule.fence.after_unknown == "hold"
         self.write, self.holder, self.ticket = write, holder, ticket
         self.attempts += 1
         self.answer, self.resolved_by, self.evidence = None, None, b""
@@ -82,9 +100,9 @@ class Record:
         concluded = self.conclude(proved)
         if self.state == "in_flight" or (self.state == "unknown" and concluded != "unknown"):
             self.end(concluded, answer if proved == "applied" else None, trail)
-        elif self.state == "applied" and proved == "applied":
+        elif self.state in TOOK_EFFECT and proved == "applied":
             self.answer = self.answer or answer
-        elif self.state == "applied" and concluded == "not_applied":
+        elif self.state in TOOK_EFFECT and concluded == "not_applied":
             return self.report("late-write", self.ticket, trail)
         elif self.state == "not_applied" and proved == "applied":
             self._overrule(answer, trail)
@@ -101,10 +119,10 @@ class Record:
             self.doubtful = True
         if proved != "applied":
             return None
-        kind: Incident = "duplicate-effect" if self.state == "applied" else "late-write"
+        kind: Incident = "duplicate-effect" if self.state in TOOK_EFFECT else "late-write"
         if self.state == "in_flight":
             self.done_before, self.answer = True, answer
-        elif self.state == "applied":
+        elif self.state in TOOK_EFFECT:
             self.answer = self.answer or answer
         else:
             self._overrule(answer, trail)

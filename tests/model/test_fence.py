@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import rule
+from hypothesis.stateful import precondition, rule
 
 from gateway.core.decision import Refused
 from gateway.core.epoch import HIGHEST
@@ -73,6 +73,14 @@ class FenceMachine(IntentMachine):
         self, gateway: int, resource: ResourceKey, wanted: Wanted, holder: str | None, secret: bytes, of: Rule
     ) -> None:
         self.admit(gateway, Write(of, resource, self.epoch(resource, wanted), holder, secret, 1))
+
+    @precondition(lambda self: self.admitted)
+    @rule(data=st.data(), gateway=drawn.gateways)
+    def extend(self, data: st.DataObject, gateway: int) -> None:
+        """A session, as long as a write of its token would be admitted."""
+        one = self.any_admitted(data)
+        reply = self.run(self.stores[gateway].extend(one, ttl_s=3600))
+        assert name_of(reply, type(reply).__name__.lower()) == self.fence(one.write.resource).extend(one)
 
     @rule(gateway=drawn.gateways, resource=drawn.resources, id=st.sampled_from(("p1", "p2")))
     def pause(self, gateway: int, resource: ResourceKey, id: str) -> None:
@@ -181,5 +189,5 @@ def test_the_scripts_agree_on_redis_too(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_the_scripts_agree_for_long(store_url: str) -> None:
-    """Twenty times as many stories, for the rare ones."""
-    compare(FenceMachine, store_url, 2000)
+    """Twenty times as many stories, other ones each time, for the rare ones."""
+    compare(FenceMachine, store_url, 2000, fresh=True)

@@ -5,9 +5,10 @@ from typing import Any
 
 from gateway.core.intent import TRANSITIONS
 from gateway.store.keys import audit_trail, in_state, questions
+from gateway.store.packed import PackedEvent, unpack_event
 from tests.model.record import Record, Step
 
-LISTED = ("unknown", "applied", "not_applied")
+LISTED = ("unknown", "applied", "not_applied", "queued", "superseded", "failed", "compensating", "compensated")
 
 
 @dataclass
@@ -20,24 +21,25 @@ class Trail:
     states: dict[str, str] = field(default_factory=dict)
 
     def read_on(self, raw: Any) -> list[Step]:
-        """The events since the last time."""
+        """The steps of intents since the last time; a pause is no such step."""
         events = raw.xrange(audit_trail(self.shard), self.position)
         steps = []
         for id, fields in events:
             self.position = f"({id.decode()}"
-            event = {name.decode(): value.decode() for name, value in fields.items()}
+            event = unpack_event(fields[b"e"])
             self.number += 1
-            assert int(event["number"]) == self.number
-            steps.append(self._step(event))
+            assert event.number == self.number
+            if event.after not in ("paused", "resumed"):
+                steps.append(self._step(event))
         return steps
 
-    def _step(self, event: dict[str, str]) -> Step:
-        intent, before, after = event["intent"], event["from"], event["to"]
+    def _step(self, event: PackedEvent) -> Step:
+        intent, before, after = event.intent, event.before, event.after
         # An ended intent whose time is over is one that nobody has seen.
         assert before == self.states.get(intent, "") or (before == "" and self.states[intent] != "in_flight"), event
         self.states[intent] = after
         if before == after:
-            return Step(intent, before, after, event["reason"].partition(":")[0])
+            return Step(intent, before, after, event.reason.partition(":")[0])
         assert after in TRANSITIONS[before or None], event  # a word that is no state fails here
         return Step(intent, before, after)
 

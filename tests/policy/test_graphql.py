@@ -8,7 +8,14 @@ import pytest
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.target import Target, read_target
 from gateway.policy.finding import Wrong
-from gateway.policy.graphql import load_parser, parse_argument, parse_root_field, read_operation, write_in_url
+from gateway.policy.graphql import (
+    load_parser,
+    may_be_write_in_url,
+    parse_argument,
+    parse_root_field,
+    read_operation,
+    write_in_url,
+)
 from gateway.policy.jsonbody import JsonValue
 from gateway.policy.operation import Operation
 
@@ -104,6 +111,26 @@ def test_a_post_whose_url_asks_too_is_ambiguous(query: str) -> None:
 def test_a_get_passes_only_with_a_query(query: str, passes: bool) -> None:
     """A read by its method must be one by its operation. Without an operation it is some other read."""
     assert (write_in_url(target(f"/graphql?{quote(query, '=&')}")) is None) == passes
+
+
+@pytest.mark.parametrize(
+    ("query", "looked_at"),
+    [
+        ("query=mutation{b}", True),
+        ("query=fragment F on B{c} mutation M{b{...F}}", True),
+        ("Query=subscription{b}", True),
+        ("a;query=mutation{b}", True),
+        ('extensions={"PersistedQuery":{}}', True),
+        ("query=mutation", False),
+        ("query=mutations{b}", False),
+        ("query={a}", False),
+        ("query=name:x&documentId=1", False),
+        ("", False),
+    ],
+)
+def test_only_what_may_change_something_is_looked_at_elsewhere(query: str, looked_at: bool) -> None:
+    """Other reads have a `query` too: a search is no GraphQL. A document that changes anything says so in one word."""
+    assert may_be_write_in_url(target(f"/search?{quote(query, '=&;')}")) == looked_at
 
 
 def test_names_in_a_policy_are_graphql_names() -> None:

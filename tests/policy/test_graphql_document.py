@@ -71,13 +71,13 @@ def test_root_fields_are_told_whatever_they_are_called(text: str, told: str) -> 
 )
 def test_a_document_that_is_not_valid_or_not_plain_is_ambiguous(text: str) -> None:
     """It is refused in good time, however deep or long it is."""
-    begun = time.monotonic()
+    begun = time.process_time()
     refused = parse_operation(text, None, {}, MOST)
 
     assert isinstance(refused, Refused)
     assert refused.decision is AMBIGUOUS_TARGET
     assert len(refused.detail) < 500
-    assert time.monotonic() - begun < 1
+    assert time.process_time() - begun < 1
 
 
 @pytest.mark.parametrize(

@@ -121,3 +121,14 @@ def test_an_upstream_for_one_host_takes_no_rule_from_the_others(tmp_path: Path) 
         HEAD + "writes: [{name: a, match: PUT /x/y, resource: r}]\n",
         "upstream: hosted\nurl: http://x\nmount: {path: /x, host: a.example}\n",
     )
+
+
+def test_of_many_rules_alike_ten_rivals_are_told_for_each(tmp_path: Path) -> None:
+    """Of thousands there would be millions of pairs, and ten say what is wrong."""
+    entries = [f"  - {{name: n{at}, match: PUT /x, resource: r}}\n" for at in range(14)]
+    (tmp_path / "policy.yaml").write_text(f"{HEAD}writes:\n{''.join(entries)}")
+
+    found = load_policies(tmp_path, {})
+
+    assert isinstance(found, tuple)
+    assert len(found) == sum(min(at, 10) for at in range(14))

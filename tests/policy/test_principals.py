@@ -30,6 +30,12 @@ def test_a_key_tells_its_principal() -> None:
     assert len(SOME) == 1
 
 
+def test_tenants_are_those_of_all_who_may_call() -> None:
+    """Where nobody is configured, the one of everybody."""
+    assert SOME.tenants() == {"north"}
+    assert Principals().tenants() == {"default"}
+
+
 @pytest.mark.parametrize(
     ("keys", "decision"),
     [

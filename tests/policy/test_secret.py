@@ -62,6 +62,19 @@ def test_each_file_is_read_once(tmp_path: Path) -> None:
     assert secrets.stamps == {str(file): before}
 
 
+def test_a_file_that_is_read_elsewhere_is_watched_too(tmp_path: Path) -> None:
+    """Certificates are; one that is missing as well, because its coming is a change."""
+    file, missing = tmp_path / "ca.pem", tmp_path / "none.pem"
+    file.write_text("x")
+    secrets = Secrets({})
+
+    seen = [secrets.watch(str(path)) for path in (file, missing)]
+
+    assert seen == [stamp_of(file), None]
+    assert secrets.stamps == {str(file): seen[0], str(missing): None}
+    assert secrets.contents == {}
+
+
 def test_a_stamp_tells_a_file_from_the_one_before(tmp_path: Path) -> None:
     """Also one of the same length and time, under another name before; a file that is not there has none."""
     file, other = tmp_path / "token", tmp_path / "other"

@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from gateway.core.arrival import TrustedProxies
 from gateway.flow.gate import Ended
 from gateway.proxy.body import IncomingBody
-from gateway.proxy.listener import ProxyServer
+from gateway.proxy.listener import Asked, ProxyServer
 from tests.raw import RawClient, request
 
 
 class _Failures:
     """Implements the listener's `Observer`: nothing may fail."""
 
-    def answered(self, ended: Ended, method: str, path: str, status: int, seconds: float) -> None: ...
+    def answered(self, ended: Ended, asked: Asked, status: int, seconds: float) -> None: ...
 
     def failed(self, error: BaseException) -> None:
         raise error
@@ -84,7 +85,7 @@ async def arriving(length: int | None) -> AsyncIterator[Arriving]:
         await ended.wait()
         return web.Response()
 
-    server = ProxyServer(handle, _Failures())
+    server = ProxyServer(handle, _Failures(), TrustedProxies())
     listening = await loop.create_server(server, "127.0.0.1", 0)
     try:
         async with RawClient(listening.sockets[0].getsockname()[1]) as client:

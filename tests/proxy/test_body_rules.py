@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.raw import RawAnswer
+from tests.raw import RawAnswer, ask
 from tests.stack import Stack, stack
 
 POLICY = """
@@ -107,6 +107,27 @@ async def test_a_request_with_two_operations_is_ambiguous(
 
         assert (answer.status, answer.decision) == (400, "ambiguous-target")
         assert gate.upstream.seen == []
+
+
+@pytest.mark.parametrize(
+    ("target", "decision"),
+    [
+        ("/t/api/v2?query=mutation%7Ba%7D", "ambiguous-target"),
+        ("/t/GraphQL/?query=%6dutation%7Ba%7D", "ambiguous-target"),
+        ("/t/api/v2?query=fragment+F+on+A%7Ba%7D+subscription%7Ba%7D", "ambiguous-target"),
+        ("/t/api/v2?query=mutation%7B" + "a+" * 1000 + "%7D", "ambiguous-target"),
+        ("/t/search?query=mutation+of+genes", "passed"),
+        ("/t/search?query=%7B&filter=mutation", "passed"),
+        ("/t/api/v2?query=%7Ba%7D", "passed"),
+    ],
+)
+async def test_a_get_is_a_read_at_every_path(store_url: str, tmp_path: Path, target: str, decision: str) -> None:
+    """An upstream with GraphQL rules may serve it elsewhere too; what only looks for a word is a search."""
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        answer = await ask(gate.port, "GET", target)
+
+        assert answer.decision == decision
+        assert len(gate.upstream.seen) == (decision == "passed")
 
 
 @pytest.mark.parametrize(

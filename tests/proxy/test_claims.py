@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.certificates import Authority
 from tests.issuer import ED25519, KEYS, P256, RSA, SECRET, Issuer, jwk, jwks, now_s, pem
 from tests.raw import RawAnswer, ask
 from tests.recording import RecordingUpstream, answering
@@ -170,6 +171,22 @@ async def test_keys_come_from_a_url(store_url: str, tmp_path: Path) -> None:
 
             assert [answer.status for answer in answers] == [200, 200, 401, 401]
             assert [seen.line for seen in keys.seen] == ["GET /keys?v=1 HTTP/1.1"]
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_a_url_may_be_trusted_by_an_authority_of_its_own(store_url: str, tmp_path: Path, trusted: bool) -> None:
+    """`ca` beside it; keys from a host that it has not signed for are nobody's."""
+    authority = Authority(tmp_path / "tls")
+    ca = authority.ca if trusted else Authority(tmp_path / "others").ca
+    served = jwks(jwk(P256))
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(served)}\r\n\r\n".encode()
+    async with RecordingUpstream(answering(head + served), tls=authority.server("keys")) as keys:
+        policy = signed(f"jwks: 'https://localhost:{keys.port}/keys', ca: {ca}")
+        async with stack(store_url, tmp_path, policy) as gate:
+            answer = await write(gate, ISSUER.claim())
+
+            assert answer.decision == ("forwarded" if trusted else "keys-unavailable")
+            assert (len(keys.seen), len(gate.upstream.seen)) == (trusted, trusted)
 
 
 async def test_without_keys_nothing_is_admitted_and_the_caller_may_retry(store_url: str, tmp_path: Path) -> None:

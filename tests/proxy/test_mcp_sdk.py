@@ -124,7 +124,7 @@ async def test_what_the_server_sends_during_a_call_comes_at_once(between: Betwee
         calling = asyncio.ensure_future(
             client.call_tool("write", {"note": "7", "text": "x"}, progress_callback=progressed)
         )
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             assert await seen.get() == "half"
         between.notes.may_end.set()
         assert (await calling).structured_content == {"result": "7 is x"}

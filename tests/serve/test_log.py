@@ -113,3 +113,28 @@ def test_a_reader_that_is_gone_fails_nobody() -> None:
         Log("json", "info", writer).info("nobody reads this")
     finally:
         os.close(writer)
+
+
+def test_decisions_of_one_turn_are_written_together() -> None:
+    """In pieces that a pipe takes whole, and in order with everything else that is logged."""
+    turn: list[Callable[[], None]] = []
+    reader, writer = os.pipe()
+    try:
+        log = Log("json", "info", writer)
+        log.gather(turn.append)
+        for number in range(30):
+            log.decision("forwarded", method="PUT", path="/" + "x" * 200, status=200 + number, seconds=0.001)
+
+        os.set_blocking(reader, False)
+        with pytest.raises(BlockingIOError):
+            os.read(reader, 1)
+        assert len(turn) == 1
+        log.warning("odd")
+        turn[0]()
+        written = os.read(reader, 65536).decode("ascii").splitlines()
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+    lines = [json.loads(line) for line in written]
+    assert [line.get("status", line["event"]) for line in lines] == [*range(200, 230), "odd"]

@@ -22,7 +22,7 @@ from gateway.core.decision import (
     STILL_UNKNOWN,
     Decision,
 )
-from gateway.core.rule import Origin, Upstream
+from gateway.core.rule import Origin, Rule, Upstream
 from gateway.metrics import Metrics, ParentMetrics
 
 REPORTS = Upstream("reports", Origin("http", "127.0.0.1", 9000))
@@ -54,6 +54,21 @@ def sample(registry: CollectorRegistry, name: str, **labels: str) -> float | Non
     return registry.get_sample_value(name, labels)
 
 
+def test_a_session_is_counted_while_it_lasts_and_its_length_is_no_latency() -> None:
+    """A dashboard of latencies would show hours."""
+    registry = CollectorRegistry()
+    metrics = Metrics(registry)
+    metrics.session_began(REPORTS)
+    metrics.session_began(REPORTS)
+    metrics.session_ended(REPORTS)
+    metrics.decided("reports", "live", FORWARDED, None)
+
+    assert sample(registry, "fencegate_sessions", upstream="reports") == 1
+    counted = {"upstream": "reports", "rule": "live", "decision": "forwarded"}
+    assert sample(registry, "fencegate_requests_total", **counted) == 1
+    assert sample(registry, "fencegate_request_seconds_count") == 0
+
+
 def test_what_was_only_observed_is_counted_by_what_it_would_have_been() -> None:
     """And not as a rejection: nothing was rejected."""
     registry = CollectorRegistry()
@@ -66,6 +81,20 @@ def test_what_was_only_observed_is_counted_by_what_it_would_have_been() -> None:
     assert sample(registry, "fencegate_requests_total", **labels, decision="observed") == 1
     assert sample(registry, "fencegate_observed_total", **labels, would="stale-epoch") == 1
     assert sample(registry, "fencegate_fence_rejections_total", **labels, reason="stale-epoch") is None
+
+
+def test_a_late_result_is_counted_by_how_much_of_it_was_kept() -> None:
+    """What was lost is what an alert wants."""
+    registry = CollectorRegistry()
+    metrics = Metrics(registry)
+    rule = Rule("replace-body", REPORTS, on_stale="quarantine")
+
+    for extent in ("whole", "whole", "nothing"):
+        metrics.quarantined(rule, extent)
+
+    labels = {"upstream": "reports", "rule": "replace-body"}
+    assert sample(registry, "fencegate_quarantined_total", **labels, kept="whole") == 2
+    assert sample(registry, "fencegate_quarantined_total", **labels, kept="nothing") == 1
 
 
 def test_every_request_is_counted_by_its_decision() -> None:
@@ -199,9 +228,22 @@ def test_intents_are_as_many_as_the_store_says_now(tmp_path: Path) -> None:
 
 
 def test_what_alerts_ask_for_is_there_before_the_first_one(tmp_path: Path) -> None:
-    """Failed reloads and incidents: a series that begins with one shows no increase."""
+    """Failed reloads, incidents and dead letters: a series that begins with one shows no increase."""
     exposition = ParentMetrics(tmp_path).exposition(store_up=True, workers_ready=1, intents=None).decode()
 
     assert 'fencegate_policy_reloads_total{result="failed"} 0.0' in exposition
     assert 'fencegate_incidents_total{kind="duplicate-effect"} 0.0' in exposition
     assert 'fencegate_incidents_total{kind="late-write"} 0.0' in exposition
+    assert 'fencegate_notifications_total{event="unknown",result="dead"} 0.0' in exposition
+
+
+def test_attempts_to_tell_people_are_counted(tmp_path: Path) -> None:
+    """By the event, and by what became of them."""
+    parent = ParentMetrics(tmp_path)
+    parent.notified("incident", "failed")
+    parent.notified("incident", "sent")
+
+    exposition = parent.exposition(store_up=True, workers_ready=1, intents=None).decode()
+
+    for result in ("failed", "sent"):
+        assert f'fencegate_notifications_total{{event="incident",result="{result}"}} 1.0' in exposition

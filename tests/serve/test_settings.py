@@ -1,16 +1,17 @@
 """Settings: an option beats the environment, and what is wrong is said with what to write."""
 
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 
-from gateway.settings import Address, SettingsError, read_serve_settings
+from gateway.settings import Address, SettingsError, read_deliver_settings, read_serve_settings
 
 
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting comes from the machine that runs the tests."""
-    for name in ("POLICIES", "LISTEN", "ADMIN", "ADMIN_TOKEN", "STORE", "WORKERS", "GRACE"):
+    for name in ("POLICIES", "LISTEN", "ADMIN", "ADMIN_TOKEN", "STORE", "WORKERS", "GRACE", "TRUSTED_PROXIES"):
         monkeypatch.delenv(f"FENCEGATE_{name}", raising=False)
 
 
@@ -24,6 +25,8 @@ def test_only_the_policies_have_no_default() -> None:
     assert settings.workers == 1
     assert settings.store is None
     assert (settings.audit_retain, settings.audit_events) == (604_800.0, 500_000)
+    assert (settings.quarantine_retain, settings.quarantine_bytes) == (604_800.0, 256 << 20)
+    assert settings.queue_bytes == 256 << 20
     assert not settings.allow_unsafe_store
 
 
@@ -47,6 +50,19 @@ def test_the_environment_has_the_options_names(monkeypatch: pytest.MonkeyPatch) 
     assert (settings.listen, settings.workers) == (Address("::1", 90), 3)
 
 
+def test_trusted_proxies_are_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of repeated options, or of one variable with commas; no option at all leaves the variable in force."""
+    monkeypatch.setenv("FENCEGATE_TRUSTED_PROXIES", "10.1.0.0/16, 2001:db8::1")
+    given = {"policies": "policies"}
+
+    assert read_serve_settings(given | {"trusted_proxies": ()}).trusted_proxies == (
+        ip_network("10.1.0.0/16"),
+        ip_network("2001:db8::1"),
+    )
+    one = read_serve_settings(given | {"trusted_proxies": ("192.0.2.7",)})
+    assert one.trusted_proxies == (ip_network("192.0.2.7"),)
+
+
 def test_an_option_beats_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever types an option means it."""
     monkeypatch.setenv("FENCEGATE_WORKERS", "3")
@@ -68,12 +84,23 @@ def test_an_option_beats_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
         ("audit_retain", "a week", "--audit-retain or FENCEGATE_AUDIT_RETAIN must be a duration from 60s to 3650d, as"),
         ("audit_retain", "59s", "--audit-retain or FENCEGATE_AUDIT_RETAIN must be a duration from 60s to 3650d"),
         ("audit_retain", "nan", "--audit-retain or FENCEGATE_AUDIT_RETAIN must be a duration from 60s to 3650d"),
+        ("quarantine_retain", "59s", "--quarantine-retain or FENCEGATE_QUARANTINE_RETAIN must be a duration from 60s"),
+        (
+            "quarantine_bytes",
+            "1024",
+            "--quarantine-bytes or FENCEGATE_QUARANTINE_BYTES must be a whole number from 1048",
+        ),
         ("audit_events", "9999", "--audit-events or FENCEGATE_AUDIT_EVENTS must be a whole number from 10000"),
+        ("trusted_proxies", ("10.0.0.1/8",), "--trusted-proxy or FENCEGATE_TRUSTED_PROXIES must be addresses or net"),
+        ("trusted_proxies", ("proxy.internal",), "--trusted-proxy or FENCEGATE_TRUSTED_PROXIES must be addresses"),
+        ("trusted_proxies", ("10.0.0.0/8", "::/0"), "--trusted-proxy or FENCEGATE_TRUSTED_PROXIES must be addresses"),
+        ("admin_url", "fence.internal", "--admin-url or FENCEGATE_ADMIN_URL must be the URL of the admin listener"),
+        ("admin_url", "https://user@fence.internal", "--admin-url or FENCEGATE_ADMIN_URL must be the URL"),
         ("log_format", "xml", "--log-format or FENCEGATE_LOG_FORMAT must be json or text"),
         ("admin_token", "short", "FENCEGATE_ADMIN_TOKEN must be 16 or more visible ASCII characters"),
     ],
 )
-def test_a_wrong_setting_is_named_with_what_to_write(option: str, value: str | None, sentence: str) -> None:
+def test_a_wrong_setting_is_named_with_what_to_write(option: str, value: object, sentence: str) -> None:
     """The message gives both names of the setting, and never the value, which may be a secret."""
     with pytest.raises(SettingsError) as raised:
         read_serve_settings({"policies": "policies"} | {option: value} if value else {})
@@ -118,3 +145,14 @@ def test_secrets_are_not_shown() -> None:
 
     assert "0123456789abcdef" not in shown
     assert "pw" not in shown
+
+
+def test_a_deliverer_needs_the_policies_and_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are the gateways'; it has no store of its own."""
+    with pytest.raises(SettingsError, match=r"--policies .*\n--store or FENCEGATE_STORE must be a URL"):
+        read_deliver_settings({"policies": None, "store": None})
+    monkeypatch.setenv("FENCEGATE_STORE", "redis://localhost")
+
+    settings = read_deliver_settings({"policies": "policies", "grace": "3"})
+
+    assert (settings.store, settings.grace, settings.store_timeout) == ("redis://localhost", 3.0, 2.0)

@@ -17,7 +17,7 @@ from gateway.serve.sweeping import Sweeping
 from gateway.store.embedded import find_server
 from gateway.store.fence import FenceStore
 from gateway.store.intent_views import intents
-from gateway.store.keys import audit_trail, in_state, resource_keys
+from gateway.store.keys import KEPT_BYTES, audit_trail, in_state, resource_keys
 from gateway.store.prune import Retention
 from gateway.store.questions import Questions
 from gateway.upstream.sender import HttpSender
@@ -61,7 +61,7 @@ async def sweeping(store: FenceStore, directory: Path, log: Log) -> AsyncIterato
     sender = HttpSender(BootClock())
     rules = rules_from(directory / "policies", POLICY)
     inquiry = Inquiry(Questions(store), sender, lambda: rules, Uncounted(), log)
-    running = asyncio.get_running_loop().create_task(Sweeping(store, inquiry, WEEK, log).run())
+    running = asyncio.get_running_loop().create_task(Sweeping(store, inquiry, WEEK, lambda: rules, log).run())
     try:
         yield
     finally:
@@ -76,16 +76,20 @@ async def unknown(store: FenceStore) -> set[str]:
 
 
 async def test_it_sweeps_asks_and_prunes(store: FenceStore, raw: Any, tmp_path: Path, log: Logged) -> None:
-    """A dead gateway's ticket ends, an upstream is asked, and an entry without a record leaves its list."""
+    """A dead gateway's ticket ends, an upstream is asked, an entry without a record leaves its list, and what is kept
+    is counted anew.
+    """
     lines, told = log
     dead = await admitted(store, bare(41, "agent-a"))
     make_overdue(raw, RESOURCE, dead.ticket)
     await in_doubt(store, WRITE)
     make_due(raw, id_of(WRITE))
     raw.zadd(in_state("3ff", "applied"), {"3ffgone": 1})
+    raw.set(KEPT_BYTES, 5_000_000)
 
     async with sweeping(store, tmp_path, lines):
         await until(lambda: raw.zcard(in_state("3ff", "applied")) == 0)
+        await until(lambda: raw.get(KEPT_BYTES) == b"0")
         await until(lambda: told("an intent stays unknown") == 1)
 
         assert await unknown(store) == {dead.ticket, id_of(WRITE)}

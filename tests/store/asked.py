@@ -9,13 +9,9 @@ from gateway.core.write import Admitted, ResourceKey, Write
 from gateway.store.fence import FenceStore
 from gateway.store.keys import intent_id, questions, shard_of, shard_of_id
 from tests.intending import RULE, SEVEN, ended, intended
+from tests.store.overdue import UPDATED_AT, move_back
 
 _LONG_AGO_MS = 1000
-_AGE = """
-local values = cmsgpack.unpack(redis.call('GET', KEYS[1]))
-values[13] = values[13] - ARGV[1]
-redis.call('SET', KEYS[1], cmsgpack.pack(values))
-"""
 
 
 def asked_rule(ask_after_s: float = 1.0, *, upstream: str = "reports") -> Rule:
@@ -48,7 +44,7 @@ def make_due(raw: Any, id: IntentId) -> None:
 
 def age(raw: Any, id: IntentId, seconds: float) -> None:
     """The intent has been unknown for that much longer."""
-    raw.eval(_AGE, 1, f"fg:{{{shard_of_id(id)}}}:i:{id}", round(seconds * 1000))
+    move_back(raw, id, UPDATED_AT, seconds)
 
 
 def listed(raw: Any, resource: ResourceKey = SEVEN) -> list[str]:

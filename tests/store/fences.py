@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
+from gateway.core.compensation import Kept
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
 from gateway.core.intent import Intent, IntentId, KeptAnswer
@@ -25,6 +26,8 @@ SECRET = digest_secret("a-secret-of-one-holder-0123456789")
 OTHER_SECRET = digest_secret("a-secret-of-another-one-0123456789")
 TTL_S = 30.0
 LEASE_MS = 60_000
+# For a store that answers late because the machine is busy: a list asks for all shards within the time of one call.
+PATIENCE_S = 20.0
 SERIAL = Fence()
 
 
@@ -79,7 +82,7 @@ RETRIED = unknown_is("retry", native_s=3600.0)
 
 @contextlib.asynccontextmanager
 async def opened(
-    url: str, on_wake: OnWake = lambda _: None, *, timeout_s: float = 2.0, gateway: str | None = None
+    url: str, on_wake: OnWake = lambda _: None, *, timeout_s: float = PATIENCE_S, gateway: str | None = None
 ) -> AsyncIterator[FenceStore]:
     store = await open_store(url, gateway=gateway, on_wake=on_wake, timeout_s=timeout_s, clock=BootClock())
     try:
@@ -101,7 +104,7 @@ async def admitted(store: FenceStore, write: Write, *, ttl_s: float = TTL_S) -> 
 
 
 async def ended(
-    store: FenceStore, write: Write, outcome: Outcome, kept: KeptAnswer | None = None, reason: str = "a test"
+    store: FenceStore, write: Write, outcome: Outcome, kept: Kept | None = None, reason: str = "a test"
 ) -> Admitted:
     """A write that was admitted and has ended."""
     one = await admitted(store, write)

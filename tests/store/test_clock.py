@@ -10,6 +10,9 @@ class HandClock:
     def __init__(self) -> None:
         self.now = 1000.0
 
+    def boot(self) -> float:
+        return self.now
+
     def after(self, seconds: float) -> Deadline:
         return Deadline(self.now + seconds, self.now + seconds)
 

@@ -47,10 +47,11 @@ async def load(store: FenceStore) -> AsyncIterator[None]:
 
 
 async def test_forgotten_scripts_are_sent_again(store: FenceStore, raw: Any) -> None:
-    """SCRIPT FLUSH over and over under load: no caller hears of it, nothing runs twice."""
+    """Scripts and functions are flushed over and over under load: no caller hears of it, nothing runs twice."""
     async with load(store):
         for _ in range(100):
             raw.script_flush()
+            raw.function_flush()
             await store.ping()
 
 

@@ -7,9 +7,10 @@ import pytest
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
 from gateway.core.write import Admitted, ResourceKey, Write
+from gateway.store.audit_views import Sought, events
 from gateway.store.fence import FenceStore
 from gateway.store.intents import Pause, pause, resume
-from gateway.store.keys import paused_resources, shard_of
+from gateway.store.keys import audit_trail, paused_resources, shard_keys, shard_of
 from gateway.store.pause_views import pause_of
 from tests.store.fences import (
     ANSWER,
@@ -26,6 +27,8 @@ from tests.store.fences import (
     name_of,
     settled,
 )
+
+SHARD = shard_of(RESOURCE)
 
 
 async def paused(store: FenceStore, id: str = "p1") -> Pause:
@@ -98,7 +101,24 @@ async def test_a_pause_is_ended_by_its_own_id(store: FenceStore, raw: Any) -> No
     assert await pause_of(store, RESOURCE) == newer
 
     await resume(store, newer)
-    assert (await pause_of(store, RESOURCE), everything(raw)) == (None, {})
+    assert await pause_of(store, RESOURCE) is None
+    assert sorted(everything(raw)) == sorted(key.encode() for key in (audit_trail(SHARD), f"{shard_keys(SHARD)[6]}n"))
+
+
+async def test_begin_and_end_are_in_the_audit_trail(store: FenceStore) -> None:
+    """Once each, however often they are asked for."""
+    begun = await paused(store)
+    await paused(store, "p2")
+    await resume(store, begun, "another operator")
+    await resume(store, begun, "another operator")
+
+    found = (await events(store, Sought(resource=RESOURCE), None)).items
+
+    assert [(event.before, event.after, event.intent, event.by) for event in reversed(found)] == [
+        ("", "paused", "p1", "operator"),
+        ("paused", "resumed", "p1", "another operator"),
+    ]
+    assert {event.reason for event in found} == {"mails go out twice"}
 
 
 async def test_a_paused_resource_is_listed(store: FenceStore, raw: Any) -> None:

@@ -2,12 +2,14 @@
 
 import pytest
 
+from gateway.core.pause import Scope, WidePause
 from gateway.core.write import ResourceKey
 from gateway.store.fence import FenceStore
 from gateway.store.intents import Pause, Resolve, pause, resolve, resume
 from gateway.store.keys import shard_of
 from gateway.store.page import PAGE, BadCursor
-from gateway.store.pause_views import find_pause, new_id, pause_of, pauses
+from gateway.store.pause_views import find_pause, new_id, pause_counts, pause_of, pauses
+from gateway.store.pauses import begin_pause, new_pause_id
 from tests.intending import SEVEN, ended, intended
 
 
@@ -69,3 +71,34 @@ async def test_a_cursor_that_was_not_handed_out_is_an_error(store: FenceStore) -
     """As in the other lists."""
     with pytest.raises(BadCursor):
         await pauses(store, "next please")
+
+
+async def test_wide_pauses_are_listed_among_those_of_resources(store: FenceStore) -> None:
+    """All of them by their instants, page after page, each once; and found by their ids."""
+    made: list[str] = []
+    for number in range(PAGE // 2 + 3):
+        made.append((await stop(store, ResourceKey(f"report/{number}"))).id)
+        wide = await begin_pause(
+            store, Scope("holder", f"agent-{number}"), id=new_pause_id(), reason="sent twice", by="operator"
+        )
+        assert isinstance(wide, WidePause)
+        assert await find_pause(store, wide.id) == wide
+        made.append(wide.id)
+
+    page = await pauses(store, None)
+    rest = await pauses(store, page.next)
+
+    assert (len(page.items), rest.next) == (PAGE, None)
+    listed = [*page.items, *rest.items]
+    assert sorted(one.id for one in listed) == sorted(made)
+    instants = [one.created_at_ms for one in listed]
+    assert instants == sorted(instants, reverse=True)
+
+
+async def test_pauses_are_counted_by_what_they_name(store: FenceStore) -> None:
+    """Each kind has its number, none too."""
+    await stop(store, SEVEN)
+    for name in ("a", "b"):
+        await begin_pause(store, Scope("holder", name), id=new_pause_id(), reason="", by="operator")
+
+    assert await pause_counts(store) == {"resource": 1, "all": 0, "upstream": 0, "rule": 0, "tenant": 0, "holder": 2}

@@ -122,7 +122,8 @@ async def test_what_took_effect_more_than_once_stops_its_resource(store: FenceSt
     assert begun is not None
     assert (begun.id, begun.resource, begun.by) == (INTENT, RESOURCE, "operator")
     trail = (await events(store, Sought(intent=INTENT), None)).items
-    assert trail[0].reason.startswith("duplicate-effect: ")
+    assert [event.after for event in trail[:2]] == ["paused", "applied"]
+    assert trail[1].reason.startswith("duplicate-effect: ")
     assert name_of(await ask(store, bare(42, of=HELD))) == "paused"
 
 

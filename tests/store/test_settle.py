@@ -128,6 +128,17 @@ async def test_settling_restores_what_a_failover_lost(store: FenceStore, raw: An
     assert name_of(await ask(store, bare(42, of=CONTIGUOUS, sequence=1))) == "out-of-sequence"
 
 
+async def test_a_lost_write_that_named_no_holder_leaves_none(store: FenceStore, raw: Any) -> None:
+    """Its lease is lost with it: the epoch is like one that an operator advanced to, and nobody has claimed it."""
+    lease = await granted(store, "B")
+    one = await admitted(store, leased(lease.epoch))
+    raw.flushall()
+
+    await store.settle(one, "applied", "answered 200", None)
+
+    assert isinstance(await ask(store, bare(lease.epoch, "C")), Admitted)
+
+
 async def test_an_unknown_write_that_a_failover_lost_is_recorded(store: FenceStore, raw: Any) -> None:
     """G5 holds although the ticket is gone."""
     ticket = await admitted(store, bare(42))

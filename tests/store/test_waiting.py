@@ -9,9 +9,11 @@ from gateway.core.decision import Refused
 from gateway.core.write import Admitted, ResourceKey, Waiting
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
+from gateway.flow.pauses import Pauses
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from gateway.store.fence import FenceStore
+from gateway.store.pauses import PauseRecords
 from tests.store.fences import RESOURCE, admitted, ask, bare, opened
 
 
@@ -58,7 +60,7 @@ async def test_whoever_waits_is_woken_by_the_settling(store_url: str) -> None:
         assert isinstance(await ask(two, bare(42)), Waiting)
         await one.settle(first, "applied", "", None)
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             assert await woken.get() == RESOURCE
 
 
@@ -71,7 +73,7 @@ async def test_a_newer_epoch_wakes_those_whom_it_overtakes(store_url: str) -> No
         assert isinstance(await ask(two, bare(42)), Waiting)
         await ask(one, bare(43, "B"))
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             assert await woken.get() == RESOURCE
         stale = await ask(two, bare(42), queued=True)
         assert isinstance(stale, Refused) and stale.decision.name == "stale-epoch"
@@ -98,8 +100,8 @@ async def test_sixty_four_waiters_over_two_gateways_cause_no_storm(store_url: st
     async with opened(store_url, one_wakes.on_wake) as one, opened(store_url, two_wakes.on_wake) as two:
         one.on_call = two.on_call = counted
         gateways = [
-            (one, Admission(one, clock, one_wakes, tasks)),
-            (two, Admission(two, clock, two_wakes, tasks)),
+            (one, Admission(one, clock, one_wakes, tasks, Pauses(one, PauseRecords(one), clock, one_wakes))),
+            (two, Admission(two, clock, two_wakes, tasks, Pauses(two, PauseRecords(two), clock, two_wakes))),
         ]
         await asyncio.gather(*(write(*gateways[n % 2]) for n in range(64)))
         await tasks.drain(5)

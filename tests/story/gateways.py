@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.raw import RawAnswer, ask
-from tests.until import until
+from tests.until import STARTS_WITHIN_S, until
 
 POLICY = """
 upstream: reports
@@ -76,7 +76,7 @@ class Gateway:
                 stdout=log,
                 stderr=log,
             )
-        await until(lambda: self._process.returncode is not None or "ready" in self.events(), within_s=30)
+        await until(lambda: self._process.returncode is not None or "ready" in self.events(), within_s=STARTS_WITHIN_S)
         assert self._process.returncode is None, self._log.read_text()
         ready = next(line for line in self._new_lines() if line["event"] == "ready")
         self.port = int(str(ready["proxy"]).rpartition(":")[2])

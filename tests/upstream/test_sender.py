@@ -1,6 +1,7 @@
 """The sender against a raw upstream: once, within the deadline, and an honest account of what happened."""
 
 import asyncio
+import gc
 import socket
 
 import pytest
@@ -9,6 +10,7 @@ from gateway.core.faults import CallerGone
 from gateway.core.outcome import NoReply, NotSent, Overdue
 from gateway.core.rule import Limits, Timeouts
 from gateway.flow.clock import BootClock
+from gateway.upstream.exchange import Exchange
 from gateway.upstream.pool import Pool
 from gateway.upstream.sender import HttpSender, Reply, _Attempt, _Expected, _Outgoing
 from gateway.upstream.wire import connect
@@ -54,6 +56,27 @@ async def test_an_answer_is_read_whole_and_its_connection_is_used_again(sender: 
 
         assert recorder.connections == 1
         assert [seen.body for seen in recorder.seen] == [b"{}", b"{}"]
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["kept alive", "closed by the upstream"])
+async def test_an_exchange_that_is_over_is_freed_at_once(sender: HttpSender, ends: bool) -> None:
+    """It is part of no cycle: a busy gateway would spend a tenth of its time in finding them."""
+    async with RecordingUpstream(answer=answering(OK, close=ends)) as recorder:
+        upstream = upstream_at(recorder.port)
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(3):
+                reply = await send(sender, upstream, request(), Given(b"{}", whole=True))
+                assert isinstance(reply, Reply)
+                await reply.read_small(1000)
+                reply.close()
+                del reply
+            left = [thing for thing in gc.get_objects() if isinstance(thing, Exchange)]
+        finally:
+            gc.enable()
+
+    assert left == []
 
 
 async def test_an_idle_connection_that_the_upstream_closed_is_not_used(sender: HttpSender) -> None:

@@ -4,14 +4,18 @@
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret
 --          ('' under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
 --          words: ttl:MS, strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind,
---          observes, principal:NAME, and of an intent retain:MS, query:MS, retry:MS, native:HEADER; 11 the intent's id
---          ('' without one), 12 its fingerprint, 13 its key, tenant and target in one text
--- Returns  {admitted, now, n, attempt, in doubt or ''}; {replayed, now, answer, resolved by, evidence}; {wait-older or
---          wait-busy, now, ms until to ask again}; or a refusal {paused, stale-epoch, token-invalid, holder-mismatch,
---          lease-expired, intent-mismatch, intent-in-progress, outcome-unknown, out-of-sequence or revision-mismatch,
---          now, e, h, x, n, intent, its state}
--- Writes   f (e, h, w, q), t and d; i, a and n for the intent; o, i, s, p, a and n for overdue tickets; w for whoever
---          waits
+--          observes, holds, probes, principal:NAME, notify:EVENTS, and of an intent retain:MS, query:MS, retry:MS,
+--          native:HEADER; and where it is not to be sent now, parks:STATE, room:BYTES, digest:D, risk:R, approve:MS;
+--          11 the intent's id ('' without one), 12 its fingerprint, 13 its key, tenant and target in one text, 14 the
+--          request to be kept
+-- Returns  {admitted, now, n, attempt, in doubt or ''}, or {ready, now, in doubt or ''} where it only probes;
+--          {replayed, now, answer, resolved by, evidence}; {parked, now, by how many bytes more is kept, the record's
+--          fields and their values in turn}; {wait-older or wait-busy, now, ms until to ask again}; or a refusal
+--          {paused, stale-epoch, token-invalid, holder-mismatch, lease-expired, intent-mismatch, intent-in-progress,
+--          approval-denied, outcome-unknown, out-of-sequence, revision-mismatch, no-room or resource-held (with what
+--          holds it for its intent), now, e, h, x, n, intent, its state}
+-- Writes   f (e, h, w, q, u), t and d; i, a and n for the intent; q, q:, e, r, k and s for one that is parked; o, i,
+--          s, p, a, n, m and l for overdue tickets; w for whoever waits
 
 local resource, id, gateway, mine, holder, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local asks = words.read(ARGV[10])
@@ -20,18 +24,29 @@ local intent, fingerprint = ARGV[11], ARGV[12]
 -- Read all that is written below: a key of the wrong type fails here, before the first write.
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[7])
-local fence = {}
-fence.e, fence.h, fence.s, fence.x, fence.w, fence.q, fence.n, fence.p =
-  unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'w', 'q', 'n', 'p'))
-local in_flight = redis.call('HLEN', K.tickets)
-local older = redis.call('HLEN', K.older)
-local waiting = redis.call('HLEN', K.waiters)
+local found = redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'w', 'q', 'n', 'p', 'g', 'u')
+local fence = {
+  e = found[1], h = found[2], s = found[3], x = found[4], w = found[5], q = found[6], n = found[7], p = found[8],
+  g = found[9], u = found[10],
+}
+local in_flight, older, waiting = 0, 0, 0
+-- Mostly there is none of the three, and one look tells.
+if redis.call('EXISTS', K.tickets, K.older, K.waiters) > 0 then
+  in_flight, older, waiting = redis.call('HLEN', K.tickets), redis.call('HLEN', K.older), redis.call('HLEN', K.waiters)
+end
 redis.call('ZCARD', K.deadlines)
 local record = intent ~= '' and intents.read(intent) or nil
 if record then
   intents.check('unknown', 'applied', 'not_applied')
+  notifications.check(record)
 else
   audit.check()
+end
+if asks.parks or record and record.parking ~= '' then
+  notifications.check({ notify = asks.notify or '' })
+  intents.check(record and record.state or '', asks.parks)
+  intents.check_parked(resource, intent)
+  notifications.check({ notify = asks.notify or '' })
 end
 
 -- A write that ends without being admitted gives up its gateway's place, if no other write of it waits.
@@ -56,6 +71,25 @@ local function wait(word, due)
     waiters.wait(gateway, micros, now)
   end
   return { word, now, math.min(math.max(due, 10), 500) }
+end
+
+-- What is to be delivered later, or approved first, waits for nothing now.
+local function park(of)
+  if not intents.fits(ARGV[14], asks.room) then
+    return refuse('no-room')
+  end
+  local one = record or intents.new(intent, '', now)
+  one.ticket, one.epoch, one.holder, one.upstream, one.rule, one.resource = '', mine, of, ARGV[8], ARGV[9], resource
+  one.principal, one.notify, one.holds = asks.principal or '', asks.notify or '', asks.holds and '1' or ''
+  one.fingerprint, one.about, one.in_doubt = fingerprint, ARGV[13], ''
+  one.retain, one.query, one.asked = tonumber(asks.retain), tonumber(asks.query or 0), 0
+  one.native, one.answer, one.evidence, one.resolved_by = asks.native or '', '', '', ''
+  intents.park_as(one, {
+    since = clock.text(now), failures = 0, digest = asks.digest, risk = asks.risk,
+    approval = asks.approve and 'awaited' or nil, expires = asks.approve and clock.text(now + asks.approve) or nil,
+  })
+  local size = intents.park(one, asks.parks, ARGV[14], now, micros, gateway)
+  return { 'parked', now, size, unpack(intents.shown(one)) }
 end
 
 -- Its own repeat: the reply was lost, the ticket is there.
@@ -88,7 +122,7 @@ end
 -- From here on it writes. The newer epoch is recorded also when its write is refused or has to wait.
 tickets.lapse(before, resource, now)
 tickets.lapse(beside, resource, now)
-local h, w, q, n, due = fence.h, fence.w, fence.q, fence.n, before.due
+local h, w, q, n, u, due = fence.h, fence.w, fence.q, fence.n, fence.u, before.due
 older, in_flight = before.left, beside.left
 if raises then
   epochs.raise(mine, 'h', holder)
@@ -100,7 +134,7 @@ elseif not h then
   redis.call('HSET', K.fence, 'h', holder)
 end
 if #before.overdue + #beside.overdue > 0 then
-  n = redis.call('HGET', K.fence, 'n')
+  n, u = unpack(redis.call('HMGET', K.fence, 'n', 'u'))
   record = record and intents.read(intent)
   waiters.wake_next(resource, now, #before.overdue > 0 and older == 0)
 end
@@ -110,19 +144,29 @@ if record and record.state == 'in_flight' and not tickets.find(record.ticket) th
   intents.step(record, intents.concluded(record, 'unknown'), now, 'its ticket was lost', gateway)
 end
 
--- The intent comes before order and sequence: a repeat gets its answer and not a refusal. What was proved not applied
--- has left its key free.
-local lives = record and record.state ~= 'not_applied'
+-- The intent comes before order and sequence: a repeat gets its answer and not a refusal. What was proved not applied,
+-- or was never sent, has left its key free.
+local lives = record and not intents.FREE[record.state]
 if lives and record.fingerprint ~= fingerprint then
   return refuse('intent-mismatch')
 end
 
-if lives and record.state == 'applied' then
+if lives and intents.DONE[record.state] then
   leave()
   return { 'replayed', now, record.answer, record.resolved_by, record.evidence }
 end
 
-if lives and record.state == 'in_flight' then
+local parked = lives and (record.state == 'queued' or record.state == 'awaiting_approval')
+if asks.parks and (parked or lives and record.state == 'in_flight' and record.parking ~= '') then
+  intents.adopt(record, mine, h, asks.principal or '', now, gateway)
+  return { 'parked', now, 0, unpack(intents.shown(record)) }
+end
+
+if lives and record.state == 'denied' then
+  return refuse('approval-denied')
+end
+
+if lives and record.state == 'in_flight' or parked then
   return refuse('intent-in-progress')
 end
 
@@ -150,7 +194,22 @@ if based_on and based_on ~= (n or '0') and not has_place then
   return refuse('revision-mismatch')
 end
 
-if older > 0 then
+if asks.parks then
+  return asks.probes and { 'ready', now, '' } or park(h)
+end
+
+-- A further attempt is one of the ways in which an unknown write is resolved.
+local holds, its_state
+if u and not lives then
+  holds, its_state = intents.holding(u)
+end
+if holds then
+  leave()
+  return epochs.refusal('resource-held', now, holds, its_state)
+end
+
+-- What was queued under a lease that was given back counts as an older write.
+if older > 0 or fence.g then
   return wait('wait-older', due)
 end
 
@@ -162,15 +221,21 @@ if asks.serial and waiting > 0 and not waiters.none_before(gateway, asks.queued,
   return wait('wait-busy', 500)
 end
 
+-- What is asked besides comes last: a write that cannot be made now should not cost anything.
+if asks.probes then
+  return { 'ready', now, lives and 'unknown' or '' }
+end
+
 local one = record or intents.new(intent ~= '' and intent or id, '', now)
 one.ticket, one.epoch, one.holder, one.upstream, one.rule, one.resource = id, mine, h, ARGV[8], ARGV[9], resource
-one.principal = asks.principal or ''
+one.principal, one.notify = asks.principal or '', asks.notify or ''
+one.holds = asks.holds and '1' or lives and one.holds or ''
 one.attempts, one.in_doubt = one.attempts + 1, lives and 'unknown' or ''
 if intent ~= '' then
   one.fingerprint, one.about = fingerprint, ARGV[13]
   one.retain, one.query, one.asked = tonumber(asks.retain), tonumber(asks.query or 0), 0
   one.sent_at, one.native = lives and one.sent_at or now, asks.native or ''
-  one.answer, one.evidence, one.resolved_by = '', '', ''
+  one.answer, one.evidence, one.resolved_by, one.parking = '', '', '', ''
   intents.step(one, 'in_flight', now, 'admitted', gateway)
 else
   audit.note(one, '', 'in_flight', 'admitted', gateway)
@@ -190,6 +255,8 @@ tickets.issue(id, resource, {
   sequence_before = not has_place and sequence and q or nil,
   gives_epoch_back = asks.strict and not has_place or nil,
   principal = asks.principal,
+  notify = asks.notify,
+  holds = intent == '' and asks.holds or nil,
   counts = asks.counts and not lives or nil,
 })
 if sequence and not has_place then

@@ -8,10 +8,10 @@
 local id = ARGV[1]
 
 local now = clock.read()
-local due = redis.call('ZSCORE', K.questions, id)
+local due = redis.call('ZSCORE', K.shard .. 'p', id)
 local record = intents.read(id)
 if not record or record.state ~= 'unknown' then
-  redis.call('ZREM', K.questions, id)
+  redis.call('ZREM', K.shard .. 'p', id)
   return { 'ended', now }
 end
 
@@ -22,5 +22,5 @@ end
 record.asked = record.asked + 1
 intents.keep(record)
 local distance = math.min(record.query * 2 ^ record.asked, tonumber(ARGV[2]))
-redis.call('ZADD', K.questions, clock.text(now + distance), id)
+redis.call('ZADD', K.shard .. 'p', clock.text(now + distance), id)
 return { 'asked', now, unpack(intents.shown(record)) }

@@ -4,7 +4,7 @@
 --          epoch that this gateway has seen for the resource, 8 words: takeover, watch
 -- Returns  {granted, now, e, h, l, x, older writes in flight}; or a refusal {lease-held or epochs-exhausted, now, e, h,
 --          x, n}
--- Writes   f (e, h, s, x, l), t and o; t, o, d, i, s, p, a and n for overdue tickets; w for a watcher
+-- Writes   f (e, h, s, x, l, g), t and o; t, o, d, i, s, p, a and n for overdue tickets; w for a watcher
 
 local resource, gateway, secret, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
 local asks = ' ' .. ARGV[8] .. ' '
@@ -16,6 +16,7 @@ local lives = s and tonumber(x) > now
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
 redis.call('HLEN', K.waiters)
+redis.call('LLEN', KEYS[7] .. 'q:' .. resource)
 
 local function watch()
   if string.find(asks, ' watch ', 1, true) then
@@ -23,7 +24,11 @@ local function watch()
   end
 end
 
+-- What was queued under a lease that was given back is in flight too: it is delivered before anything newer.
 local function granted(epoch, holder, ttl_ms, expires, in_flight)
+  if redis.call('HEXISTS', K.fence, 'g') == 1 then
+    in_flight = in_flight + redis.call('LLEN', KEYS[7] .. 'q:' .. resource)
+  end
   if in_flight > 0 then
     watch()
   end
@@ -48,5 +53,8 @@ end
 local in_flight = tickets.older_in_flight(resource, now, judged, true)
 local expires = clock.text(now + ttl)
 epochs.raise(epoch, 'h', ARGV[3], 's', secret, 'x', expires, 'l', ttl)
+if x == '0' and redis.call('EXISTS', KEYS[7] .. 'q:' .. resource) == 1 then
+  redis.call('HSET', K.fence, 'g', (redis.call('HGET', K.fence, 'g') or '') .. e .. ' ')
+end
 waiters.wake_all(resource)
 return granted(epoch, ARGV[3], ttl, expires, in_flight)

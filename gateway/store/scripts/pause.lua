@@ -2,9 +2,11 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 id of the pause, 3 reason, 4 by whom
 -- Returns  {paused, now, the pause as JSON}; the one that lasts already, if there is one
--- Writes   f (p), s
+-- Writes   f (p), s, a and n; w when it wakes
 
 local now = clock.read()
-redis.call('ZCARD', K.paused)
+redis.call('HLEN', K.waiters)
+redis.call('ZCARD', K.shard .. 's:paused')
+audit.check()
 pauses.begin(ARGV[1], ARGV[2], ARGV[3], ARGV[4], now)
 return { 'paused', now, redis.call('HGET', K.fence, 'p') }

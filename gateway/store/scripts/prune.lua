@@ -3,17 +3,20 @@
 -- KEYS     as in parts/epoch.lua; only the last two are used, so that any resource of the shard will do
 -- ARGV     1 how many list entries to look at, 2 how many events to keep, 3 the oldest event to keep, as ms since 1970
 -- Returns  {pruned, now, how many entries left a list}
--- Writes   s and a
+-- Writes   s and a; m and l for notifications whose time is over
+
+local ENDED_STATES = { 'applied', 'not_applied', 'denied', 'expired', 'superseded', 'failed', 'compensated' }
 
 local now = clock.read()
-intents.check('applied', 'not_applied')
+intents.check(unpack(ENDED_STATES))
+letters.check()
 local left_over = {}
-for _, state in ipairs({ 'applied', 'not_applied' }) do
+for _, state in ipairs(ENDED_STATES) do
   -- By chance: rules keep their intents for different times, so that the oldest of a list is not the next to go.
-  for _, id in ipairs(redis.call('ZRANDMEMBER', K.state .. state, ARGV[1])) do
+  for _, id in ipairs(redis.call('ZRANDMEMBER', K.shard .. 's:' .. state, ARGV[1])) do
     -- Its time may be over, and the key have another intent by now.
     if intents.state(id) ~= state then
-      left_over[#left_over + 1] = { K.state .. state, id }
+      left_over[#left_over + 1] = { K.shard .. 's:' .. state, id }
     end
   end
 end
@@ -22,4 +25,5 @@ for _, entry in ipairs(left_over) do
 end
 redis.call('XTRIM', K.audit, 'MAXLEN', '~', ARGV[2])
 redis.call('XTRIM', K.audit, 'MINID', '~', ARGV[3])
+letters.prune(now)
 return { 'pruned', now, #left_over }

@@ -4,15 +4,21 @@
 --          the resource), 4 by: query or operator, 5 reason, 6 evidence ('' for none), 7 who, for the event, 8 which
 --          attempt this is about: what is known of one says nothing of the next
 -- Returns  {resolved or wrong-state, now, the record's fields and their values in turn}, or {unseen, now}
--- Writes   i, s, p, a and n; f (p)
+-- Writes   i, s, p, a and n; m and l; f (p, u); w when it wakes
 
 local resource, id, outcome, by, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
 local now = clock.read()
 local record = intents.read(id)
 redis.call('HLEN', K.fence)
-redis.call('ZCARD', K.paused)
+redis.call('HLEN', K.waiters)
+redis.call('ZCARD', K.shard .. 's:paused')
 intents.check('unknown', 'applied', 'not_applied')
+if record and record.parking ~= '' then
+  intents.check_parked(resource, id)
+end
+notifications.check(record)
+intents.check_followed(record)
 if not record then
   return { 'unseen', now }
 end
@@ -34,7 +40,8 @@ end
 record.resolved_by, record.evidence = by, ARGV[6]
 intents.step(record, state, now, reason, ARGV[7])
 if outcome == 'duplicated' then
-  audit.note(record, state, state, 'duplicate-effect: ' .. reason, ARGV[7])
+  local step = audit.note(record, state, state, 'duplicate-effect: ' .. reason, ARGV[7])
+  notifications.tell(record, 'incident', 'duplicate-effect', reason, step)
   pauses.begin(resource, id, 'intent ' .. id .. ' took effect more than once', ARGV[7], now)
 end
 return { 'resolved', now, unpack(intents.shown(record)) }

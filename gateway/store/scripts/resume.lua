@@ -1,13 +1,15 @@
 -- Promise  A pause ends when an operator says so, and by nothing else.
 -- KEYS     the resource's seven, as in parts/epoch.lua
--- ARGV     1 resource, 2 id of the pause
+-- ARGV     1 resource, 2 id of the pause, 3 by whom
 -- Returns  {resumed, now}, also if that pause has ended before
--- Writes   f (p), s
+-- Writes   f (p), s, a and n
 
 local now = clock.read()
-redis.call('ZCARD', K.paused)
-local pause = redis.call('HGET', K.fence, 'p')
-if pause and cjson.decode(pause).id == ARGV[2] then
-  pauses.lift(ARGV[1])
+redis.call('ZCARD', K.shard .. 's:paused')
+audit.check()
+local packed = redis.call('HGET', K.fence, 'p')
+local pause = packed and cjson.decode(packed)
+if pause and pause.id == ARGV[2] then
+  pauses.lift(pause, ARGV[3])
 end
 return { 'resumed', now }

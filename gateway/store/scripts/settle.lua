@@ -3,11 +3,14 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 epoch, 4 holder, 5 upstream, 6 rule, 7 outcome: applied, not_applied, unknown, or
 --          abandoned (not_applied of a ticket that may never have been), 8 reason, 9 in words: by:GATEWAY, sequence:N,
---          counts, attempt:N, in-doubt, principal:NAME, and of an intent retain:MS, query:MS, native:HEADER; 10 the
+--          counts, holds, costs, attempt:N, in-doubt, principal:NAME, notify:EVENTS, of an intent retain:MS, query:MS,
+--          native:HEADER, and of a delivery, for when it is proved not applied, again:MS or again:never; 10 the
 --          intent's id (the ticket's without one), 11 its fingerprint, 12 its key, tenant and target ('' without one),
---          13 the answer to keep ('' if none)
+--          13 the answer to keep ('' if none); of a rule with a compensation 14 request or none, 15 the request that
+--          would take it back, or why there is none; and of what takes another intent back, in 9, compensates:ID
 -- Returns  {settled, now, n, the intent's outcome, incident or ''}; {overtaken, ...} where a newer epoch is the highest
--- Writes   f (e, n; q and w, also given back), t or o, and d; i, s, p, a and n; w when it wakes
+-- Writes   f (e, n, u; q and w, also given back), t or o, and d; i, s, p, c, a and n; q, q:, r, k and f (g) of a
+--          delivery; m and l; w when it wakes
 
 local resource, id, epoch, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[8]
 local abandoned = ARGV[7] == 'abandoned'
@@ -31,18 +34,48 @@ if not record or record.ticket ~= id then
   -- Who writes with a lease's secret need not name itself: the ticket has the holder's name.
   own.holder = ticket and ticket.holder or ARGV[4]
   own.upstream, own.rule, own.fingerprint = ARGV[5], ARGV[6], ARGV[11]
-  own.principal, own.native = tells.principal or '', tells.native or ''
-  own.retain = tonumber(tells.retain or own.retain)
+  own.principal, own.native, own.notify = tells.principal or '', tells.native or '', tells.notify or ''
+  own.retain, own.holds = tonumber(tells.retain or own.retain), tells.holds and '1' or ''
   own.query = tonumber(tells.query or 0)
   own.in_doubt = tells['in-doubt'] and 'unknown' or ''
+  own.compensates = tells.compensates or ''
 end
 local concluded, incident = intents.concluded(own, proved), ''
--- A write without a key has a record only when nobody knows what became of it.
-local kept = about ~= '' or concluded == 'unknown'
+-- A write without a key has a record only when nobody knows what became of it, or where its budgets will ask.
+local kept = about ~= '' or concluded == 'unknown' or tells.costs
 if record or kept then
-  intents.check(record and record.state or '', proved, concluded)
+  intents.check(record and record.state or '', proved, concluded ~= proved and concluded or '')
 else
   audit.check()
+end
+
+notifications.check(record)
+notifications.check(own)
+intents.check_followed(own)
+if ARGV[14] then
+  redis.call('HLEN', K.shard .. 'c:' .. intent)
+end
+if record and record.parking ~= '' then
+  intents.check('queued', 'failed')
+  intents.check_parked(resource, intent)
+end
+
+-- As nearly all writes end. What follows is made for the others alone: its functions take a tenth of the call.
+local newest = e and not epochs.less(e, epoch)
+local plain = own.in_doubt == '' and own.incidents == '' and own == (record or own) and not ARGV[14]
+if ticket and newest and plain and proved == 'applied' then
+  tickets.drop(id, resource, key)
+  if kept then
+    own.state, own.answer = 'in_flight', answer ~= '' and answer or own.answer
+    intents.step(own, 'applied', now, reason, gateway)
+  else
+    audit.note(own, 'in_flight', 'applied', reason, gateway)
+  end
+  n = tickets.count(ticket.counts, 'applied') or n
+  if waiting > 0 then
+    waiters.wake_next(resource, now, key == K.older and redis.call('EXISTS', K.older) == 0)
+  end
+  return { epochs.less(epoch, e) and 'overtaken' or 'settled', now, n or '0', 'applied', '' }
 end
 
 local function report(kind)
@@ -50,11 +83,37 @@ local function report(kind)
   intents.report(record, kind, id, reason, gateway)
 end
 
+-- What would take it back is kept as long as the record; what is written later than this event is written since.
+local function keep_compensation(one)
+  local undo = K.shard .. 'c:' .. one.id
+  redis.call('DEL', undo)
+  redis.call('HSET', undo, ARGV[14], ARGV[15], 'number', redis.call('GET', K.shard .. 'n'), 'at', clock.text(now))
+  redis.call('PEXPIREAT', undo, clock.text(one.updated_at + one.retain))
+end
+
 local function end_as(one, state)
   if state == 'applied' and answer ~= '' then
     one.answer = answer
   end
   intents.step(one, state, now, reason, gateway)
+  if state == 'applied' and ARGV[14] then
+    keep_compensation(one)
+  end
+end
+
+-- Of a delivery that is proved not applied: it is queued again, or has failed for good.
+local function after(one, outcome)
+  if outcome ~= 'not_applied' or not tells.again or one.parking == '' then
+    return outcome
+  end
+  if tells.again == 'never' then
+    return 'failed'
+  end
+  local told = words.read(one.parking)
+  told.failures = told.failures + 1
+  intents.park_as(one, told)
+  one.due = now + tells.again
+  return 'queued'
 end
 
 -- The resolution was wrong.
@@ -67,6 +126,9 @@ local function keep_answer()
   if record.answer == '' and answer ~= '' then
     record.answer = answer
     intents.keep(record)
+  end
+  if ARGV[14] and record.state == 'applied' and redis.call('EXISTS', K.shard .. 'c:' .. intent) == 0 then
+    keep_compensation(record)
   end
 end
 
@@ -99,11 +161,11 @@ local function tell_other_attempt()
     return
   end
   local native = record.in_doubt == 'unknown' or record.in_doubt == 'applied'
-  local kind = record.state == 'applied' and 'duplicate-effect' or 'late-write'
+  local kind = intents.DONE[record.state] and 'duplicate-effect' or 'late-write'
   if record.state == 'in_flight' then
     record.in_doubt, record.answer = native and 'applied' or 'second', answer
     intents.keep(record)
-  elseif record.state == 'applied' then
+  elseif intents.DONE[record.state] then
     keep_answer()
   else
     overrule()
@@ -119,7 +181,7 @@ local function finish()
     tell_other_attempt()
   elseif kept then
     own.state, record = 'in_flight', own
-    end_as(own, concluded)
+    end_as(own, after(own, concluded))
     if own.in_doubt == 'second' and proved == 'applied' then
       report('duplicate-effect')
     end
@@ -137,16 +199,18 @@ end
 
 -- Swept as unknown, or resolved, or settled before; and now there is evidence.
 local function correct()
-  if record.state == 'in_flight' or (record.state == 'unknown' and concluded ~= 'unknown') then
+  if record.state == 'in_flight' then
+    end_as(record, after(record, concluded))
+  elseif record.state == 'unknown' and concluded ~= 'unknown' then
     end_as(record, concluded)
-  elseif record.state == 'applied' and proved == 'applied' then
+  elseif intents.DONE[record.state] and proved == 'applied' then
     keep_answer()
     if record.in_doubt == 'second' then
       report('duplicate-effect')
     end
-  elseif record.state == 'applied' and concluded == 'not_applied' then
+  elseif intents.DONE[record.state] and concluded == 'not_applied' then
     report('late-write')
-  elseif record.state == 'not_applied' and proved == 'applied' then
+  elseif not intents.DONE[record.state] and proved == 'applied' then
     overrule()
     report('late-write')
   end
@@ -156,6 +220,8 @@ end
 local function restore()
   if kept then
     own.state, own.created_at = record and record.state or '', record and record.created_at or now
+    own.parking = record and record.parking or ''
+    own.holds = own.holds ~= '' and own.holds or record and record.holds or ''
     if own.state == 'unknown' and own.in_doubt == '' then
       -- That attempt was judged before the failover, or was made after it, and nobody can tell.
       own.in_doubt = 'lost'
@@ -178,23 +244,32 @@ local function restore()
 end
 
 if not abandoned and (not e or epochs.less(e, epoch)) then
-  epochs.raise(epoch, 'h', ARGV[4])
+  if ARGV[4] == '' then
+    epochs.raise(epoch)
+  else
+    epochs.raise(epoch, 'h', ARGV[4])
+  end
   waiters.wake_all(resource)
   e, q, w = epoch, nil, nil
 end
 
-local reported = record and intents.reported(record, id)
+local reported = record and record.incidents ~= '' and intents.reported(record, id)
 if reported then
   incident = reported
 elseif ticket then
   finish()
 elseif record and own == record then
   correct()
-elseif record and (attempt <= record.attempts or record.state == 'applied' or record.state == 'in_flight') then
+elseif record and (attempt <= record.attempts or intents.DONE[record.state] or record.state == 'in_flight') then
   tell_other_attempt()
 elseif not abandoned then
   restore()
 end
 
 local ended = record and record.state ~= 'in_flight' and record.state or concluded
+if intents.DONE[ended] then
+  ended = 'applied'
+elseif ended ~= 'unknown' then
+  ended = 'not_applied'
+end
 return { e and epochs.less(epoch, e) and 'overtaken' or 'settled', now, n or '0', ended, incident }

@@ -2,7 +2,7 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 id of an overdue ticket, 3 expected store ms
 -- Returns  {swept, now, how many tickets ended}
--- Writes   t, o, d, i, s, p, a and n, f (n); w when it wakes
+-- Writes   t, o, d, i, s, p, a and n, f (n, u); w when it wakes
 
 local resource, id = ARGV[1], ARGV[2]
 

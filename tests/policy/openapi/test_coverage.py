@@ -26,6 +26,11 @@ def compared(directory: Path, match: str, paths: Any, head: str = SERVED, **more
     return [finding.message.partition(":")[0].partition(" takes")[0] for finding in found]
 
 
+def test_a_rule_for_sessions_is_no_idle_one(tmp_path: Path) -> None:
+    """OpenAPI has no words for WebSocket; and it takes no operation either."""
+    assert compared(tmp_path, "GET /m/a', upgrade: 'websocket", {"/a": {"put": {}}}) == ["PUT /a"]
+
+
 @pytest.mark.parametrize(
     ("match", "path", "gaps"),
     [

@@ -74,12 +74,12 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 
 def test_aliases_and_merge_keys_do_not_multiply(tmp_path: Path) -> None:
     """A few lines that would be 10^11 mappings stay a few lines."""
-    before = time.perf_counter()
+    before = time.process_time()
 
     tree = read(tmp_path, LAUGHS)
 
     assert isinstance(tree, Tree)
-    assert time.perf_counter() - before < 1
+    assert time.process_time() - before < 1
 
 
 @pytest.mark.parametrize(

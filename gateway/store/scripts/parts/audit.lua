@@ -2,27 +2,27 @@
 
 local audit = {}
 
--- The number of the newest event, once `check` has read it.
-local number
+-- Number, from, to, intent, resource, ticket, epoch, holder, upstream, rule, fingerprint, reason, by and principal: one
+-- packed field, as packed.py reads it. Numbers are big-endian, and a text has its length before it.
+local EVENT = '>I6Bc0Bc0Hc0I4c0Bc0Bc0Hc0Hc0Hc0Bc0I4c0Hc0Hc0'
 
 -- Before the first write of a script: whatever is of the wrong type, or no number, fails here.
 function audit.check()
   redis.call('XLEN', K.audit)
-  number = (redis.call('GET', K.number) or 0) + 0
+  local number = redis.call('GET', K.number)
+  if number and not string.find(number, '^%d+$') then
+    error('WRONGTYPE the number of events is no number')
+  end
 end
 
 -- `about` has id, resource, ticket, epoch, holder, upstream, rule, fingerprint and principal, as far as they are known.
--- The number counts the shard's events without a gap; `by` is a gateway, or who resolved.
+-- The number counts the shard's events without a gap; `by` is a gateway, or who resolved. Returns the event's id.
 function audit.note(about, from, to, reason, by)
-  local input = about.fingerprint or ''
-  number = number + 1
-  redis.call('SET', K.number, clock.text(number))
-  redis.call(
-    'XADD', K.audit, '*',
-    'number', number, 'from', from, 'to', to,
-    'intent', about.id, 'resource', about.resource, 'ticket', about.ticket, 'epoch', about.epoch,
-    'holder', about.holder, 'upstream', about.upstream, 'rule', about.rule,
-    'input', string.format(string.rep('%02x', #input), string.byte(input, 1, -1)), 'reason', reason, 'by', by,
-    'principal', about.principal or ''
-  )
+  local id, resource, ticket, epoch, holder = about.id, about.resource, about.ticket, about.epoch, about.holder
+  local upstream, rule, input, principal = about.upstream, about.rule, about.fingerprint or '', about.principal or ''
+  local number = redis.call('INCR', K.number)
+  return redis.call('XADD', K.audit, '*', 'e', struct.pack(
+    EVENT, number, #from, from, #to, to, #id, id, #resource, resource, #ticket, ticket, #epoch, epoch, #holder, holder,
+    #upstream, upstream, #rule, rule, #input, input, #reason, reason, #by, by, #principal, principal
+  ))
 end

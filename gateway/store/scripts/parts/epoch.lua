@@ -2,20 +2,23 @@
 -- store's clock.
 
 -- Every script is given the keys of its resource in this order. The last is no key but the beginning of all keys of the
--- shard: which records a script needs is found only in the store.
-local K = {
-  fence = KEYS[1],
-  tickets = KEYS[2],
-  older = KEYS[3],
-  waiters = KEYS[4],
-  deadlines = KEYS[5],
-  audit = KEYS[6],
-  record = KEYS[7] .. 'i:',
-  state = KEYS[7] .. 's:',
-  questions = KEYS[7] .. 'p',
-  paused = KEYS[7] .. 's:paused',
-  number = KEYS[7] .. 'n',
-}
+-- shard: which records a script needs is found only in the store. Those are spelled where they are used, because making
+-- a text takes as long as a small command.
+local K
+
+-- The first step of every script. A function of a library is made once, and called with other keys each time.
+local function begin(keys)
+  K = {
+    fence = keys[1],
+    tickets = keys[2],
+    older = keys[3],
+    waiters = keys[4],
+    deadlines = keys[5],
+    audit = keys[6],
+    shard = keys[7],
+    number = keys[7] .. 'n',
+  }
+end
 
 -- How long past its deadline a ticket is left alone: its gateway stops at the deadline by its own clock, and the two
 -- clocks, the last bytes on the wire and a scheduling gap have to fit in here.
@@ -91,7 +94,9 @@ end
 function epochs.raise(to, ...)
   redis.call('HSET', K.fence, 'v', '1', 'e', to)
   redis.call('HDEL', K.fence, 'h', 'w', 'q', 'a', 's', 'x', 'l')
-  redis.call('HSET', K.fence, ...)
+  if ... then
+    redis.call('HSET', K.fence, ...)
+  end
   -- Nothing is admitted while older tickets are in flight: where there are current ones, there are no older ones.
   if redis.call('EXISTS', K.tickets) == 1 then
     redis.call('RENAME', K.tickets, K.older)

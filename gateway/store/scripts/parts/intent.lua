@@ -1,62 +1,115 @@
 -- Intent records: what became of each business action, and its answer. One packed string each, because a hash with an
--- answer in it costs a kilobyte; the order of the fields is the format, and grows at its end only.
+-- answer in it costs a kilobyte.
 
 local intents = {}
 
-local FIELDS = {
-  'v', 'state', 'ticket', 'attempts', 'epoch', 'holder', 'upstream', 'rule', 'resource', 'about', 'fingerprint',
-  'created_at', 'updated_at', 'sent_at', 'reason', 'retain', 'query', 'asked', 'in_doubt', 'resolved_by', 'evidence',
-  'answer', 'incidents', 'principal', 'native',
+-- Before a record. No MessagePack has its first byte, nor its last: a gateway that knows only the format of former.lua
+-- fails wherever it begins to read.
+local MARK = '\193f2\193'
+-- The numbers created_at, updated_at, sent_at, retain, query, asked and attempts; the texts from state to about, in the
+-- order in which they are read below; what few records have; and behind all that the answer, to the end.
+local RECORD = '>I6I6I6I6I6I3I4Bc0Bc0Bc0Hc0Bc0Bc0I3c0Hc0Hc0Bc0I3c0I3c0I3c0'
+-- What few records have, a map in MessagePack: '' is what is not in it. A new field belongs here.
+local RARE = {
+  'in_doubt', 'resolved_by', 'evidence', 'incidents', 'notify', 'parking', 'holds', 'compensates',
 }
+-- Where the length of the state is: behind the seven numbers.
+local STATE_AT = #MARK + 38
 -- States in which a record is listed. One that is in flight is found by its ticket.
-local LISTED = { unknown = true, applied = true, not_applied = true }
+local LISTED = {
+  unknown = true, applied = true, not_applied = true, awaiting_approval = true, queued = true, denied = true,
+  expired = true, superseded = true, failed = true, compensating = true, compensated = true,
+}
+-- It took effect, and is never sent again: not even when it was taken back.
+intents.DONE = { applied = true, compensating = true, compensated = true }
+-- Nothing of it was done, and it may be sent anew.
+intents.FREE = { not_applied = true, superseded = true, expired = true, failed = true }
+-- States in which a record is kept for its time only.
+local ENDED = {
+  applied = true, not_applied = true, denied = true, expired = true, superseded = true, failed = true,
+  compensated = true,
+}
+-- What becomes of an intent when that is known which takes it back.
+local FOLLOWS = { applied = 'compensated', not_applied = 'applied' }
 -- Of a write without a key, once it is resolved: a day is for those who read it in the morning.
 local RESOLVED_MS = 86400000
 
-function intents.read(id)
-  local packed = redis.call('GET', K.record .. id)
-  if not packed then
-    return nil
-  end
-  local values = cmsgpack.unpack(packed)
-  local record = { id = id }
-  for at, field in ipairs(FIELDS) do
-    -- One that was written before there was this field.
-    record[field] = values[at] or ''
+local function with_rare(record, rare)
+  for at = 1, #RARE do
+    record[RARE[at]] = rare[RARE[at]] or ''
   end
   return record
 end
 
--- The state alone, or nil: a record may have an answer of many kilobytes.
+local function rare_of(record)
+  local rare
+  for at = 1, #RARE do
+    local value = record[RARE[at]]
+    if value ~= '' then
+      rare = rare or {}
+      rare[RARE[at]] = value
+    end
+  end
+  return rare and cmsgpack.pack(rare) or ''
+end
+
+local function unpack_record(id, packed)
+  local created_at, updated_at, sent_at, retain, query, asked, attempts, state, ticket, epoch, holder, upstream, rule,
+    resource, principal, native, fingerprint, reason, about, rare, at = struct.unpack(RECORD, packed, #MARK + 1)
+  return with_rare({
+    id = id, created_at = created_at, updated_at = updated_at, sent_at = sent_at, retain = retain, query = query,
+    asked = asked, attempts = attempts, state = state, ticket = ticket, epoch = epoch, holder = holder,
+    upstream = upstream, rule = rule, resource = resource, principal = principal, native = native,
+    fingerprint = fingerprint, reason = reason, about = about, answer = string.sub(packed, at),
+  }, rare == '' and {} or cmsgpack.unpack(rare))
+end
+
+-- The record, or nil.
+function intents.read(id)
+  local packed = redis.call('GET', K.shard .. 'i:' .. id)
+  if not packed then
+    return nil
+  end
+  if string.sub(packed, 1, #MARK) ~= MARK then
+    return with_rare(former.record(id, packed), {})
+  end
+  return unpack_record(id, packed)
+end
+
+-- The state alone, or nil: a record may have an answer of many kilobytes, and its state is in the first 63 bytes.
 function intents.state(id)
-  local packed = redis.call('GETRANGE', K.record .. id, 0, 31)
+  local packed = redis.call('GETRANGE', K.shard .. 'i:' .. id, 0, 62)
   if packed == '' then
     return nil
   end
-  -- Three bytes say how many fields there are; the first two are the version and the state.
-  local _, _, state = cmsgpack.unpack_limit(packed, 2, 3)
+  if string.sub(packed, 1, #MARK) ~= MARK then
+    return former.state(packed)
+  end
+  local state = struct.unpack('Bc0', packed, STATE_AT)
   return state
 end
 
 -- A record that nobody has seen; `about` is its key, tenant and target as the gateway spelled them, '' without a key.
 function intents.new(id, about, now)
   return {
-    id = id, v = 1, state = '', ticket = '', attempts = 0, epoch = '', holder = '', upstream = '', rule = '',
+    id = id, state = '', ticket = '', attempts = 0, epoch = '', holder = '', upstream = '', rule = '',
     resource = '', about = about, fingerprint = '', created_at = now, updated_at = now, sent_at = now, reason = '',
     retain = RESOLVED_MS, query = 0, asked = 0, in_doubt = '', resolved_by = '', evidence = '', answer = '',
-    incidents = '', principal = '', native = '',
+    incidents = '', principal = '', native = '', notify = '', parking = '', holds = '',
+    compensates = '',
   }
 end
 
 -- Before the first write of a script: whatever is of the wrong type fails here. `...` are the states from which or to
 -- which a step may lead.
 function intents.check(...)
-  for _, state in ipairs({ ... }) do
+  for at = 1, select('#', ...) do
+    local state = select(at, ...)
     if LISTED[state] then
-      redis.call('ZCARD', K.state .. state)
+      redis.call('ZCARD', K.shard .. 's:' .. state)
     end
     if state == 'unknown' then
-      redis.call('ZCARD', K.questions)
+      redis.call('ZCARD', K.shard .. 'p')
     end
   end
   audit.check()
@@ -64,15 +117,20 @@ end
 
 -- Write the record as it is. An ended one is kept for its time from its end on, the others until they end.
 function intents.keep(record)
-  local values = {}
-  for at, field in ipairs(FIELDS) do
-    values[at] = record[field]
-  end
-  local packed = cmsgpack.pack(values)
-  if record.state == 'applied' or record.state == 'not_applied' then
-    redis.call('SET', K.record .. record.id, packed, 'PXAT', clock.text(record.updated_at + record.retain))
+  local state, ticket, reason, about = record.state, record.ticket, record.reason, record.about
+  local epoch, holder, upstream, rule = record.epoch, record.holder, record.upstream, record.rule
+  local resource, principal, native, fingerprint = record.resource, record.principal, record.native, record.fingerprint
+  local rare = rare_of(record)
+  local packed = MARK .. struct.pack(
+    RECORD, record.created_at, record.updated_at, record.sent_at, record.retain, record.query, record.asked,
+    record.attempts, #state, state, #ticket, ticket, #epoch, epoch, #holder, holder, #upstream, upstream, #rule, rule,
+    #resource, resource, #principal, principal, #native, native, #fingerprint, fingerprint, #reason, reason,
+    #about, about, #rare, rare
+  ) .. record.answer
+  if ENDED[state] then
+    redis.call('SET', K.shard .. 'i:' .. record.id, packed, 'PXAT', record.updated_at + record.retain)
   else
-    redis.call('SET', K.record .. record.id, packed)
+    redis.call('SET', K.shard .. 'i:' .. record.id, packed)
   end
 end
 
@@ -82,17 +140,80 @@ function intents.step(record, to, now, reason, by)
   record.state, record.updated_at, record.reason = to, now, reason
   intents.keep(record)
   if LISTED[from] and from ~= to then
-    redis.call('ZREM', K.state .. from, record.id)
+    redis.call('ZREM', K.shard .. 's:' .. from, record.id)
   end
   if LISTED[to] then
-    redis.call('ZADD', K.state .. to, clock.text(now), record.id)
+    redis.call('ZADD', K.shard .. 's:' .. to, now, record.id)
   end
   if to == 'unknown' and record.query > 0 then
-    redis.call('ZADD', K.questions, clock.text(now + record.query), record.id)
+    redis.call('ZADD', K.shard .. 'p', clock.text(now + record.query), record.id)
   elseif from == 'unknown' then
-    redis.call('ZREM', K.questions, record.id)
+    redis.call('ZREM', K.shard .. 'p', record.id)
   end
-  audit.note(record, from, to, reason, by)
+  if record.parking ~= '' then
+    intents.repark(record, from, now)
+  end
+  if record.holds ~= '' then
+    intents.hold(record)
+  end
+  notifications.tell(record, to, '', reason, audit.note(record, from, to, reason, by))
+  if record.compensates ~= '' then
+    intents.follow(record, now, reason, by)
+  end
+end
+
+-- From when it is unknown on, it holds back all other writes of its resource, until that is resolved: a further attempt
+-- resolves nothing before it ends.
+function intents.hold(record)
+  if record.state == 'in_flight' then
+    return
+  end
+  local fence, left = K.shard .. 'f:' .. record.resource, ''
+  local held = redis.call('HGET', fence, 'u') or ''
+  for id in string.gmatch(held, '%S+') do
+    if id ~= record.id then
+      left = left .. id .. ' '
+    end
+  end
+  if record.state == 'unknown' then
+    left = left .. record.id .. ' '
+  end
+  if left == '' then
+    redis.call('HDEL', fence, 'u')
+  elseif left ~= held then
+    redis.call('HSET', fence, 'u', left)
+  end
+end
+
+-- The first of those that hold a resource back, and its state; nil if a failover has lost them all.
+function intents.holding(held)
+  for id in string.gmatch(held, '%S+') do
+    local state = intents.state(id)
+    if state == 'unknown' or state == 'in_flight' then
+      return id, state
+    end
+  end
+  return nil
+end
+
+-- Before the first write of a script that may end what takes another intent back.
+function intents.check_followed(record)
+  if record and record.compensates ~= '' then
+    intents.check('applied', 'compensating', 'compensated')
+    notifications.check(intents.read(record.compensates))
+  end
+end
+
+-- What takes another intent back has ended, and the other one's state follows. Late evidence may say that it was done
+-- after all.
+function intents.follow(record, now, reason, by)
+  local to = FOLLOWS[record.state]
+  local first = to and intents.read(record.compensates)
+  if not first or first.state ~= 'compensating' and not (first.state == 'applied' and to == 'compensated') then
+    return
+  end
+  intents.step(first, to, now, to == 'compensated' and 'compensated' or 'not compensated: ' .. reason, by)
+  redis.call('PEXPIREAT', K.shard .. 'c:' .. first.id, clock.text(now + first.retain))
 end
 
 -- What is concluded of what an attempt proved. `in_doubt` says of the attempts before it: `unknown`, one may have been
@@ -114,7 +235,8 @@ end
 function intents.report(record, kind, ticket, reason, by)
   record.incidents = record.incidents .. ticket .. ' ' .. kind .. ' '
   intents.keep(record)
-  audit.note(record, record.state, record.state, kind .. ': ' .. reason, by)
+  local step = audit.note(record, record.state, record.state, kind .. ': ' .. reason, by)
+  notifications.tell(record, 'incident', kind, reason, step)
 end
 
 -- What this ticket's evidence was reported as before, or nil: a repeat is answered alike, and not reported again.
@@ -125,9 +247,8 @@ end
 
 -- The record as a reply: names and values in turn.
 function intents.shown(record)
-  local flat = { 'id', record.id }
-  for _, field in ipairs(FIELDS) do
-    local value = record[field]
+  local flat = {}
+  for field, value in pairs(record) do
     flat[#flat + 1] = field
     flat[#flat + 1] = type(value) == 'number' and clock.text(value) or value
   end

@@ -1,6 +1,19 @@
--- Pauses of a resource: while one lasts, admission refuses every write of it.
+-- Pauses of a resource: while one lasts, admission refuses every write of it. And the events of all pauses.
 
 local pauses = {}
+
+-- A pause begins or ends; `of` is its id and, as far as it has them, its resource, holder, upstream and rule.
+function pauses.note(of, from, to, reason, by)
+  audit.note({
+    id = of.id,
+    resource = of.resource or '',
+    ticket = '',
+    epoch = '',
+    holder = of.holder or '',
+    upstream = of.upstream or '',
+    rule = of.rule or '',
+  }, from, to, reason, by)
+end
 
 -- The pause that lasts already stays: whoever began it has to end it.
 function pauses.begin(resource, id, reason, by, now)
@@ -9,10 +22,14 @@ function pauses.begin(resource, id, reason, by, now)
   end
   local pause = { id = id, resource = resource, reason = reason, by = by, created_at = clock.text(now) }
   redis.call('HSET', K.fence, 'p', cjson.encode(pause))
-  redis.call('ZADD', K.paused, clock.text(now), resource)
+  redis.call('ZADD', K.shard .. 's:paused', clock.text(now), resource)
+  pauses.note(pause, '', 'paused', reason, by)
+  -- Sessions are cut by it.
+  waiters.wake_all(resource)
 end
 
-function pauses.lift(resource)
+function pauses.lift(pause, by)
   redis.call('HDEL', K.fence, 'p')
-  redis.call('ZREM', K.paused, resource)
+  redis.call('ZREM', K.shard .. 's:paused', pause.resource)
+  pauses.note(pause, 'paused', 'resumed', pause.reason, by)
 end

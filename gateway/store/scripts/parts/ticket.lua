@@ -2,20 +2,71 @@
 
 local tickets = {}
 
+-- Before a ticket. No JSON begins with it: a gateway that knows only the format of former.lua fails.
+local TICKET_MARK = '\2'
+-- Deadline and attempt; gateway, intent ('' without a key), epoch, holder, upstream and rule, as packed.py reads them;
+-- whether it counts as a revision; in doubt; and what few tickets have.
+local TICKET = '>I6I4Bc0Bc0Bc0Hc0Hc0Hc0BBc0Hc0'
+-- What few tickets have, a map in MessagePack. A new field belongs here.
+local RARE_OF_TICKET = { 'sequence', 'sequence_before', 'gives_epoch_back', 'principal', 'notify', 'holds' }
+
+local function unpack_ticket(packed)
+  if string.sub(packed, 1, 1) ~= TICKET_MARK then
+    return cjson.decode(packed)
+  end
+  local deadline, attempt, gateway, intent, epoch, holder, upstream, rule, counts, in_doubt, rare =
+    struct.unpack(TICKET, packed, 2)
+  local ticket = {
+    deadline = deadline, attempt = attempt, gateway = gateway, intent = intent ~= '' and intent or nil, epoch = epoch,
+    holder = holder, upstream = upstream, rule = rule, counts = counts == 1, in_doubt = in_doubt,
+  }
+  for field, value in pairs(rare ~= '' and cmsgpack.unpack(rare) or {}) do
+    ticket[field] = value
+  end
+  return ticket
+end
+
+local function keep(id, resource, ticket, key)
+  local gateway, intent, in_doubt = ticket.gateway, ticket.intent or '', ticket.in_doubt or ''
+  local epoch, holder, upstream, rule = ticket.epoch, ticket.holder, ticket.upstream, ticket.rule
+  local rare
+  for at = 1, #RARE_OF_TICKET do
+    local value = ticket[RARE_OF_TICKET[at]]
+    if value then
+      rare = rare or {}
+      rare[RARE_OF_TICKET[at]] = value
+    end
+  end
+  rare = rare and cmsgpack.pack(rare) or ''
+  redis.call('HSET', key, id, TICKET_MARK .. struct.pack(
+    TICKET, ticket.deadline, ticket.attempt or 1, #gateway, gateway, #intent, intent, #epoch, epoch, #holder, holder,
+    #upstream, upstream, #rule, rule, ticket.counts and 1 or 0, #in_doubt, in_doubt, #rare, rare
+  ))
+  redis.call('ZADD', K.deadlines, ticket.deadline, id .. ' ' .. resource)
+end
+
 -- The ticket and the key in which it is, or nil.
 function tickets.find(id)
-  for _, key in ipairs({ K.tickets, K.older }) do
-    local packed = redis.call('HGET', key, id)
-    if packed then
-      return cjson.decode(packed), key
-    end
+  local packed = redis.call('HGET', K.tickets, id)
+  if packed then
+    return unpack_ticket(packed), K.tickets
+  end
+  packed = redis.call('HGET', K.older, id)
+  if packed then
+    return unpack_ticket(packed), K.older
   end
   return nil
 end
 
-function tickets.issue(id, resource, ticket)
-  redis.call('HSET', K.tickets, id, cjson.encode(ticket))
-  redis.call('ZADD', K.deadlines, ticket.deadline, id .. ' ' .. resource)
+-- `key` is where it is put: among those of the highest epoch, where nothing is said.
+function tickets.issue(id, resource, ticket, key)
+  keep(id, resource, ticket, key or K.tickets)
+end
+
+-- Let it live until then.
+function tickets.extend(id, resource, ticket, key, deadline)
+  ticket.deadline = deadline
+  keep(id, resource, ticket, key)
 end
 
 function tickets.drop(id, resource, key)
@@ -33,7 +84,8 @@ local function record_of(id, resource, ticket, now)
   record = intents.new(ticket.intent or id, '', now)
   record.state, record.ticket, record.attempts, record.resource = 'in_flight', id, 1, resource
   record.epoch, record.holder, record.upstream, record.rule = ticket.epoch, ticket.holder, ticket.upstream, ticket.rule
-  record.principal = ticket.principal or ''
+  record.principal, record.notify = ticket.principal or '', ticket.notify or ''
+  record.holds = ticket.holds and '1' or ''
   return record
 end
 
@@ -42,7 +94,8 @@ function tickets.count(counts, outcome)
   return counts and outcome ~= 'not_applied' and redis.call('HINCRBY', K.fence, 'n', 1) or nil
 end
 
-tickets.NONE = { overdue = {}, left = 0, due = math.huge }
+-- `math` is not there yet while a library is loaded.
+tickets.NONE = { overdue = {}, left = 0, due = 1 / 0 }
 
 -- The tickets in `key`: the overdue ones, how many are left, and the milliseconds until the next of them is overdue.
 -- Reads everything that `lapse` writes to, but for the fence.
@@ -50,10 +103,15 @@ function tickets.judge(key, resource, now, judged)
   local found = { key = key, overdue = {}, left = 0, due = math.huge }
   local flat = redis.call('HGETALL', key)
   for at = 1, #flat, 2 do
-    local id, ticket = flat[at], cjson.decode(flat[at + 1])
+    local id, ticket = flat[at], unpack_ticket(flat[at + 1])
     local remaining = ticket.deadline + GRACE_MS - judged
     if remaining < 0 then
       local record = record_of(id, resource, ticket, now)
+      notifications.check(record)
+      intents.check_followed(record)
+      if record and record.parking ~= '' then
+        intents.check_parked(resource, record.id)
+      end
       found.overdue[#found.overdue + 1] = { id = id, ticket = ticket, record = record }
     else
       found.left = found.left + 1

@@ -1,0 +1,76 @@
+"""Somebody's word on what waits: approved or denied, once; and on what has failed: sent again."""
+
+from typing import Literal
+
+from aiohttp import web
+
+from gateway.admin.answer import refusal
+from gateway.admin.approver import find_approver, principal_of
+from gateway.admin.document import Document, read_document, read_text
+from gateway.admin.intents import answer_record, find_record
+from gateway.admin.running import OPERATOR, RUNNING
+from gateway.core.caller import Caller
+from gateway.core.decision import Refused
+from gateway.store.parking import Decide, decide, retry
+
+# Enough for what was looked at, and why.
+_LONGEST_NOTE = 500
+_LONGEST_DIGEST = 64
+
+
+async def approve_intent(request: web.Request) -> web.Response:
+    """Let it be sent: the request that was kept, and no other."""
+    return await _decide(request, "approve")
+
+
+async def deny_intent(request: web.Request) -> web.Response:
+    """Never send it: whoever repeats it is told so."""
+    return await _decide(request, "deny")
+
+
+async def retry_intent(request: web.Request) -> web.Response:
+    """Queue a failed intent again."""
+    running = request.app[RUNNING]
+    document = await read_document(request, frozenset({"note"}))
+    note = document if isinstance(document, Refused) else read_text(document, "note", _LONGEST_NOTE)
+    if isinstance(note, Refused):
+        return refusal(note)
+    found = await find_record(request)
+    if isinstance(found, Refused):
+        return refusal(found)
+    record = await retry(running.store, found, note=note, by=OPERATOR)
+    if isinstance(record, Refused):
+        return refusal(record)
+    running.log.warning("an operator had an intent sent again", intent=record.id, note=note)
+    return await answer_record(request, record)
+
+
+async def _decide(request: web.Request, verdict: Literal["approve", "deny"]) -> web.Response:
+    running, approver = request.app[RUNNING], find_approver(request)
+    if isinstance(approver, Refused):
+        return refusal(approver)
+    asked = _read(await read_document(request, frozenset({"note", "digest"})), verdict, approver)
+    if isinstance(asked, Refused):
+        return refusal(asked)
+    found = await find_record(request)
+    if isinstance(found, Refused):
+        return refusal(found)
+    record = approver.forbidden(found.resource) or await decide(running.store, found, asked)
+    if isinstance(record, Refused):
+        return refusal(record)
+    about = {"intent": record.id, "state": record.state, "by": asked.by, "note": asked.note}
+    running.log.warning("an approver decided about an intent", **about)
+    return await answer_record(request, record)
+
+
+def _read(document: Document | Refused, verdict: Literal["approve", "deny"], approver: Caller) -> Decide | Refused:
+    """What was decided. A digest may be named: that of the request that the approver has looked at."""
+    if isinstance(document, Refused):
+        return document
+    note = read_text(document, "note", _LONGEST_NOTE)
+    digest = read_text(document, "digest", _LONGEST_DIGEST) if "digest" in document else None
+    if isinstance(note, Refused):
+        return note
+    if isinstance(digest, Refused):
+        return digest
+    return Decide(verdict, approver.principal, principal_of(approver), note, digest)

@@ -1,0 +1,61 @@
+"""Who approves: a principal that may, by its own key; an operator, where there are no principals."""
+
+from aiohttp import web
+
+from gateway.admin.running import OPERATOR, RUNNING
+from gateway.core.caller import Caller
+from gateway.core.decision import FORBIDDEN, Refused
+from gateway.core.request import Headers
+from gateway.core.rights import EVERYTHING
+
+_KEY = "Fencegate-Key"
+# Nobody's principal, and so nobody who made a request.
+_OPERATOR = Caller(OPERATOR, rights=EVERYTHING)
+# Set where somebody was let in by an approver's key alone, and sees no more than what is to be approved.
+_LET_IN: web.RequestKey[Caller] = web.RequestKey("approver", Caller)
+
+
+def let_in(request: web.Request) -> bool:
+    """Let a request in that has no admin token but an approver's key, for what approvers do."""
+    if _KEY not in request.headers:
+        return False
+    approver = find_approver(request)
+    if isinstance(approver, Refused) or approver is _OPERATOR:
+        return False
+    request[_LET_IN] = approver
+    return True
+
+
+def find_approver(request: web.Request) -> Caller | Refused:
+    """Who decides by this request. Refused: `unauthenticated`, `forbidden`, `header-malformed`."""
+    principals = request.app[RUNNING].rules().principals
+    if not principals:
+        return _OPERATOR
+    caller = principals.identify(Headers(request.raw_headers))
+    if isinstance(caller, Refused) or caller.rights.approve:
+        return caller
+    detail = f"Nothing was done: principal {caller.principal} may not approve. Its entry needs `approve: true`."
+    return Refused(FORBIDDEN, detail)
+
+
+def principal_of(approver: Caller) -> str | None:
+    """The principal that an approver is; None for an operator."""
+    return None if approver is _OPERATOR else approver.principal
+
+
+def sees(request: web.Request, state: str, resource: str | None = None) -> bool:
+    """Whether whoever called may see intents of this state, or one: an approver without the admin token sees what it
+    may approve.
+    """
+    approver = request.get(_LET_IN)
+    if approver is None:
+        return True
+    return state == "awaiting_approval" and (resource is None or approver.rights.cover(resource))
+
+
+def out_of_sight() -> Refused:
+    """The refusal of what an approver asks for and may not see."""
+    detail = (
+        "Without the admin token an approver sees only what waits for an approval (state=awaiting_approval), of the"
+    )
+    return Refused(FORBIDDEN, f"{detail} resources of its entry.")

@@ -1,0 +1,34 @@
+"""`fencegate deliver`: send what gateways on the same store have queued, until it is told to stop."""
+
+import asyncio
+import sys
+
+import click
+
+from gateway.log import Log
+from gateway.serve.deliverer import deliver
+from gateway.serve.supervisor import StartRefused
+from gateway.settings import SettingsError, read_deliver_settings
+
+
+@click.command("deliver")
+@click.option("--policies", metavar="DIR", help="The same directory as the gateways'.")
+@click.option("--store", metavar="URL", help="The gateways' store: redis://, rediss:// or unix://.")
+@click.option("--store-timeout", metavar="SECONDS", help="How long to wait for the store.  [2]")
+@click.option("--grace", metavar="SECONDS", help="How long deliveries may take to end at the end.  [largest total + 5]")
+@click.option("--log-format", metavar="json|text", help="[text on a terminal, else json]")
+@click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.  [info]")
+def command(**options: object) -> None:
+    """Deliver what was queued. Every gateway does that too; this is for a host that should do nothing else.
+
+    SIGHUP reads the policies again, SIGTERM ends: what is being sent is finished first.
+    """
+    try:
+        settings = read_deliver_settings(options)
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from None
+    log = Log(settings.log_format or ("text" if sys.stderr.isatty() else "json"), settings.log_level)
+    try:
+        asyncio.run(deliver(settings, log))
+    except StartRefused as refused:
+        raise click.ClickException(str(refused)) from None

@@ -1,0 +1,12 @@
+"""A command that lists where no subcommand is named: `fencegate quarantine --json`."""
+
+import click
+
+
+class ListsFirst(click.Group):
+    """A group whose subcommand `list` may be left out."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)

@@ -1,0 +1,119 @@
+"""`fencegate quarantine`: what came too late and was kept, to be looked at, taken out and dropped."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin, segment
+from gateway.cli.audit import print_events
+from gateway.cli.lists_first import ListsFirst
+from gateway.cli.output import json_option, plain, print_json, print_members, print_table
+
+_PATH = "/api/v1/quarantine"
+_COLUMNS = ("id", "received_at", "resource", "rule", "decision", "epoch", "holder", "principal", "size")
+# Characters of a body; the start tells what it is.
+_SHOWN_BODY = 2000
+
+
+@click.group("quarantine", cls=ListsFirst)
+def command() -> None:
+    """List, show, export and drop what came too late, of rules with `on_stale: quarantine`.
+
+    The gateway's admin token: FENCEGATE_ADMIN_TOKEN.
+    """
+
+
+@command.command("list")
+@click.option("--resource", metavar="R", help="Of this resource only.")
+@click.option("--rule", metavar="NAME", help="Of rules of this name only.")
+@limit_option
+@admin_option
+@json_option
+def list_late(resource: str | None, rule: str | None, limit: int, admin: str, *, as_json: bool) -> None:
+    """Show what is in quarantine, the newest first. A body without a size was not kept."""
+    items = read_admin(admin).newest(_PATH, {"resource": resource, "rule": rule}, limit)
+    if as_json:
+        print_json(items)
+    elif items:
+        heads = tuple(name.removesuffix("_at").upper() for name in _COLUMNS)
+        print_table(heads, (tuple(map(item.get, _COLUMNS)) for item in items))
+    else:
+        click.echo("Nothing is in quarantine.")
+
+
+@command.command("show")
+@click.argument("late", metavar="ID")
+@admin_option
+@json_option
+def show_late(late: str, admin: str, *, as_json: bool) -> None:
+    """Show one late result with its request: as it came, without what proved who sent it."""
+    found = read_admin(admin).get(_path(late))
+    if as_json:
+        print_json(found)
+    else:
+        _print_late(found)
+
+
+@command.command("export")
+@click.argument("late", metavar="ID")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="[standard output]")
+@admin_option
+def export_body(late: str, output: Path | None, admin: str) -> None:
+    """Write the body of a late result, byte for byte, as it came."""
+    if output is None and sys.stdout.isatty():
+        # What an agent sent could write to the terminal whatever it likes.
+        raise click.UsageError("Name a file with -o FILE, or let the output go into one.")
+    body = read_admin(admin).download(f"{_path(late)}/body")
+    if output is None:
+        sys.stdout.buffer.write(body)
+        return
+    try:
+        output.write_bytes(body)
+    except OSError as error:
+        raise click.ClickException(f"{output} cannot be written: {error.strerror}. Name another file.") from None
+    click.echo(f"{len(body)} bytes are in {output}.", err=True)
+
+
+@command.command("drop")
+@click.argument("late", metavar="ID")
+@click.option("--note", required=True, help="Why it is not needed: the audit trail keeps it.")
+@admin_option
+@json_option
+def drop_late(late: str, note: str, admin: str, *, as_json: bool) -> None:
+    """Take a late result out of quarantine for good. Export it first if it may be needed."""
+    dropped = read_admin(admin).delete(_path(late), {"note": note})
+    if as_json:
+        print_json(dropped)
+    else:
+        click.echo(f"{plain(dropped['id'])}, of {plain(dropped['resource'])}, is dropped.")
+
+
+def _print_late(found: Item) -> None:
+    request, events = found["request"], found["events"]
+    assert isinstance(request, dict) and isinstance(events, list)
+    print_members({name: value for name, value in found.items() if name not in ("request", "events")})
+    click.echo(f"\n{plain(request['method'])} {plain(request['target'])}")
+    for name, value in request["headers"]:
+        click.echo(f"  {plain(name)}: {plain(value)}")
+    _print_body(found, request.get("body"))
+    if events:
+        click.echo("\nIts steps, the newest first:")
+        print_events(events)
+
+
+def _print_body(found: Item, body: str | None) -> None:
+    if found["truncated"]:
+        click.echo("\n  its body was not kept: it was too large, or its sender left")
+    elif body is None:
+        click.echo(f"\n  a body of {found['size']} bytes: `fencegate quarantine export {found['id']} -o FILE`")
+    else:
+        click.echo("")
+        for line in body[:_SHOWN_BODY].splitlines():
+            click.echo(f"  {plain(line)}")
+        if len(body) > _SHOWN_BODY:
+            click.echo(f"  and {len(body) - _SHOWN_BODY} characters more: `export` has all")
+
+
+def _path(late: str) -> str:
+    return f"{_PATH}/{segment(late)}"

@@ -1,0 +1,28 @@
+"""A request that a gateway keeps, as it is shown on a terminal."""
+
+import click
+
+from gateway.cli.admin_api import Item
+from gateway.cli.output import plain
+
+# Characters of a body; the start tells what it is.
+_SHOWN_BODY = 2000
+
+
+def print_request(request: Item) -> None:
+    """The request line, the fields and the beginning of the body. What an agent sent moves no cursor."""
+    click.echo(f"{plain(request['method'])} {plain(request['target'])}")
+    headers = request["headers"]
+    assert isinstance(headers, list)
+    for name, value in headers:
+        click.echo(f"  {plain(name)}: {plain(value)}")
+    body = request.get("body")
+    click.echo("")
+    if body is None:
+        click.echo("  a body that is no text, or a large one: --json shows it in base64")
+        return
+    text = str(body)
+    for line in text[:_SHOWN_BODY].splitlines():
+        click.echo(f"  {plain(line)}")
+    if len(text) > _SHOWN_BODY:
+        click.echo(f"  and {len(text) - _SHOWN_BODY} characters more: --json shows all")

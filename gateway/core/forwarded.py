@@ -1,0 +1,99 @@
+"""`X-Forwarded-*` and `Forwarded` (RFC 7239): whom a request was sent for, as far as that is believed.
+
+Anybody can write them: what a peer says counts only if it is a trusted proxy, and only in the form that the upstream is
+sent, because a proxy that keeps one form in order often lets the other one through from its own clients.
+"""
+
+import re
+
+from gateway.core.arrival import Arrival, TrustedProxies, plain_address
+from gateway.core.request import HeaderPairs, Headers, Request
+from gateway.core.rule import Forwarded
+
+# What servers and frameworks take for the client's address or name, beside all that begins with `x-forwarded`.
+CLAIMS = frozenset(
+    (
+        b"forwarded",
+        b"forwarded-for",
+        b"x-real-ip",
+        b"x-client-ip",
+        b"x-cluster-client-ip",
+        b"x-original-forwarded-for",
+        b"x-original-for",
+        b"x-original-host",
+        b"x-original-proto",
+        b"x-envoy-external-address",
+        b"true-client-ip",
+        b"cf-connecting-ip",
+        b"fastly-client-ip",
+    )
+)
+CLAIMS_PREFIX = b"x-forwarded"
+# Of these an upstream that wants one of the forms gets what stands here, whoever said something else.
+REPLACED = frozenset((b"forwarded", b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host"))
+
+# As RFC 7239, section 6, writes a node with a port; in `X-Forwarded-For` some proxies add one to a bare IPv4 address.
+_NODE = re.compile(r"\[(?P<six>[^\]]*)\](?::[0-9]+)?|(?P<four>[0-9.]+)(?::[0-9]+)?|(?P<bare>.*)")
+# Nobody has so many proxies of his own; whoever lists a thousand wants them to be looked at.
+_MOST_HOPS = 32
+_TOKEN = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+
+
+def told_of_the_way(form: Forwarded, request: Request) -> HeaderPairs:
+    """What a trusted proxy said, continued with that proxy itself; of anybody else its own address alone."""
+    arrival = request.arrival
+    if arrival is None or form == "trusted":
+        return ()
+    host = request.headers.first(b"host") or b""
+    if form == "rfc7239":
+        before = _believed(request, b"forwarded")
+        return ((b"Forwarded", b", ".join((*before, _element(arrival, host)))),)
+    before = _believed(request, b"x-forwarded-for")
+    scheme = _believed(request, b"x-forwarded-proto") or [arrival.scheme.encode("ascii")]
+    hosts = _believed(request, b"x-forwarded-host") or [host]
+    fields = [
+        (b"X-Forwarded-For", b", ".join((*before, arrival.address.encode("ascii")))),
+        (b"X-Forwarded-Proto", b", ".join(scheme)),
+    ]
+    return (*fields, (b"X-Forwarded-Host", b", ".join(hosts))) if hosts[0] else tuple(fields)
+
+
+def client_address(arrival: Arrival, headers: Headers, proxies: TrustedProxies) -> str:
+    """The first hop, from this end, that is no trusted proxy: what stands before it may be its invention.
+
+    A hop that named no address (`unknown`, `_hidden`) is the last one that is known.
+    """
+    client = arrival.address
+    if not arrival.is_trusted:
+        return client
+    nodes = b",".join(headers.all(b"x-forwarded-for")).rsplit(b",", _MOST_HOPS)
+    for node in reversed(nodes[-_MOST_HOPS:]):
+        address = _address(node.strip().decode("latin-1"))
+        if address is None:
+            break
+        client = address
+        if not proxies.trust(address):
+            break
+    return client
+
+
+def _believed(request: Request, name: bytes) -> list[bytes]:
+    """The values of a field that a trusted proxy sent, without empty ones."""
+    assert request.arrival is not None
+    if not request.arrival.is_trusted:
+        return []
+    return [value for value in request.headers.all(name) if value]
+
+
+def _element(arrival: Arrival, host: bytes) -> bytes:
+    """One hop of `Forwarded`. Host has been found to be an authority: nothing in it ends a quoted string."""
+    node = f'"[{arrival.address}]"' if ":" in arrival.address else arrival.address
+    named = b""
+    if host:
+        named = b";host=" + (host if _TOKEN.fullmatch(host) else b'"%b"' % host)
+    return f"for={node};proto={arrival.scheme}".encode("ascii") + named
+
+
+def _address(node: str) -> str | None:
+    found = _NODE.fullmatch(node)
+    return None if found is None else plain_address(found["six"] or found["four"] or found["bare"])

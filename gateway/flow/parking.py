@@ -1,0 +1,183 @@
+"""One write that is not sent now: it is taken into the queue of its resource, or until somebody approves it.
+
+    read ─ park ─ (wait) ─ reply
+
+Nothing is promised before the store has it; afterwards its delivery no longer depends on its caller.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from gateway.core.clock import Clock
+from gateway.core.coding import body_too_large
+from gateway.core.decision import (
+    APPROVAL_DENIED,
+    AWAITING_APPROVAL,
+    OUTCOME_UNKNOWN,
+    QUEUED,
+    STALE_EPOCH,
+    UPSTREAM_UNREACHABLE,
+    Decision,
+    Facts,
+    Refused,
+)
+from gateway.core.faults import BodyTooLarge, CallerGone, StoreUnavailable
+from gateway.core.intent import TOOK_EFFECT, KeptAnswer
+from gateway.core.kept_request import keep_request
+from gateway.core.prefer import preferred_wait_s
+from gateway.core.record import IntentRecord
+from gateway.core.request import Request
+from gateway.core.write import Replayed, Write
+from gateway.flow.admission import RETRY_AFTER_S, Admission, store_is_away
+from gateway.flow.ports import BodySource, Caller, Marks
+from gateway.flow.quarantine import Quarantine
+from gateway.flow.queue import ParkingStore
+from gateway.flow.replay import replay
+from gateway.flow.whole import read_whole
+
+# Of whoever prefers to wait: between two looks at the record. Most deliveries take less than the first few of them.
+_FIRST_LOOK_S = 0.02
+_LONGEST_LOOK_S = 0.5
+# States of which nothing can be told yet.
+_PARKED = frozenset({"awaiting_approval", "queued", "in_flight"})
+
+
+class Delivers(Protocol):
+    """This process's deliverer."""
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the process ends, so that nobody should wait for a delivery here."""
+        ...
+
+    def nudge(self) -> None:
+        """Something was queued."""
+        ...
+
+
+class Parking:
+    """Takes writes that their rules send later."""
+
+    def __init__(
+        self, store: ParkingStore, admission: Admission, quarantine: Quarantine, clock: Clock, deliverer: Delivers
+    ) -> None:
+        self._store = store
+        self._admission = admission
+        self._quarantine = quarantine
+        self._clock = clock
+        self._deliverer = deliverer
+
+    async def run(self, write: Write, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
+        """Take it, or answer from the intent's record; returns what the caller was told. Raises CallerGone."""
+        limit = write.rule.upstream.limits.body
+        caller.proceed()
+        try:
+            whole = await read_whole(body, limit)
+        except BodyTooLarge:
+            return _refuse(caller, body_too_large(limit))
+        if caller.is_gone():
+            raise CallerGone("the caller left before its write was taken")
+        found = await self._park(write, request, whole)
+        if isinstance(found, Replayed):
+            return replay(found, request, whole, caller)
+        if isinstance(found, Refused):
+            if write.rule.on_stale == "quarantine":
+                found = await self._quarantine.kept(write, found, request, body, caller)
+            return _refuse(caller, found)
+        self._deliverer.nudge()
+        asked = _Asked(write, request, whole, preferred_wait_s(request.headers))
+        if asked.waits_s:
+            found = await self._wait(found, asked.waits_s, caller)
+        return _tell(found, asked, caller)
+
+    async def _park(self, write: Write, request: Request, whole: bytes) -> IntentRecord | Replayed | Refused:
+        try:
+            barred = await self._admission.barred(write)
+            return barred or await self._store.park(write, keep_request(request, whole, write.rule.upstream))
+        except StoreUnavailable as away:
+            # Should it have been taken after all: the repeat that the caller is told to send finds it.
+            return store_is_away(away)
+
+    async def _wait(self, record: IntentRecord, within_s: float, caller: Caller) -> IntentRecord:
+        """The record once it has ended, or as it is when the time is over."""
+        end, look_s = self._clock.after(within_s), _FIRST_LOOK_S
+        try:
+            while record.state in _PARKED and (left := self._clock.left(end)) > 0:
+                if caller.is_gone() or self._deliverer.is_stopping:
+                    break
+                await asyncio.sleep(min(look_s, left))
+                look_s = min(2 * look_s, _LONGEST_LOOK_S)
+                record = await self._look(record)
+        except asyncio.CancelledError:
+            # The gateway is stopped: what was taken stays taken, and the caller should know it.
+            if not caller.has_begun():
+                caller.park(Marks(_decision(record), record.epoch, intent=record.id), record, None)
+            raise
+        return record
+
+    async def _look(self, record: IntentRecord) -> IntentRecord:
+        try:
+            return await self._store.recall(record.id) or record
+        except StoreUnavailable:
+            return record
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What was sent. `waits_s`: for how long its caller would rather wait than be told that it was taken."""
+
+    write: Write
+    request: Request
+    body: bytes
+    waits_s: int | None
+
+
+def _decision(record: IntentRecord) -> Decision:
+    return AWAITING_APPROVAL if record.state == "awaiting_approval" else QUEUED
+
+
+def _refuse(caller: Caller, refused: Refused) -> Refused:
+    caller.refuse(refused)
+    return refused
+
+
+def _tell(record: IntentRecord, asked: _Asked, caller: Caller) -> Marks | Refused:
+    """What has become of it by now."""
+    if record.state in _PARKED:
+        marks = Marks(_decision(record), record.epoch, intent=record.id)
+        caller.park(marks, record, asked.waits_s)
+        return marks
+    if record.state in TOOK_EFFECT:
+        answer = None if record.answer is None else _after_waiting(record.answer, asked.waits_s)
+        found = Replayed(asked.write, record.id, answer, record.resolved_by, record.evidence)
+        return replay(found, asked.request, asked.body, caller)
+    return _refuse(caller, _ended(record))
+
+
+def _after_waiting(answer: KeptAnswer, waited_s: int | None) -> KeptAnswer:
+    """RFC 7240, section 3: what was preferred, and done."""
+    applied = (b"Preference-Applied", b"wait=%d" % (waited_s or 0))
+    return KeptAnswer(answer.status, (*answer.headers, applied), answer.body)
+
+
+def _ended(record: IntentRecord) -> Refused:
+    """What is told of one that ended without an effect, or nobody knows how."""
+    facts = Facts(resource=record.resource, epoch=record.epoch, intent=record.id, intent_state=record.state)
+    match record.state:
+        case "unknown":
+            detail = "The write was sent and may or may not have happened. Do not send it under another key."
+            return Refused(OUTCOME_UNKNOWN, detail, facts, record.reason)
+        case "denied":
+            return Refused(APPROVAL_DENIED, "Not forwarded: an operator has denied this intent. Stop.", facts)
+        case "expired":
+            detail = "Not forwarded: nobody approved it in time. Repeat it if it should still be done."
+            return Refused(APPROVAL_DENIED, detail, facts)
+        case "superseded":
+            detail = "Not forwarded: a newer epoch rules its resource. Stop: another holder has taken over."
+            return Refused(STALE_EPOCH, detail, facts)
+        case _:
+            detail = (
+                f"Not applied: its delivery has failed ({record.reason}). Repeat it with the same key to try again."
+            )
+            return Refused(UPSTREAM_UNREACHABLE, detail, replace(facts, retry_after_s=RETRY_AFTER_S), record.reason)

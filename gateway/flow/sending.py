@@ -1,0 +1,125 @@
+"""One delivery, from its ticket to its end: as a write whose caller waits, but there is no caller."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gateway.core.clock import Clock, Deadline
+from gateway.core.compensation import Kept
+from gateway.core.delivery import Again, Conclusion, GivenUp, Taken, after_refusal, retry_after_s
+from gateway.core.faults import BrokenAnswer
+from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue, Replied, judge
+from gateway.core.request import Headers, Request
+from gateway.core.write import Admitted, Settled
+from gateway.flow.keeping import Keeping
+from gateway.flow.ports import Answer, Observer
+from gateway.flow.queue import Queue
+from gateway.flow.tasks import Tasks
+from gateway.flow.ticket import Ticket
+from gateway.flow.whole import read_answer
+
+# What is left to do in the end: settle calls, each bounded by the store's timeout.
+_SETTLE_WITHIN_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class KeptBody:
+    """A body that was kept, as the sender takes it."""
+
+    body: bytes = field(repr=False)
+
+    @property
+    def length(self) -> int | None:
+        return len(self.body)
+
+    def take_buffered(self) -> bytes | None:
+        return self.body
+
+    async def read(self) -> bytes:
+        return b""
+
+    def rewind(self) -> bool:
+        return True
+
+
+class Sender(Protocol):
+    """Sends, exactly once, and says what happened as a value. Raises nothing about the network."""
+
+    async def send(
+        self, admitted: Admitted, request: Request, body: KeptBody, deadline: Deadline
+    ) -> Answer | Overdue | NotSent | NoReply: ...
+
+
+class Sending:
+    """Sends what was queued. `spread` gives a number from 0 to 1, another one each time."""
+
+    def __init__(
+        self, queue: Queue, sender: Sender, clock: Clock, observer: Observer, spread: Callable[[], float]
+    ) -> None:
+        self._queue = queue
+        self._sender = sender
+        self._clock = clock
+        self._observer = observer
+        self._spread = spread
+        self._tasks = Tasks()
+
+    async def run(self, taken: Taken, admitted: Admitted, deadline: Deadline, request: Request) -> Outcome | None:
+        """Send under the ticket and settle it; the outcome, None while the store that should hear it is away."""
+        attempt = _Attempt(self._queue, taken, self._spread())
+        ticket = Ticket(attempt, self._tasks, self._observer, admitted)
+        upstream, began = admitted.write.rule.upstream, self._clock.boot()
+        try:
+            self._observer.sent(upstream)
+            answer = await self._sender.send(admitted, request, KeptBody(taken.request.body or b""), deadline)
+            if isinstance(answer, Overdue):
+                self._tasks.spawn(ticket.listen(answer))
+                answer = answer.evidence
+            if isinstance(answer, NotSent | NoReply):
+                return _outcome(await ticket.settle(judge(upstream.outcomes, answer), answer.detail))
+            try:
+                return await self._answered(ticket, attempt, answer)
+            finally:
+                answer.close()
+        finally:
+            ticket.close()
+            self._observer.ended(upstream, self._clock.boot() - began)
+
+    async def close(self) -> None:
+        """Wait for the last settle calls."""
+        await self._tasks.drain(_SETTLE_WITHIN_S)
+
+    async def _answered(self, ticket: Ticket, attempt: "_Attempt", answer: Answer) -> Outcome | None:
+        keeping = Keeping(ticket.admitted.write)
+        try:
+            await read_answer(answer, keeping)
+        except BrokenAnswer as broken:
+            return _outcome(await ticket.settle("unknown", str(broken)))
+        outcome = keeping.judge(answer.status, answer.headers)
+        attempt.answered(answer)
+        kept = keeping.kept(answer.status, answer.headers, outcome)
+        return _outcome(await ticket.settle(outcome, f"answered {answer.status}", kept))
+
+
+class _Attempt:
+    """The store as one delivery's ticket sees it: it knows what follows where nothing was done."""
+
+    def __init__(self, queue: Queue, taken: Taken, spread: float) -> None:
+        self._queue = queue
+        self._taken = taken
+        self._spread = spread
+        self._then: Again | GivenUp = self._after(NotSent("unreachable", ""))
+
+    def answered(self, answer: Answer) -> None:
+        asked_s = retry_after_s(Headers(answer.headers).first(b"retry-after"))
+        self._then = self._after(Replied(answer.status, complete=True), asked_s)
+
+    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled:
+        return await self._queue.end(self._taken, admitted, Conclusion(outcome, reason, kept, self._then))
+
+    def _after(self, evidence: NotSent | Replied, asked_s: float | None = None) -> Again | GivenUp:
+        parking = self._taken.record.parking
+        return after_refusal(0 if parking is None else parking.failures, evidence, asked_s, self._spread)
+
+
+def _outcome(settled: Settled | None) -> Outcome | None:
+    return None if settled is None else settled.outcome

@@ -1,0 +1,220 @@
+"""A session under its ticket: bytes pass both ways for as long as a write of its token would be admitted.
+
+    extend ─ pass on ─ cut ─ settle
+
+The ticket lives for a few seconds and is extended again and again. When the store refuses that (a newer epoch, a pause,
+the end of the lease), or cannot be asked for as long as the ticket lives, both ends are broken off first and the ticket
+is settled then: whoever waits for it begins after the last byte of this session (G3). Before each piece the ticket's
+deadline is checked in the same step as the system call, so that a gateway that slept sends nothing more (G7).
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, replace
+
+from gateway.core.clock import Clock, Deadline
+from gateway.core.decision import FORWARDED, STORE_UNAVAILABLE, TOKEN_INVALID, Refused
+from gateway.core.faults import StoreUnavailable
+from gateway.core.session import FarEnd, Switched
+from gateway.core.websocket import GOING_AWAY, POLICY_VIOLATION, TRY_AGAIN_LATER, CloseCode, close_frame
+from gateway.core.write import Extended, Lapsed
+from gateway.flow.admission import Admission
+from gateway.flow.ports import Caller, Marks, NearEnd, Observer, Store
+from gateway.flow.ticket import Ticket
+
+# How long the store may be away, or this gateway asleep, before a session is cut; and how long a newcomer waits for the
+# session of a gateway that was killed, with the grace of tickets.
+LIFE_S = 5.0
+# Three tries within a life. A newer epoch or a pause wakes a session at once.
+_EXTEND_EVERY_S = 1.5
+_AGAIN_AFTER_S = 0.2
+# One end has said all: the other one has so long for what it has yet to say.
+_LINGER_S = 5.0
+# What an agent still sends is taken for so long: unread, it would destroy what was written to it last.
+_CLOSE_WITHIN_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A session that begins: its ticket, which ends at the deadline, and the upstream's end."""
+
+    ticket: Ticket
+    switched: Switched
+    deadline: Deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """One of the ends has closed."""
+
+    why: str
+
+    @property
+    def frame(self) -> bytes:
+        return b""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The gateway ends the session; the agent is told the code and the reason."""
+
+    code: CloseCode
+    reason: str
+
+    @property
+    def why(self) -> str:
+        return f"cut: {self.reason}"
+
+    @property
+    def frame(self) -> bytes:
+        return close_frame(self.code, self.reason)
+
+
+_STORE_AWAY = Cut(TRY_AGAIN_LATER, STORE_UNAVAILABLE.name)
+_LAPSED = Cut(TRY_AGAIN_LATER, "lapsed")
+_STOPPED = Cut(GOING_AWAY, "the gateway stops")
+_CLAIM_EXPIRED = Cut(POLICY_VIOLATION, TOKEN_INVALID.name)
+
+
+class Sessions:
+    """Holds sessions until they end."""
+
+    def __init__(self, admission: Admission, store: Store, clock: Clock, observer: Observer) -> None:
+        self._admission = admission
+        self._store = store
+        self._clock = clock
+        self._observer = observer
+
+    async def run(self, held: Held, caller: Caller) -> Marks:
+        """Tell the agent that the protocol is switched, and pass bytes on until the session ends."""
+        ticket, far = held.ticket, held.switched.end
+        write = ticket.admitted.write
+        marks = Marks(FORWARDED, write.epoch, "applied", intent=ticket.admitted.intent)
+        began = self._clock.boot()
+        self._observer.session_began(write.rule.upstream)
+        near = caller.switch(marks, held.switched)
+        term = Term(self._clock, held.deadline, write.expires)
+        try:
+            ended = await _first(
+                self._keep(ticket, term),
+                _pass_on(near, far, term),
+                _pass_back(near, far),
+            )
+            far.abort()
+            near.close(ended.frame)
+            await ticket.settle("applied", self._reason(began, ended))
+            await near.closed(_CLOSE_WITHIN_S)
+            return replace(marks, session=ended.why)
+        except asyncio.CancelledError:
+            # The gateway is stopped and can wait no longer. What that asks for is done here, so that the session is
+            # logged like any other.
+            far.abort()
+            near.close(_STOPPED.frame)
+            ticket.settle_later("applied", self._reason(began, _STOPPED))
+            return replace(marks, session=_STOPPED.why)
+        finally:
+            far.abort()
+            ticket.close()
+            self._observer.session_ended(write.rule.upstream)
+
+    def _reason(self, began: float, ended: Left | Cut) -> str:
+        return f"a session of {self._clock.boot() - began:.1f} s; {ended.why}"
+
+    async def _keep(self, ticket: Ticket, term: "Term") -> Cut:
+        """Extend the ticket until that is refused, or until its life is over."""
+        with self._admission.interest(ticket.admitted.write.resource) as interest:
+            while term.holds():
+                interest.forget()
+                until = self._clock.after(LIFE_S)
+                # The store may have done it although its answer never comes, and then the ticket ends no later.
+                term.bound(until)
+                try:
+                    async with asyncio.timeout(term.left()):
+                        cut = await self._extend(ticket, term, until)
+                except (StoreUnavailable, TimeoutError):
+                    term.store_is_away = True
+                    await asyncio.sleep(min(_AGAIN_AFTER_S, max(0.0, term.left())))
+                    continue
+                if cut is not None:
+                    return cut
+                await interest.wait(min(_EXTEND_EVERY_S, term.left()))
+        return term.over()
+
+    async def _extend(self, ticket: Ticket, term: "Term", until: Deadline) -> Cut | None:
+        paused = await self._admission.paused(ticket.admitted.write)
+        if paused is not None:
+            return Cut(POLICY_VIOLATION, paused.decision.name)
+        match await self._store.extend(ticket.admitted, ttl_s=LIFE_S):
+            case Extended():
+                term.renew(until)
+                return None
+            case Lapsed():
+                return _LAPSED
+            case Refused(decision):
+                return Cut(POLICY_VIOLATION, decision.name)
+
+
+class Term:
+    """Until when bytes may go to the upstream: while the ticket lives, and no longer than a signed claim holds."""
+
+    def __init__(self, clock: Clock, deadline: Deadline, expires: Deadline | None) -> None:
+        self._clock = clock
+        self._deadline = deadline
+        self._expires = expires
+        self.store_is_away = False
+
+    def left(self) -> float:
+        """Seconds; negative when it is over."""
+        left = self._clock.left(self._deadline)
+        return left if self._expires is None else min(left, self._clock.left(self._expires))
+
+    def holds(self) -> bool:
+        return self.left() > 0
+
+    def bound(self, deadline: Deadline) -> None:
+        """It ends no later than this."""
+        if self._clock.left(deadline) < self._clock.left(self._deadline):
+            self._deadline = deadline
+
+    def renew(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+        self.store_is_away = False
+
+    def over(self) -> Cut:
+        """Why it is over although nobody refused to extend it."""
+        if self._expires is not None and self._clock.left(self._expires) <= 0:
+            return _CLAIM_EXPIRED
+        return _STORE_AWAY if self.store_is_away else _LAPSED
+
+
+async def _pass_on(near: NearEnd, far: FarEnd, term: Term) -> Left | Cut:
+    """To the upstream; what it has yet to say is waited for a little."""
+    why = "the agent left"
+    while piece := await near.read():
+        if not await far.send(piece, term.holds):
+            if not term.holds():
+                return term.over()
+            why = "the upstream's connection broke"
+            break
+    far.finish()
+    await asyncio.sleep(_LINGER_S)
+    return Left(why)
+
+
+async def _pass_back(near: NearEnd, far: FarEnd) -> Left:
+    """To the agent. One that is gone may have said more than has been passed on: its end is not the session's yet."""
+    takes = True
+    while piece := await far.read():
+        takes = takes and await near.write(piece)
+    return Left("the upstream closed" if takes else "the agent left")
+
+
+async def _first(*ways: Coroutine[None, None, Left | Cut]) -> Left | Cut:
+    """How the first of them ends; the others are cancelled."""
+    running = [asyncio.ensure_future(way) for way in ways]
+    try:
+        done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        return next(one for one in running if one in done).result()
+    finally:
+        for one in running:
+            one.cancel()

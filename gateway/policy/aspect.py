@@ -1,0 +1,59 @@
+"""What conditions look at in a request, such as a header or a pointer, and which entries want which of its values.
+
+An entry is a bit: one reading of a request tells of thousands of them whether it can be theirs.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_, or_
+
+from gateway.policy.condition import Condition, GraphqlCondition, Subject
+from gateway.policy.operation import Operation
+
+
+class Aspect:
+    """One thing that is looked at. `condition` is any of the conditions that look at it."""
+
+    __slots__ = ("_of_kind", "_others", "_wanting", "condition")
+
+    def __init__(self, wanted: Sequence[tuple[int, Condition]], everybody: int) -> None:
+        """`wanted` are the conditions with their entries' places, `everybody` the bits of all entries."""
+        self.condition = wanted[0][1]
+        self._others = everybody & ~reduce(or_, (1 << at for at, _ in wanted))
+        self._wanting: defaultdict[object, int] = defaultdict(int)
+        self._of_kind: defaultdict[str, int] = defaultdict(int)
+        for at, condition in wanted:
+            for value in condition.values:
+                self._wanting[value] |= 1 << at
+            if isinstance(condition, GraphqlCondition):
+                for kind, _ in condition.values:
+                    self._of_kind[kind] |= 1 << at
+
+    def takers(self, found: Subject) -> int:
+        """The entries that want what a request has there, and those that do not look."""
+        if not isinstance(found, Operation):
+            return self._others | self._wanting.get(found, 0)
+        named = (self._wanting.get((found.kind, name), 0) for name in found.fields)
+        return self._others | self._wanting.get((found.kind, None), 0) | reduce(and_, named)
+
+    def rivals(self, condition: Condition) -> int:
+        """The entries that some request suits as well as it suits `condition`, for all that this aspect tells."""
+        bits = self._others
+        for value in condition.values:
+            bits |= self._wanting.get(value, 0)
+        if isinstance(condition, GraphqlCondition):
+            for kind, name in condition.values:
+                bits |= self._of_kind.get(kind, 0) if name is None else self._wanting.get((kind, None), 0)
+        return bits
+
+
+def aspects_of(entries: Sequence[tuple[Condition, ...]]) -> list[tuple[Aspect, ...]]:
+    """For the conditions of each entry what they look at, in their order."""
+    wanted: defaultdict[str, list[tuple[int, Condition]]] = defaultdict(list)
+    for at, conditions in enumerate(entries):
+        for condition in conditions:
+            wanted[str(condition)].append((at, condition))
+    everybody = (1 << len(entries)) - 1
+    aspects = {name: Aspect(found, everybody) for name, found in wanted.items()}
+    return [tuple(aspects[str(condition)] for condition in conditions) for conditions in entries]

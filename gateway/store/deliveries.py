@@ -1,0 +1,158 @@
+"""What is queued: where something is due, whose it is for now, and what became of it.
+
+Implements `gateway.flow.queue.Queue`. Every call raises StoreUnavailable.
+"""
+
+import asyncio
+import contextlib
+
+from gateway.core.delivery import Again, Conclusion, Dropped, GivenUp, Taken
+from gateway.core.faults import StoreUnavailable
+from gateway.core.write import AdmitReply, Admitted, ResourceKey, Settled, TicketId, Write
+from gateway.store import reply
+from gateway.store.abandoned import Abandoned
+from gateway.store.answer import Answer
+from gateway.store.fence import FenceStore
+from gateway.store.kept_requests import inflate_request
+from gateway.store.keys import HINTS, PARKED_BYTES, deliveries, resource_keys, shard_of, shards
+from gateway.store.link import Reply
+from gateway.store.script import Script
+
+TAKE = Script("take")
+
+# For how long the head of a queue is one deliverer's. It has begun to send within that, or waits for a ticket: whoever
+# takes it then waits too, and one of them gets it.
+_TAKEN_MS = 3_000
+# Until another deliverer looks into a shard where something is due.
+_LOOK_AGAIN_MS = 200
+# Of one look: shards, and resources of each.
+_SHARDS_AT_ONCE = 64
+_RESOURCES_AT_ONCE = 64
+# Inflating more than this takes over a millisecond, and the event loop would wait for it.
+_AT_ONCE = 64 << 10
+# A delivery that may never have begun is due again after this; and past its life, should its admission still arrive.
+_AGAIN_S = 1.0
+_GRACE_S = 1.0
+
+
+class Deliveries:
+    """The queues of one store, for one deliverer."""
+
+    def __init__(self, store: FenceStore) -> None:
+        self._store = store
+        self._abandoned = Abandoned(self._abandon)
+
+    async def close(self) -> None:
+        await self._abandoned.close()
+
+    async def due(self) -> list[ResourceKey]:
+        """Resources whose queue has something due now."""
+        call, now_ms = self._store.link.call, self._store.expected_ms()
+        hinted = _texts(await call("ZRANGE", HINTS, "-inf", now_ms, "BYSCORE", "LIMIT", 0, _SHARDS_AT_ONCE))
+        found = await asyncio.gather(*(self._due_in(shard, now_ms) for shard in hinted))
+        return [ResourceKey(resource) for resources in found for resource in resources]
+
+    async def take(self, resource: ResourceKey) -> Taken | Dropped | None:
+        """Take the head of a queue; None where nothing is due. A dead deliverer's comes back by itself."""
+        keys, taken_ms = resource_keys(resource), str(_TAKEN_MS)
+        answer = await self._store.run(TAKE, keys, resource, self._store.gateway, taken_ms)
+        match answer.word:
+            case "taken":
+                return await _taken(answer)
+            case "superseded" | "failed":
+                return Dropped(reply.record_of(answer._replace(rest=answer.rest[1:])))
+            case _:
+                await _hint(self._store, shard_of(resource))
+                return None
+
+    async def put_back(self, resource: ResourceKey, after_s: float) -> None:
+        """What was taken cannot be sent now; it is due again then."""
+        due_ms = self._store.expected_ms() + round(after_s * 1000)
+        await self._store.link.call("ZADD", deliveries(shard_of(resource)), "XX", due_ms, resource)
+        await _hint(self._store, shard_of(resource))
+
+    def new_ticket(self, resource: ResourceKey) -> TicketId:
+        return self._store.new_ticket(resource)
+
+    async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
+        return await self._store.deliver(write, ticket, ttl_s=ttl_s, queued=queued, behind=behind)
+
+    async def leave(self, resource: ResourceKey) -> None:
+        await self._store.leave(resource)
+
+    async def abandon(self, write: Write, ticket: TicketId) -> None:
+        """Ends the ticket now, and once more when its life is over: its admission may still be on the way."""
+        self._abandoned.add(write, ticket, write.rule.upstream.timeouts.total_s + _GRACE_S)
+        await self._abandon(write, ticket)
+
+    async def end(self, taken: Taken, admitted: Admitted, conclusion: Conclusion) -> Settled:
+        """Settle the ticket, and in the same step queue again what is proved not applied, if that is what follows."""
+        ended = conclusion.outcome, conclusion.reason, conclusion.kept
+        answer = await self._store.end(admitted, *ended, _spelled(conclusion.then))
+        settled = reply.settle_reply(answer, admitted.write)
+        if settled.outcome == "applied":
+            await self._freed(taken.size)
+        return settled
+
+    async def _freed(self, size: int) -> None:
+        """So many bytes of requests are not kept any more; until they are counted anew."""
+        with contextlib.suppress(StoreUnavailable):
+            await self._store.link.call("DECRBY", PARKED_BYTES, size)
+
+    async def _abandon(self, write: Write, ticket: TicketId) -> None:
+        admitted = Admitted(write, ticket, None, reply.intent_of(write, ticket))
+        await self._store.end(admitted, "abandoned", "nothing was sent", None, _spelled(Again(_AGAIN_S)))
+
+    async def _due_in(self, shard: str, now_ms: int) -> list[str]:
+        call, key = self._store.link.call, deliveries(shard)
+        await call("ZADD", HINTS, "XX", now_ms + _LOOK_AGAIN_MS, shard)
+        found = _texts(await call("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, _RESOURCES_AT_ONCE))
+        if not found:
+            # First gone, then looked once more: what is parked in between leaves a hint of its own.
+            await call("ZREM", HINTS, shard)
+            await _hint(self._store, shard)
+        return found
+
+
+async def leave_hints(store: FenceStore) -> None:
+    """Look into every shard, and say of each that has a queue when it is due: a hint may be lost.
+
+    It costs the store half a millisecond and this process six, so that who answers requests should not do it.
+    """
+    every = shards()
+    counts = await asyncio.gather(*(store.link.call("EXISTS", deliveries(shard)) for shard in every))
+    for shard, count in zip(every, counts, strict=True):
+        if count:
+            await _hint(store, shard)
+
+
+async def _hint(store: FenceStore, shard: str) -> None:
+    """Leave a hint of the next one in this shard, if there is one."""
+    first = await store.link.call("ZRANGE", deliveries(shard), 0, 0, "WITHSCORES")
+    assert isinstance(first, list)
+    if first:
+        await store.link.call("ZADD", HINTS, "LT", _ms(first[1]), shard)
+
+
+def _spelled(then: Again | GivenUp) -> str:
+    return " again:never" if isinstance(then, GivenUp) else f" again:{round(then.after_s * 1000)}"
+
+
+async def _taken(answer: Answer) -> Taken:
+    packed, *shown = answer.rest
+    assert isinstance(packed, bytes)
+    record = reply.record_of(answer._replace(rest=shown))
+    if len(packed) <= _AT_ONCE:
+        return Taken(record, inflate_request(packed), len(packed))
+    return Taken(record, await asyncio.to_thread(inflate_request, packed), len(packed))
+
+
+def _texts(reply: Reply) -> list[str]:
+    """Members that no gateway wrote lead to nothing."""
+    assert isinstance(reply, list)
+    return [member.decode("utf-8", "replace") for member in reply if isinstance(member, bytes)]
+
+
+def _ms(score: Reply) -> int:
+    assert isinstance(score, bytes)
+    return int(float(score))

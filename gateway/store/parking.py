@@ -1,0 +1,148 @@
+"""Parked intents apart from their writes: looked at, decided, sent again by an operator, expired."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from gateway.core.decision import FORBIDDEN, NO_SUCH_INTENT, WRONG_STATE, Facts, Refused
+from gateway.core.faults import StoreUnavailable
+from gateway.core.intent import IntentId
+from gateway.core.kept_request import KeptRequest
+from gateway.core.record import IntentRecord
+from gateway.store.answer import Answer, unknown_word
+from gateway.store.fence import FenceStore
+from gateway.store.kept_requests import inflate_request
+from gateway.store.keys import HINTS, PARKED_BYTES, kept_request, resource_keys, shard_keys, shard_of, shard_of_id
+from gateway.store.quarantine import recount
+from gateway.store.reply import record_of
+from gateway.store.script import Script
+
+DECIDE = Script("decide")
+RETRY = Script("retry")
+EXPIRE = Script("expire")
+
+PURPOSE = "parked"
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """Somebody's word on an intent that waits for an approval.
+
+    `by` is told by the trail; `principal` is who that is, None for an operator, who is nobody's principal. `digest`:
+    the request that was looked at, None where nobody says.
+    """
+
+    verdict: Literal["approve", "deny"]
+    by: str
+    principal: str | None
+    note: str
+    digest: str | None = None
+
+
+async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> IntentRecord | Refused:
+    """Approve or deny, once; the repeat of one call is answered alike. Raises StoreUnavailable, as all calls here do.
+
+    Refused: `wrong-state`, also where a newer epoch rules or the time is over; `forbidden` for who made the request;
+    `no-such-intent`.
+    """
+    arguments = (decide.verdict, decide.by, decide.principal or "", decide.note, decide.digest or "")
+    answer = await store.run(DECIDE, resource_keys(record.resource), record.resource, record.id, *arguments)
+    match answer.word:
+        case "decided":
+            await _hint(store, answer, record)
+            return record_of(answer)
+        case "wrong-state":
+            return _not_awaited(record_of(answer))
+        case "own-request":
+            detail = (
+                "Nothing was done: nobody approves or denies what was sent with their own key. Ask another approver."
+            )
+            return Refused(FORBIDDEN, detail, _facts(record_of(answer)))
+        case "other-request":
+            detail = "Nothing was done: `digest` is not that of the request that waits. Look at it again."
+            return Refused(WRONG_STATE, detail, _facts(record_of(answer)))
+        case "unseen":
+            return _unseen(record)
+        case _:
+            raise unknown_word(answer)
+
+
+async def retry(store: FenceStore, record: IntentRecord, *, note: str, by: str) -> IntentRecord | Refused:
+    """Queue again what has failed, as it came. Refused: `wrong-state`, `no-such-intent`."""
+    answer = await store.run(RETRY, resource_keys(record.resource), record.resource, record.id, note, by)
+    match answer.word:
+        case "queued":
+            await _hint(store, answer, record)
+            return record_of(answer)
+        case "wrong-state":
+            why = f"the intent is {record_of(answer).state}, and only a queued one that failed can be sent again"
+        case "overtaken":
+            why = "a newer epoch rules its resource; whoever has it now has to repeat the request"
+        case "not-kept":
+            why = "its request is no longer kept; whoever made it has to repeat it"
+        case "unseen":
+            return _unseen(record)
+        case _:
+            raise unknown_word(answer)
+    return Refused(WRONG_STATE, f"Nothing was done: {why}.", _facts(record_of(answer)))
+
+
+async def expire(store: FenceStore, id: IntentId) -> None:
+    """End what nobody approved in time; nothing happens to any other."""
+    shard = shard_of_id(id)
+    if shard is not None:
+        await store.run(EXPIRE, shard_keys(shard), id, store.gateway)
+
+
+async def expire_all(store: FenceStore, ids: Iterable[IntentId]) -> None:
+    """As `expire`, of each. Raises StoreUnavailable, once all have had their turn."""
+    failed = None
+    for id in ids:
+        try:
+            await expire(store, id)
+        except StoreUnavailable as error:
+            # One record that cannot be read must not keep the others waiting.
+            failed = error
+    if failed is not None:
+        raise failed
+
+
+async def request_of(store: FenceStore, id: str) -> KeptRequest | None:
+    """The request of a parked intent; None where it is not kept, or not any more."""
+    shard = shard_of_id(id)
+    if shard is None:
+        return None
+    reply = await store.link.call("HMGET", kept_request(shard, id), "for", "request")
+    assert isinstance(reply, list)
+    purpose, packed = reply
+    if purpose != PURPOSE.encode() or not isinstance(packed, bytes):
+        return None
+    return await asyncio.to_thread(inflate_request, packed)
+
+
+async def recount_parked(store: FenceStore) -> int:
+    """How many bytes of requests wait, counted anew."""
+    return await recount(store, PURPOSE, PARKED_BYTES)
+
+
+async def _hint(store: FenceStore, answer: Answer, record: IntentRecord) -> None:
+    """Deliverers look at once; without the hint, within ten seconds."""
+    await store.link.call("ZADD", HINTS, "LT", answer.now_ms, shard_of(record.resource))
+
+
+def _not_awaited(record: IntentRecord) -> Refused:
+    detail = f"Nothing was done: the intent is {record.state}, and only one that waits for an approval can be decided."
+    if record.state == "superseded":
+        detail = "Not approved: a newer epoch rules its resource, and the intent is superseded. Nothing is sent."
+    elif record.state == "expired":
+        detail = "Not approved: nobody decided in time, and the intent has expired. Nothing is sent."
+    return Refused(WRONG_STATE, detail, _facts(record))
+
+
+def _unseen(record: IntentRecord) -> Refused:
+    return Refused(NO_SUCH_INTENT, "Nothing was done: the intent is no longer kept.", Facts(intent=record.id))
+
+
+def _facts(record: IntentRecord) -> Facts:
+    return Facts(resource=record.resource, intent=record.id, intent_state=record.state)

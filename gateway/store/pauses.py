@@ -1,0 +1,95 @@
+"""Pauses that are wider than one resource: in one hash that every gateway reads again and again, by their ids.
+
+Their events are in the audit trail of the hash's shard.
+"""
+
+import json
+import secrets
+from typing import get_args
+
+from gateway.core.decision import BAD_REQUEST, Refused
+from gateway.core.pause import Kind, PausesInForce, Scope, WidePause
+from gateway.store.answer import Answer, text, unknown_word
+from gateway.store.fence import FenceStore
+from gateway.store.keys import PAUSES_SHARD, WIDE_PAUSES, shard_keys
+from gateway.store.link import Reply
+from gateway.store.newest import pairs
+from gateway.store.script import Script
+
+BEGIN_PAUSE = Script("begin_pause")
+END_PAUSE = Script("end_pause")
+
+# Every worker reads all of them twice a second. Who needs more of them means something wider.
+MOST = 1000
+_KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
+_FIELDS = ("kind", "name", "upstream", "reason", "by")
+# 64 random bits.
+_ID_BYTES = 8
+# An instant that a list's cursor can name.
+_LONG_AGO_MS = 1
+
+
+class PauseRecords:
+    """Implements `gateway.flow.ports.PauseStore`."""
+
+    def __init__(self, store: FenceStore) -> None:
+        self._store = store
+
+    async def in_force(self) -> PausesInForce:
+        return {pause.scope: pause for pause in await wide_pauses(self._store)}
+
+
+async def wide_pauses(store: FenceStore) -> list[WidePause]:
+    """All that are in force. Raises StoreUnavailable, as all calls here do."""
+    return [_read(text(id), packed) for id, packed in pairs(await store.link.call("HGETALL", WIDE_PAUSES))]
+
+
+async def find_wide_pause(store: FenceStore, id: str) -> WidePause | None:
+    packed = await store.link.call("HGET", WIDE_PAUSES, id)
+    return None if packed is None else _read(id, packed)
+
+
+async def begin_pause(store: FenceStore, scope: Scope, *, id: str, reason: str, by: str) -> WidePause | Refused:
+    """Stop all writes in the scope, through every gateway; returns the pause that lasts already, if there is one.
+
+    Refused: `bad-request`, where there are too many.
+    """
+    answer = await _run(store, BEGIN_PAUSE, id, *_spelled(scope), reason, by, f"{scope}: {reason}", str(MOST))
+    match answer.word:
+        case "paused":
+            lasting, packed = answer.rest
+            return _read(text(lasting), packed)
+        case "full":
+            detail = f'Nothing was done: {MOST} pauses are in force. End some, or stop everything: {{"all": true}}.'
+            return Refused(BAD_REQUEST, detail)
+        case _:
+            raise unknown_word(answer)
+
+
+async def end_pause(store: FenceStore, pause: WidePause, by: str) -> None:
+    """Let the writes go on, unless another pause stops them too."""
+    await _run(store, END_PAUSE, pause.id, *_spelled(pause.scope), f"{pause.scope}: {pause.reason}", by)
+
+
+def new_pause_id() -> str:
+    """The id of a wide pause that is about to begin; like that of a resource's it says in which shard it is found."""
+    return f"{PAUSES_SHARD}{secrets.token_hex(_ID_BYTES)}"
+
+
+async def _run(store: FenceStore, script: Script, *arguments: str) -> Answer:
+    return await store.run(script, shard_keys(PAUSES_SHARD), *arguments)
+
+
+def _spelled(scope: Scope) -> tuple[str, str, str]:
+    return scope.kind, scope.name, scope.upstream or ""
+
+
+def _read(id: str, packed: Reply) -> WidePause:
+    """What this gateway cannot read stops everything: whoever wrote it meant to stop something."""
+    try:
+        fields = json.loads(text(packed))
+        kind, name, upstream, reason, by = map(str, map(fields.__getitem__, _FIELDS))
+        return WidePause(id, Scope(_KINDS[kind], name, upstream or None), reason, by, int(fields["created_at"]))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        reason = "this gateway cannot read the pause, and so stops everything"
+        return WidePause(id, Scope("all"), reason, "unknown", _LONG_AGO_MS)

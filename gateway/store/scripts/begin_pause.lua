@@ -1,0 +1,37 @@
+-- Promise  An operator stops all writes of an upstream, a rule, a tenant or a holder, or all there are: every gateway
+--          is told at once.
+-- KEYS     the seven of the pauses' shard, as in parts/epoch.lua
+-- ARGV     1 id, 2 kind, 3 name, 4 a rule's upstream ('' for any), 5 reason, 6 by whom, 7 the reason of the event,
+--          8 how many pauses there may be
+-- Returns  {paused, now, id, the pause as JSON}, of the one that lasts already if there is one of this scope; or
+--          {full, now}
+-- Writes   pauses, a and n
+
+local key = KEYS[7] .. 'pauses'
+local pause = { id = ARGV[1], kind = ARGV[2], name = ARGV[3], upstream = ARGV[4], reason = ARGV[5], by = ARGV[6] }
+
+local now = clock.read()
+audit.check()
+local lasting = redis.call('HVALS', key)
+
+-- One that cannot be read stops everything already, and is nobody's repeat.
+for _, text in ipairs(lasting) do
+  local is_json, one = pcall(cjson.decode, text)
+  if is_json and type(one) == 'table' and one.kind == pause.kind and one.name == pause.name
+    and one.upstream == pause.upstream then
+    return { 'paused', now, one.id, text }
+  end
+end
+
+if #lasting >= tonumber(ARGV[8]) then
+  return { 'full', now }
+end
+
+pause.created_at = clock.text(now)
+local packed = cjson.encode(pause)
+redis.call('HSET', key, pause.id, packed)
+local of = { id = pause.id, upstream = pause.upstream }
+of[pause.kind] = pause.name
+pauses.note(of, '', 'paused', ARGV[7], pause.by)
+redis.call('PUBLISH', 'fg:pauses', pause.id)
+return { 'paused', now, pause.id, packed }

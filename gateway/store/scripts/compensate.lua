@@ -1,0 +1,87 @@
+-- Promise  G3 and G4 for what an operator takes back: a ticket for the request that does so, once, under the highest
+--          epoch as it is, and only while nothing else is in flight. A pause does not stop it: whoever takes something
+--          back may have stopped all else for it.
+-- KEYS     the resource's seven, as in parts/epoch.lua
+-- ARGV     1 resource, 2 the intent's id, 3 the id of the one that takes it back, 4 ticket id, 5 gateway, 6 expected
+--          store ms, 7 in words: ttl:MS, queued, counts, holds, native:HEADER, notify:EVENTS; 8 key, tenant and target
+--          of the one that takes it back, in one text; 9 note, 10 by whom
+-- Returns  {admitted, now, epoch, attempt}; {wait-busy, now, ms until to ask again}; {wrong-state, now, the record's
+--          fields and their values in turn}; {not-kept, now, why}; {unseen, now}
+-- Writes   t and d; i, s, c, a and n; m and l; o, i, s, p, a, n, m and l for overdue tickets; w for whoever waits
+
+local resource, id, gateway = ARGV[1], ARGV[4], ARGV[5]
+local asks = words.read(ARGV[7])
+
+local now, micros = clock.read()
+local judged = clock.judged(now, ARGV[6])
+local e, h = unpack(redis.call('HMGET', K.fence, 'e', 'h'))
+redis.call('HLEN', K.tickets)
+redis.call('HLEN', K.older)
+redis.call('ZCARD', K.deadlines)
+local waiting = redis.call('HLEN', K.waiters)
+local undo = K.shard .. 'c:' .. ARGV[2]
+local request, why = unpack(redis.call('HMGET', undo, 'request', 'none'))
+local first, second = intents.read(ARGV[2]), intents.read(ARGV[3])
+intents.check('unknown', 'applied', 'not_applied', 'compensating', 'compensated')
+notifications.check(first)
+notifications.check(second)
+if not first then
+  return { 'unseen', now }
+end
+
+-- Its own repeat: the reply was lost, the ticket is there.
+local own = tickets.find(id)
+if own then
+  return { 'admitted', now, own.epoch, own.attempt }
+end
+
+if first.state ~= 'applied' or second and not intents.FREE[second.state] then
+  return { 'wrong-state', now, unpack(intents.shown(first)) }
+end
+
+if not request then
+  return { 'not-kept', now, why or '' }
+end
+
+local before, beside = tickets.judge(K.older, resource, now, judged), tickets.judge(K.tickets, resource, now, judged)
+tickets.lapse(before, resource, now)
+tickets.lapse(beside, resource, now)
+if #before.overdue + #beside.overdue > 0 then
+  waiters.wake_next(resource, now, #before.overdue > 0 and before.left == 0)
+end
+if before.left + beside.left > 0 then
+  waiters.wait(gateway, micros, now)
+  return { 'wait-busy', now, math.min(math.max(math.min(before.due, beside.due), 10), 500) }
+end
+
+if waiting > 0 and not waiters.none_before(gateway, asks.queued, now) then
+  waiters.wait(gateway, micros, now)
+  return { 'wait-busy', now, 500 }
+end
+
+local two = second or intents.new(ARGV[3], ARGV[8], now)
+two.ticket, two.attempts, two.about, two.sent_at = id, two.attempts + 1, ARGV[8], now
+two.epoch, two.holder = epochs.larger(e or '0', first.epoch), h or ''
+two.upstream, two.rule, two.resource, two.retain = first.upstream, first.rule, resource, first.retain
+two.native, two.notify, two.holds = asks.native or '', asks.notify or '', asks.holds and '1' or ''
+two.compensates = first.id
+two.answer, two.evidence, two.resolved_by, two.in_doubt = '', '', '', ''
+redis.call('PERSIST', undo)
+intents.step(two, 'in_flight', now, ARGV[9], ARGV[10])
+intents.step(first, 'compensating', now, ARGV[9], ARGV[10])
+tickets.issue(id, resource, {
+  epoch = two.epoch,
+  deadline = clock.text(now + asks.ttl),
+  gateway = gateway,
+  upstream = two.upstream,
+  rule = two.rule,
+  holder = two.holder,
+  intent = two.id,
+  attempt = two.attempts,
+  notify = asks.notify,
+  counts = asks.counts and true or nil,
+})
+if waiting > 0 then
+  waiters.leave(gateway)
+end
+return { 'admitted', now, two.epoch, two.attempts }

@@ -1,0 +1,120 @@
+-- Promise  G1, G3 and G4 for what was queued: a ticket for the head of a queue, if no newer epoch rules than the one
+--          that it was taken under, and nothing older is in flight. Its lease and its secret were proved then.
+-- KEYS     the resource's seven, as in parts/epoch.lua
+-- ARGV     1 resource, 2 ticket id, 3 gateway, 4 the intent's id, 5 expected store ms, 6 in words: ttl:MS, serial, and
+--          queued or behind of the gateway's other writes that wait, 7 the epoch of what was taken
+-- Returns  as admit.lua: {admitted, now, n, attempt, ''}; {wait-older or wait-busy, now, ms until to ask again}; or a
+--          refusal {paused, stale-epoch (and it is superseded) or intent-in-progress (not queued any more), now, e, h,
+--          x, n, intent, its state}, or resource-held, the same of what holds it
+-- Writes   f (w; e and h after a failover), t or o, and d; i, s, a and n; q, q:, r and k where it ends; o, i, s, p, a
+--          and n for overdue tickets; w for whoever waits
+
+local resource, id, gateway, intent = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local asks = words.read(ARGV[6])
+
+local now, micros = clock.read()
+local judged = clock.judged(now, ARGV[5])
+local e, released, n, w, paused = unpack(redis.call('HMGET', K.fence, 'e', 'g', 'n', 'w', 'p'))
+redis.call('HLEN', K.tickets)
+redis.call('HLEN', K.older)
+local waiting = redis.call('HLEN', K.waiters)
+redis.call('ZCARD', K.deadlines)
+local record = intents.read(intent)
+intents.check_parked(resource, intent)
+intents.check('queued', 'superseded', 'unknown', 'applied')
+
+local function leave()
+  if waiting > 0 and asks.queued and not asks.behind then
+    waiters.leave(gateway)
+    waiters.wake_next(resource, now, false)
+  end
+end
+
+local function refuse(word)
+  leave()
+  return epochs.refusal(word, now, intent, record and record.state)
+end
+
+local function wait(word, due)
+  waiters.wait(gateway, micros, now)
+  return { word, now, math.min(math.max(due, 10), 500) }
+end
+
+-- Its own repeat: the reply was lost, the ticket is there.
+local own = tickets.find(id)
+if own then
+  return { 'admitted', now, n or '0', own.attempt, '' }
+end
+
+if paused then
+  return refuse('paused')
+end
+
+-- Another one delivers it; or a successor has taken it over, and it is no longer what was taken from the head.
+local first = redis.call('LINDEX', KEYS[7] .. 'q:' .. resource, 0)
+if not record or record.state ~= 'queued' or record.epoch ~= ARGV[7] or first ~= intent then
+  return refuse('intent-in-progress')
+end
+
+if intents.is_overtaken(record, e, released) then
+  intents.step(record, 'superseded', now, 'a newer epoch rules', gateway)
+  return refuse('stale-epoch')
+end
+
+-- Under a released epoch it is itself an older write, for which newer ones wait.
+local is_older = e and epochs.less(record.epoch, e)
+local before, beside = tickets.judge(K.older, resource, now, judged), tickets.judge(K.tickets, resource, now, judged)
+tickets.lapse(before, resource, now)
+tickets.lapse(beside, resource, now)
+if not e or epochs.less(e, record.epoch) then
+  -- A failover lost the epoch.
+  epochs.raise(record.epoch, 'h', record.holder)
+  waiters.wake_all(resource)
+  before = { left = before.left + beside.left, due = math.min(before.due, beside.due) }
+  beside = tickets.NONE
+end
+local held = redis.call('HGET', K.fence, 'u')
+local holds, its_state
+if held then
+  holds, its_state = intents.holding(held)
+end
+if holds then
+  leave()
+  return epochs.refusal('resource-held', now, holds, its_state)
+end
+
+if before.left > 0 then
+  return wait('wait-older', before.due)
+end
+
+if (asks.serial or is_older) and beside.left > 0 then
+  return wait('wait-busy', beside.due)
+end
+
+if asks.serial and waiting > 0 and not is_older and not waiters.none_before(gateway, asks.queued, now) then
+  return wait('wait-busy', 500)
+end
+
+record.ticket, record.attempts, record.sent_at = id, record.attempts + 1, now
+intents.step(record, 'in_flight', now, 'delivered', gateway)
+tickets.issue(id, resource, {
+  epoch = record.epoch,
+  deadline = clock.text(now + asks.ttl),
+  gateway = gateway,
+  upstream = record.upstream,
+  rule = record.rule,
+  holder = record.holder,
+  intent = intent,
+  attempt = record.attempts,
+  principal = record.principal,
+}, is_older and K.older or K.tickets)
+if not is_older and w ~= '2' then
+  redis.call('HSET', K.fence, 'w', '2')
+end
+
+if waiting > 0 and not asks.behind then
+  waiters.leave(gateway)
+elseif asks.behind then
+  waiters.to_the_end(gateway, micros, now)
+end
+return { 'admitted', now, n or '0', record.attempts, '' }

@@ -1,0 +1,133 @@
+-- Parked intents: those that wait for an approval, and those that wait in their resource's queue to be delivered. The
+-- request of each is kept beside its record until it can be needed no more.
+
+-- States out of which nothing is sent any more, and those after which an operator may have it sent again.
+local DONE = { applied = true, superseded = true, denied = true, expired = true }
+local AGAIN = { failed = true, not_applied = true }
+-- What the store spends on one beside the request: bounds in bytes bound their number too.
+local OVERHEAD = 1024
+local TOLD = { 'since', 'failures', 'digest', 'risk', 'approval', 'expires', 'by' }
+
+local function queue_of(resource)
+  return K.shard .. 'q:' .. resource
+end
+
+-- How it is parked, in words (`words.read`): since when it has been queued, how many deliveries failed since then, the
+-- digest of its request, its rule's risk, and the approval: awaited, given or refused, until when, by whom.
+function intents.park_as(record, told)
+  local spelled = {}
+  for _, word in ipairs(TOLD) do
+    if told[word] then
+      spelled[#spelled + 1] = word .. ':' .. told[word]
+    end
+  end
+  record.parking = table.concat(spelled, ' ')
+end
+
+-- Whether a newer epoch rules than the one that it was taken under. `released`: epochs whose lease was given back while
+-- something was queued, which is delivered all the same.
+function intents.is_overtaken(record, highest, released)
+  if not highest or not epochs.less(record.epoch, highest) then
+    return false
+  end
+  return not string.find(' ' .. (released or ''), ' ' .. record.epoch .. ' ', 1, true)
+end
+
+-- The queue has another head, or the same one, due then. It is in the order of epochs: released ones before the head's
+-- have nothing left in it.
+function intents.move_head(resource, due)
+  local fence, head = K.shard .. 'f:' .. resource, redis.call('LINDEX', queue_of(resource), 0)
+  if not head then
+    redis.call('ZREM', K.shard .. 'q', resource)
+    redis.call('HDEL', fence, 'g')
+    return
+  end
+  redis.call('ZADD', K.shard .. 'q', clock.text(due), resource)
+  local released = redis.call('HGET', fence, 'g')
+  local first = released and intents.read(head)
+  if not first then
+    return
+  end
+  local left = ''
+  for epoch in string.gmatch(released, '%d+') do
+    if not epochs.less(epoch, first.epoch) then
+      left = left .. epoch .. ' '
+    end
+  end
+  if left == '' then
+    redis.call('HDEL', fence, 'g')
+  elseif left ~= released then
+    redis.call('HSET', fence, 'g', left)
+  end
+end
+
+-- Before the first write of a script that parks, or moves what is parked.
+function intents.check_parked(resource, id)
+  redis.call('LLEN', queue_of(resource))
+  redis.call('ZCARD', K.shard .. 'q')
+  redis.call('ZCARD', K.shard .. 'e')
+  redis.call('ZCARD', K.shard .. 'k:parked')
+  redis.call('HLEN', K.shard .. 'r:' .. id)
+end
+
+-- Each step of an intent that was parked once comes by here. `record.due`: when one that is queued again is due.
+function intents.repark(record, from, now)
+  local id, to, resource = record.id, record.state, record.resource
+  local request, was_queued = K.shard .. 'r:' .. id, from == 'queued' or from == 'in_flight'
+  if to == 'queued' and was_queued then
+    intents.move_head(resource, record.due)
+  elseif to == 'queued' then
+    redis.call('RPUSH', queue_of(resource), id)
+    redis.call('ZADD', K.shard .. 'q', 'NX', clock.text(now), resource)
+  elseif to ~= 'in_flight' and was_queued then
+    redis.call('LREM', queue_of(resource), 1, id)
+    intents.move_head(resource, now)
+  end
+  if to == 'awaiting_approval' then
+    redis.call('ZADD', K.shard .. 'e', words.read(record.parking).expires, id)
+  elseif from == 'awaiting_approval' then
+    redis.call('ZREM', K.shard .. 'e', id)
+  end
+  if DONE[to] then
+    redis.call('DEL', request)
+    redis.call('ZREM', K.shard .. 'k:parked', id)
+  elseif AGAIN[to] then
+    redis.call('PEXPIREAT', request, clock.text(now + record.retain))
+  else
+    redis.call('PERSIST', request)
+  end
+end
+
+-- Take an intent that is new, or whose key is free again. The first write may be refused for want of memory.
+function intents.park(record, to, request, now, micros, by)
+  local size = #request + OVERHEAD
+  redis.call(
+    'HSET', K.shard .. 'r:' .. record.id,
+    'for', 'parked', 'at', clock.text(now), 'size', size, 'principal', record.principal,
+    'resource', record.resource, 'request', request
+  )
+  redis.call('ZADD', K.shard .. 'k:parked', clock.text(micros), record.id)
+  intents.step(record, to, now, to == 'queued' and 'taken for delivery' or 'waits for an approval', by)
+  return size
+end
+
+-- Whether so much more may be kept; `room` is what is left.
+function intents.fits(request, room)
+  return #request + OVERHEAD <= tonumber(room)
+end
+
+-- Whoever proves a newer epoch takes over what is parked, with the approval that was given. It goes to the end of the
+-- queue: those before it are of older epochs.
+function intents.adopt(record, epoch, holder, principal, now, by)
+  if record.state == 'in_flight' or not epochs.less(record.epoch, epoch) then
+    return
+  end
+  record.epoch, record.holder, record.principal = epoch, holder, principal
+  intents.keep(record)
+  if record.state == 'queued' then
+    redis.call('LREM', queue_of(record.resource), 1, record.id)
+    redis.call('RPUSH', queue_of(record.resource), record.id)
+    intents.move_head(record.resource, now)
+  end
+  audit.note(record, record.state, record.state, 'taken over by a newer epoch', by)
+end

@@ -1,0 +1,45 @@
+-- Promise  G4: what was proved not applied is queued again when an operator says so: as it came, under its own epoch.
+-- KEYS     the resource's seven, as in parts/epoch.lua
+-- ARGV     1 resource, 2 the intent's id, 3 note, 4 by whom
+-- Returns  {queued, wrong-state, overtaken or not-kept, now, the record's fields and their values in turn}, or
+--          {unseen, now}
+-- Writes   i, r, q, q:, s, a and n
+
+local resource, id, note = ARGV[1], ARGV[2], ARGV[3]
+
+local now = clock.read()
+local highest = redis.call('HGET', K.fence, 'e')
+local record = intents.read(id)
+intents.check_parked(resource, id)
+intents.check('failed', 'not_applied', 'queued')
+if not record then
+  return { 'unseen', now }
+end
+
+local function answer(word)
+  return { word, now, unpack(intents.shown(record)) }
+end
+
+-- Its own repeat: the reply was lost.
+if record.state == 'queued' and record.reason == note then
+  return answer('queued')
+end
+
+if record.parking == '' or (record.state ~= 'failed' and record.state ~= 'not_applied') then
+  return answer('wrong-state')
+end
+
+if highest and epochs.less(record.epoch, highest) then
+  return answer('overtaken')
+end
+
+if redis.call('HEXISTS', KEYS[7] .. 'r:' .. id, 'request') == 0 then
+  return answer('not-kept')
+end
+
+local told = words.read(record.parking)
+told.failures, told.since = 0, clock.text(now)
+intents.park_as(record, told)
+record.resolved_by, record.evidence = '', ''
+intents.step(record, 'queued', now, note, ARGV[4])
+return answer('queued')

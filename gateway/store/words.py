@@ -1,0 +1,109 @@
+"""What a call asks of the scripts or tells them, in words: `ttl:30000 serial`. A rule's own words are spelled once."""
+
+from gateway.core.caller import ANONYMOUS
+from gateway.core.rule import Rule
+from gateway.core.write import Admitted, Write
+
+# Rules in force, and those of the policies before them that a write still holds.
+_REMEMBERED = 10_000
+
+
+class _RuleWords:
+    """What is the same for all writes of a rule. Each text begins with a blank, or is empty."""
+
+    __slots__ = ("admit", "intent", "retry", "rule", "settle")
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.intent = _intent_words(rule)
+        native = rule.upstream.native_key
+        retries = rule.intent.on_unknown == "retry" and native is not None
+        self.retry = f" retry:{round(native.retain_s * 1000)}" if retries and native is not None else ""
+        self.admit = ""
+        if rule.fence.order == "strict":
+            self.admit += " strict"
+        if rule.fence.concurrency == "serial":
+            self.admit += " serial"
+        if rule.mode == "observe":
+            self.admit += " observes"
+        holds = " holds" if rule.fence.after_unknown == "hold" else ""
+        counts = " counts" if rule.revision == "gateway" else ""
+        self.admit += counts + holds
+        notify = rule.upstream.notify
+        told = "" if notify is None else f" notify:{','.join(notify.events)}"
+        self.admit += told
+        self.settle = counts + holds + told
+
+
+class Words:
+    """Spells the words of one gateway's calls."""
+
+    def __init__(self, gateway: str) -> None:
+        self._by = f"by:{gateway} attempt:"
+        self._rules: dict[int, _RuleWords] = {}
+
+    def admit(self, write: Write, ttl_s: float, *, queued: bool, behind: int) -> str:
+        """What rule and request ask of admission."""
+        rule = write.rule
+        own = self._of(rule)
+        text = f"ttl:{round(ttl_s * 1000)}{own.admit}"
+        if write.intent is not None:
+            text += own.intent + own.retry
+        if rule.fence.sequence != "off":
+            assert write.sequence is not None
+            text += f" {rule.fence.sequence}:{write.sequence}"
+        if write.if_revision is not None and rule.revision == "gateway":
+            text += f" if-revision:{write.if_revision}"
+        if queued:
+            text += " queued"
+        if behind:
+            text += " behind"
+        return text if write.principal == ANONYMOUS else f"{text} principal:{write.principal}"
+
+    def park(self, write: Write, digest: str, room: int) -> str:
+        """What is asked where the write is not to be sent now. `room`: the bytes by which more may be kept than now."""
+        rule = write.rule
+        text = f"{self.admit(write, 0.0, queued=False, behind=0)} parks:{rule.parks} room:{room}"
+        text += f" digest:{digest} risk:{rule.risk}"
+        return f"{text} approve:{round(rule.approval_s * 1000)}" if rule.parks == "awaiting_approval" else text
+
+    def deliver(self, write: Write, ttl_s: float, *, queued: bool, behind: int) -> str:
+        """What is asked for one that was queued."""
+        text = f"ttl:{round(ttl_s * 1000)}"
+        if write.rule.fence.concurrency == "serial":
+            text += " serial"
+        return text + " queued" * queued + " behind" * bool(behind)
+
+    def settle(self, admitted: Admitted) -> str:
+        """What settling has to know of an attempt."""
+        write = admitted.write
+        rule = write.rule
+        own = self._of(rule)
+        text = f"{self._by}{admitted.attempt}{own.settle}"
+        if write.intent is not None:
+            text += own.intent
+        if write.sequence is not None and rule.fence.sequence != "off":
+            text += f" sequence:{write.sequence}"
+        if admitted.in_doubt:
+            text += " in-doubt"
+        if write.costs:
+            text += " costs"
+        return text if write.principal == ANONYMOUS else f"{text} principal:{write.principal}"
+
+    def _of(self, rule: Rule) -> _RuleWords:
+        """By identity: comparing two rules costs more than spelling one."""
+        known = self._rules.get(id(rule))
+        if known is None or known.rule is not rule:
+            if len(self._rules) >= _REMEMBERED:
+                self._rules.clear()
+            known = self._rules[id(rule)] = _RuleWords(rule)
+        return known
+
+
+def _intent_words(rule: Rule) -> str:
+    terms = rule.intent
+    text = f" retain:{round(terms.retain_s * 1000)}"
+    if terms.ask_after_s is not None:
+        text += f" query:{round(terms.ask_after_s * 1000)}"
+    native = rule.upstream.native_key
+    return text if native is None else f"{text} native:{native.header.decode('ascii').lower()}"

@@ -1,0 +1,127 @@
+"""Approving, denying and sending again, as approvers and operators do it."""
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+
+from gateway.core.delivery import GivenUp
+from tests.admin.conftest import Admin
+from tests.raw import RawAnswer
+from tests.store.fences import admitted, bare, state_of
+from tests.store.parked import APPROVED, REQUEST, delivered, delivering, id_of, mail, parked
+
+ONE = mail("one", of=APPROVED)
+ID = id_of(ONE)
+
+
+async def post(admin: Admin, call: str, *fields: str, **document: object) -> RawAnswer:
+    body = json.dumps({"note": "looks right", **document}).encode()
+    return await admin.call("POST", f"/api/v1/intents/{ID}/{call}", *fields, body=body)
+
+
+def name_of(answer: RawAnswer) -> str:
+    """The problem's name, or the state of the intent that is answered."""
+    members = json.loads(answer.body)
+    return members["state"] if answer.status == 200 else members["type"].removeprefix("urn:fencegate:")
+
+
+async def test_an_approver_is_shown_the_request_first(admin: Admin) -> None:
+    """Arguments, who sent them, under which epoch, and how much is at stake."""
+    await parked(admin.store, replace(ONE, principal="agent-7"))
+
+    found = json.loads((await admin.call("GET", f"/api/v1/intents/{ID}")).body)
+
+    assert found["request"]["body"] == '{"to": "x"}' and found["request"]["target"] == "/mails?x=1"
+    told = {name: found[name] for name in ("state", "principal", "risk", "epoch", "holder", "rule", "failures")}
+    assert told == {
+        "state": "awaiting_approval", "principal": "agent-7", "risk": "high", "epoch": "42", "holder": "A",
+        "rule": "replace", "failures": 0,
+    }  # fmt: skip
+    assert found["approval"]["verdict"] == "awaited" and found["approval"]["by"] is None
+    listed = json.loads((await admin.call("GET", "/api/v1/intents?state=awaiting_approval")).body)
+    assert [item["id"] for item in listed["items"]] == [ID]
+    assert "request" not in listed["items"][0] and listed["items"][0]["digest"] == found["digest"]
+
+
+async def test_without_principals_the_operator_approves(admin: Admin) -> None:
+    """The record and the trail say so."""
+    await parked(admin.store, ONE)
+
+    approved = await post(admin, "approve")
+
+    assert name_of(approved) == "queued"
+    members = json.loads(approved.body)
+    assert (members["approval"]["verdict"], members["approval"]["by"]) == ("given", "operator")
+    assert [event["to"] for event in members["events"]] == ["queued", "awaiting_approval"]
+    assert name_of(await post(admin, "deny")) == "wrong-state"
+
+
+async def test_what_is_denied_stays_denied(admin: Admin) -> None:
+    """A second word is not heard."""
+    await parked(admin.store, ONE)
+
+    assert name_of(await post(admin, "deny", note="not this month")) == "denied"
+    assert name_of(await post(admin, "approve")) == "wrong-state"
+
+
+async def test_two_approvers_at_once(admin: Admin) -> None:
+    """One of them wins."""
+    await parked(admin.store, ONE)
+    answers = await asyncio.gather(post(admin, "approve", note="by one"), post(admin, "deny", note="by another"))
+
+    assert sorted(answer.status for answer in answers) == [200, 409]
+
+
+async def test_a_digest_binds_the_approval(admin: Admin) -> None:
+    """To the request that the approver has looked at."""
+    await parked(admin.store, ONE)
+    digest = json.loads((await admin.call("GET", f"/api/v1/intents/{ID}")).body)["digest"]
+
+    other = await post(admin, "approve", digest=digest[::-1])
+    assert (other.status, name_of(other)) == (409, "wrong-state")
+    assert name_of(await post(admin, "approve", digest=digest)) == "queued"
+
+
+async def test_an_approval_after_a_takeover(admin: Admin) -> None:
+    """Is refused with what has become of the intent."""
+    await parked(admin.store, ONE)
+    await admitted(admin.store, bare(43, "B"))
+
+    answer = await post(admin, "approve")
+
+    assert (answer.status, answer.problem["intent"]) == (409, {"id": ID, "state": "superseded"})
+
+
+@pytest.mark.parametrize("call", ["approve", "deny", "retry"])
+@pytest.mark.parametrize("document", [b"", b"{}", b"[]", b'{"note": ""}', b'{"note": "x", "more": 1}', b"{"])
+async def test_a_call_without_a_note_does_nothing(call: str, document: bytes, admin: Admin) -> None:
+    """A note says why; whatever else is sent is refused."""
+    await parked(admin.store, ONE)
+
+    answer = await admin.call("POST", f"/api/v1/intents/{ID}/{call}", body=document)
+
+    assert answer.status == 400
+    assert await state_of(admin.store, ID) == "awaiting_approval"
+
+
+@pytest.mark.parametrize("call", ["approve", "deny", "retry"])
+async def test_an_intent_that_nobody_knows(call: str, admin: Admin) -> None:
+    """Is told as such."""
+    assert name_of(await post(admin, call)) == "no-such-intent"
+
+
+async def test_an_operator_has_a_failed_intent_sent_again(admin: Admin) -> None:
+    """With its request, and a note in the trail."""
+    write = mail("one")
+    await parked(admin.store, write)
+    assert name_of(await post(admin, "retry")) == "wrong-state"
+    async with delivering(admin.store) as queue:
+        await delivered(queue, write, "not_applied", GivenUp())
+
+        answer = await post(admin, "retry", note="the key is renewed")
+
+        assert name_of(answer) == "queued"
+        assert json.loads(answer.body)["events"][0]["reason"] == "the key is renewed"
+        assert (await delivered(queue, write, "applied")).request == REQUEST

@@ -1,0 +1,90 @@
+"""Who approves, and what an approver sees, where there are principals."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.admin.conftest import Admin, listening
+from tests.admin.test_approvals import ID, ONE, name_of, post
+from tests.store.fences import state_of
+from tests.store.parked import parked
+
+TOKEN = "0123456789abcdef"
+ANNA, BEN, CARL = "key-of-anna-0123456789", "key-of-ben-0123456789", "key-of-carl-0123456789"
+PRINCIPALS = """
+principals:
+  - {name: anna, key: "${file:KEYS/anna}", resources: "**", approve: true}
+  - {name: ben, key: "${file:KEYS/ben}", resources: "**"}
+  - {name: carl, key: "${file:KEYS/carl}", resources: "invoice/*", approve: true}
+"""
+
+
+def key(text: str) -> str:
+    return f"Fencegate-Key: {text}"
+
+
+@pytest.fixture
+async def guarded(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
+    """A listener with a token, and principals of which some may approve."""
+    for name, text in (("anna", ANNA), ("ben", BEN), ("carl", CARL)):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "principals.yaml").write_text(PRINCIPALS.replace("KEYS", str(tmp_path)))
+    async with listening(store_url, tmp_path, token=TOKEN) as admin:
+        yield admin
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ((), "unauthenticated"),
+        ((f"Authorization: Bearer {TOKEN}",), "unauthenticated"),
+        ((key("no-key-of-anybody-01"),), "unauthenticated"),
+        ((key(BEN),), "unauthenticated"),
+        ((f"Authorization: Bearer {TOKEN}", key(BEN)), "forbidden"),
+        ((f"Authorization: Bearer {TOKEN}", key(CARL)), "forbidden"),
+        ((key(CARL),), "forbidden"),
+        ((key(ANNA), key(ANNA)), "unauthenticated"),
+        ((f"Authorization: Bearer {TOKEN}", key(ANNA), key(BEN)), "header-malformed"),
+        ((key(ANNA),), "queued"),
+        ((f"Authorization: Bearer {TOKEN}", key(ANNA)), "queued"),
+    ],
+)
+async def test_with_principals_an_approver_decides(fields: tuple[str, ...], told: str, guarded: Admin) -> None:
+    """By its own key, with or without the admin token, and for the resources of its entry."""
+    await parked(guarded.store, replace(ONE, principal="agent-7"))
+
+    assert name_of(await post(guarded, "approve", *fields)) == told
+    assert await state_of(guarded.store, ID) == ("queued" if told == "queued" else "awaiting_approval")
+
+
+async def test_nobody_approves_their_own_request(guarded: Admin) -> None:
+    """An approver that made it has to ask another one."""
+    await parked(guarded.store, replace(ONE, principal="anna"))
+
+    answer = await post(guarded, "approve", key(ANNA))
+
+    assert (answer.status, name_of(answer)) == (403, "forbidden")
+
+
+async def test_an_approver_sees_what_it_may_approve_and_nothing_else(guarded: Admin) -> None:
+    """Without the admin token; with it everything, as ever."""
+    await parked(guarded.store, ONE)
+    seen = {}
+    for name, who in (("anna", ANNA), ("ben", BEN), ("carl", CARL)):
+        answer = await guarded.call("GET", "/api/v1/intents?state=awaiting_approval", key(who))
+        one = await guarded.call("GET", f"/api/v1/intents/{ID}", key(who))
+        seen[name] = (answer.status, len(json.loads(answer.body).get("items", ())), one.status)
+    others = [
+        await guarded.call(method, target, key(ANNA))
+        for method, target in (
+            ("GET", "/api/v1/intents"), ("GET", "/api/v1/resources"), ("POST", "/api/v1/policies/reload"),
+            ("POST", f"/api/v1/intents/{ID}/retry"), ("POST", f"/api/v1/intents/{ID}/resolve"),
+        )
+    ]  # fmt: skip
+
+    assert seen == {"anna": (200, 1, 200), "ben": (401, 0, 401), "carl": (200, 0, 403)}
+    assert [answer.status for answer in others] == [403, 401, 401, 401, 401]

@@ -1,0 +1,34 @@
+"""How long a caller would rather wait for the real answer."""
+
+import pytest
+
+from gateway.core.prefer import preferred_wait_s
+from gateway.core.request import Headers
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds"),
+    [
+        ((), None),
+        ((b"wait=5",), 5),
+        ((b"Wait = 5",), 5),
+        ((b'wait="5"',), 5),
+        ((b"respond-async, wait=10",), 10),
+        ((b"respond-async", b"wait=10"), 10),
+        ((b"wait=3, wait=9",), 3),
+        ((b"wait=10; because=of",), 10),
+        ((b"wait=55",), 55),
+        ((b"wait=56",), 55),
+        ((b"wait=999999999",), 55),
+        ((b"wait=0",), 0),
+    ],
+)
+def test_the_first_wait_counts_and_has_a_limit(values: tuple[bytes, ...], seconds: int | None) -> None:
+    """RFC 7240, sections 2 and 4.3."""
+    assert preferred_wait_s(Headers((b"Prefer", value) for value in values)) == seconds
+
+
+@pytest.mark.parametrize("value", [b"", b"wait", b"wait=", b"wait=-1", b"wait=1.5", b"wait=x", b"await=5", b"wait=5s"])
+def test_a_preference_that_cannot_be_read_is_none(value: bytes) -> None:
+    """A server may ignore any preference: it never refuses one."""
+    assert preferred_wait_s(Headers(((b"Prefer", value),))) is None

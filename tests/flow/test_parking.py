@@ -1,0 +1,157 @@
+"""Writes that are sent later: what is asked of the store, and what their callers are told."""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from gateway.core.decision import STALE_EPOCH, Facts, Refused
+from gateway.core.faults import BodyTooLarge, CallerGone, StoreUnavailable
+from gateway.core.intent import KeptAnswer
+from gateway.core.parking import Approval
+from gateway.core.request import Headers
+from gateway.core.rule import Limits
+from gateway.core.write import Replayed
+from gateway.flow.admission import Admission
+from gateway.flow.clock import BootClock
+from gateway.flow.parking import Parking
+from gateway.flow.quarantine import Quarantine
+from gateway.flow.tasks import Tasks
+from gateway.flow.waiting import Wakes
+from tests.flow.queueing import Nobody, record
+from tests.playbook import (
+    INTENT,
+    INTENT_ID,
+    RULE,
+    UPSTREAM,
+    Counted,
+    NoBody,
+    ScriptedCaller,
+    ScriptedStore,
+    Transcript,
+    request,
+    unpaused,
+    write,
+)
+
+QUEUED = replace(RULE, upstream=replace(UPSTREAM, limits=Limits(body=10)), parks="queued")
+AWAITED = record("awaiting_approval", approval=Approval("awaited", 9_000))
+
+
+@dataclass
+class Body(NoBody):
+    """Implements `ports.BodySource`."""
+
+    length: int | None = None
+    whole: bytes = b"body"
+    pieces: list[bytes] = field(default_factory=list)
+
+    def rewind(self) -> bool:
+        return False
+
+    async def hold(self, limit: int) -> bytes:
+        if len(self.whole) > limit:
+            raise BodyTooLarge(f"more than {limit} bytes")
+        return self.whole
+
+
+async def parked(
+    *replies: object, body: Body | None = None, prefer: bytes = b"", gone: tuple[bool, ...] = (), of: object = QUEUED,
+    stopping: bool = False, **scripts: list[object],
+) -> tuple[list[str], ScriptedCaller, int]:  # fmt: skip
+    """The conversation, the caller, and how often the deliverer was nudged."""
+    said, clock, deliverer = Transcript(), BootClock(), Nobody(is_stopping=stopping)
+    store = ScriptedStore(said, park=list(replies), **scripts)
+    admission = Admission(store, clock, Wakes(), Tasks(), unpaused(store))
+    parking = Parking(store, admission, Quarantine(store, Counted()), clock, deliverer)
+    caller = ScriptedCaller(said, gone=gone)
+    asked = replace(request(), headers=Headers(((b"Prefer", prefer),) if prefer else ()))
+    await parking.run(write(of, intent=INTENT), asked, body or Body(), caller)  # type: ignore[arg-type]
+    return said, caller, deliverer.nudged
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [(record(), "queued queued"), (AWAITED, "awaiting-approval awaiting_approval")],
+    ids=["queued", "awaits an approval"],
+)
+async def test_what_was_taken_is_told(found: object, told: str) -> None:
+    """At once, with its record."""
+    said, caller, nudged = await parked(found)
+
+    assert said == ["proceed", "park PUT /reports/7 body", f"park {told}"]
+    assert caller.marks[0].intent == INTENT_ID and nudged == 1
+
+
+async def test_an_intent_that_was_applied_is_replayed() -> None:
+    """Nothing is queued."""
+    replayed = Replayed(write(QUEUED, intent=INTENT), INTENT_ID, KeptAnswer(201, (), b"made"))
+    said, _, nudged = await parked(replayed)
+
+    assert said[-1] == "replay 201 made" and nudged == 0
+
+
+@pytest.mark.parametrize("body", [Body(length=11), Body(whole=b"x" * 11)], ids=["announced", "as it turns out"])
+async def test_a_body_that_cannot_be_kept_is_refused(body: Body) -> None:
+    """Before the store is asked."""
+    said, _, _ = await parked(body=body)
+
+    assert said == ["proceed", "refuse body-too-large"]
+
+
+async def test_a_caller_that_is_gone_leaves_nothing() -> None:
+    """It was not told that anything was taken, and nothing was."""
+    with pytest.raises(CallerGone):
+        await parked(gone=(True,))
+
+
+async def test_a_store_that_is_away_takes_nothing() -> None:
+    """The repeat that the caller is told to send finds what may have been taken after all."""
+    said, caller, _ = await parked(StoreUnavailable("away"))
+
+    assert said[-1] == "refuse store-unavailable" and caller.refusals[0].decision.action == "retry"
+
+
+async def test_what_comes_too_late_is_kept_where_the_rule_says_so() -> None:
+    """As of any other write."""
+    stale = Refused(STALE_EPOCH, "Not taken: too old. Stop.", Facts(highest_epoch=43))
+    said, caller, _ = await parked(stale, of=replace(QUEUED, on_stale="quarantine"), quarantine=["q-1"])
+
+    assert said[-2:] == ["quarantine body", "refuse stale-epoch"]
+    assert caller.refusals[0].facts.quarantine == "q-1"
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (record("unknown"), "refuse outcome-unknown"),
+        (record("denied", reason="not now"), "refuse approval-denied"),
+        (record("expired"), "refuse approval-denied"),
+        (record("superseded"), "refuse stale-epoch"),
+        (record("failed", reason="answered 422"), "refuse upstream-unreachable"),
+        (replace(record("applied"), answer=KeptAnswer(201, (), b"made")), "replay 201 made"),
+        (replace(record("applied"), resolved_by="operator"), None),
+    ],
+    ids=lambda value: value.state if hasattr(value, "state") else None,
+)
+async def test_whoever_prefers_to_wait_is_told_how_it_ended(found: object, told: str | None) -> None:
+    """As the record says by then; the store may be away in between."""
+    said, caller, _ = await parked(record(), prefer=b"wait=5", recall=[StoreUnavailable("away"), record(), found])
+
+    assert said[2:5] == [f"recall {INTENT_ID}"] * 3
+    assert told is None or said[5] == told
+    if caller.replays:
+        assert caller.replays[0].headers[-1] == (b"Preference-Applied", b"wait=5") or told is None
+
+
+async def test_waiting_ends_when_the_caller_leaves() -> None:
+    """Nobody is there to be told; what was taken stays taken."""
+    said, _, _ = await parked(record(), prefer=b"wait=5", gone=(False, False, True), recall=[record()])
+
+    assert said[-1] == "park queued queued after 5 s"
+
+
+async def test_waiting_ends_when_the_gateway_does() -> None:
+    """Its caller learns that the write was taken, and asks another gateway for the answer."""
+    said, _, _ = await parked(record(), prefer=b"wait=5", stopping=True)
+
+    assert said[-1] == "park queued queued after 5 s"

@@ -1,0 +1,142 @@
+"""What is parked, in plain Python: one resource's queue, who may write, and what becomes of each intent."""
+
+from dataclasses import dataclass, field
+
+from gateway.core.intent import State
+
+WAITS: tuple[State, ...] = ("queued", "awaiting_approval")
+FREE: tuple[State, ...] = ("not_applied", "superseded", "expired", "failed")
+
+
+@dataclass
+class Parked:
+    """An intent. `kept`: whether its request still is."""
+
+    state: State
+    epoch: int
+    failures: int = 0
+    kept: bool = True
+
+
+@dataclass
+class Line:
+    """A resource: its highest epoch, the epochs that were let go of while something was queued, and its queue.
+
+    The head stays in the queue while it is on its way; a ticket is the name of an intent, or None for an inline write.
+    """
+
+    highest: int = 0
+    let_go: list[int] = field(default_factory=list)
+    queue: list[str] = field(default_factory=list)
+    known: dict[str, Parked] = field(default_factory=dict)
+    on_its_way: list[str | None] = field(default_factory=list)
+
+    def lease(self, epoch: int, *, after_release: bool) -> None:
+        if after_release and self.queue:
+            self.let_go.append(self.highest)
+        self.highest = epoch
+
+    def park(self, name: str, state: State) -> str:
+        """The word of the answer: a state, or why it was not taken."""
+        one = self.known.get(name)
+        if one is None or one.state in FREE:
+            self.known[name] = Parked(state, self.highest)
+            if state == "queued":
+                self.queue.append(name)
+            return state
+        if one.state in WAITS and one.epoch < self.highest:
+            one.epoch = self.highest
+            if one.state == "queued":
+                self._leaves(name)
+                self.queue.append(name)
+                self._forget()
+        told = {"applied": "replayed", "unknown": "outcome-unknown", "denied": "approval-denied"}
+        return told.get(one.state, one.state)
+
+    def take(self) -> str | None:
+        """The intent that was taken, or that ended instead of being taken."""
+        if not self.queue:
+            return None
+        one = self.known[self.queue[0]]
+        if one.state == "in_flight":
+            return None
+        name = self.queue[0]
+        if self.is_overtaken(one):
+            self._ends(name, "superseded", kept=False)
+        return name
+
+    def deliver(self, name: str, epoch: int) -> str:
+        one = self.known[name]
+        if one.state != "queued" or one.epoch != epoch or self.queue[0] != name:
+            return "intent-in-progress"
+        if self.is_overtaken(one):
+            self._ends(name, "superseded", kept=False)
+            return "stale-epoch"
+        if self.on_its_way:
+            return "Waiting"
+        one.state = "in_flight"
+        self.on_its_way.append(name)
+        return "Admitted"
+
+    def write(self) -> str:
+        """An inline write of whoever has the resource now."""
+        if self.on_its_way or self.let_go:
+            return "Waiting"
+        self.on_its_way.append(None)
+        return "Admitted"
+
+    def end(self, name: str, outcome: State, *, again: bool) -> None:
+        self.on_its_way.remove(name)
+        one = self.known[name]
+        if outcome == "not_applied" and again:
+            one.state, one.failures = "queued", one.failures + 1
+            self._forget()
+        else:
+            self._ends(name, "failed" if outcome == "not_applied" else outcome, kept=outcome != "applied")
+
+    def decide(self, name: str, *, approve: bool) -> str:
+        one = self.known[name]
+        if one.state != "awaiting_approval":
+            return "wrong-state"
+        if approve and one.epoch < self.highest:
+            self._ends(name, "superseded", kept=False)
+            return "wrong-state"
+        if not approve:
+            self._ends(name, "denied", kept=False)
+            return "denied"
+        one.state = "queued"
+        self.queue.append(name)
+        return "queued"
+
+    def retry(self, name: str) -> str:
+        one = self.known[name]
+        if one.state not in ("failed", "not_applied") or one.epoch < self.highest or not one.kept:
+            return "wrong-state"
+        one.state, one.failures = "queued", 0
+        self.queue.append(name)
+        return "queued"
+
+    def resolve(self, name: str, outcome: State) -> None:
+        self._ends(name, outcome, kept=outcome != "applied")
+
+    def expire(self, name: str) -> None:
+        if self.known[name].state == "awaiting_approval":
+            self._ends(name, "expired", kept=False)
+
+    def is_overtaken(self, one: Parked) -> bool:
+        return one.epoch < self.highest and one.epoch not in self.let_go
+
+    def _ends(self, name: str, state: State, *, kept: bool) -> None:
+        one = self.known[name]
+        one.state, one.kept = state, kept
+        self._leaves(name)
+        self._forget()
+
+    def _leaves(self, name: str) -> None:
+        if name in self.queue:
+            self.queue.remove(name)
+
+    def _forget(self) -> None:
+        """Of an epoch before the head's nothing is left in the queue."""
+        first = self.known[self.queue[0]].epoch if self.queue else None
+        self.let_go = [] if first is None else [epoch for epoch in self.let_go if epoch >= first]

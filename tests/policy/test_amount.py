@@ -1,0 +1,63 @@
+"""Amounts are read exactly, or not at all."""
+
+import pytest
+
+from gateway.core.decision import Refused
+from gateway.core.request import Headers, Request
+from gateway.core.target import Target, read_target
+from gateway.policy.amount import read_costs
+from gateway.policy.body import Body
+from gateway.policy.jsonbody import Pointer, parse_pointer
+
+
+def costs(body: str) -> tuple[int, ...] | str:
+    """What a write with this body costs a budget that only counts, and one of `/pay/amount`; or why it has none."""
+    target, pointer = read_target("/x"), parse_pointer("/pay/amount")
+    assert isinstance(target, Target) and isinstance(pointer, Pointer)
+    headers = Headers(((b"content-type", b"application/json"),))
+    read = read_costs((None, pointer), Body(Request("POST", target, headers, body.encode())))
+    return read.detail if isinstance(read, Refused) else read
+
+
+@pytest.mark.parametrize(
+    ("spelled", "millionths"),
+    [
+        ("0", 0),
+        ("0.0", 0),
+        ("1", 1_000_000),
+        ("0.1", 100_000),
+        ("0.000001", 1),
+        ("1e-6", 1),
+        ("1.50", 1_500_000),
+        ("12E2", 1_200_000_000),
+        ("1.0000000000", 1_000_000),
+        ("9007199254740992", 9_007_199_254_740_992_000_000),
+        ("1e300", 10**306),
+    ],
+)
+def test_an_amount_is_read_exactly(spelled: str, millionths: int) -> None:
+    """In millionths, however it is spelled."""
+    assert costs(f'{{"pay": {{"amount": {spelled}}}}}') == (0, millionths)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("{}", "is missing"),
+        ('{"pay": {"amount": null}}', "is not a number"),
+        ('{"pay": {"amount": "1"}}', "is not a number"),
+        ('{"pay": {"amount": false}}', "is not a number"),
+        ('{"pay": {"amount": -0.5}}', "is negative"),
+        ('{"pay": {"amount": -0}}', "is negative"),
+        ('{"pay": {"amount": 0.0000001}}', "has more than 6 decimal places"),
+        ('{"pay": {"amount": 1e-400}}', "has more digits than most readers keep"),
+        ('{"pay": {"amount": 9007199254740993}}', "has more digits than most readers keep"),
+        ('{"pay": {"amount": 1, "Amount": 2}}', "two spellings"),
+        ('{"pay": {"amount": 1}} 2', "not JSON"),
+    ],
+)
+def test_what_is_no_amount_is_refused(body: str, why: str) -> None:
+    """Absent, negative, no number, or one that two readers could read as two."""
+    told = costs(body)
+
+    assert isinstance(told, str) and why in told

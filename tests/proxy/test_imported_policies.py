@@ -1,0 +1,93 @@
+"""A policy as `import-openapi` writes it, and agents who know the API by its paths and not by names of resources."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gateway.policy.openapi.policy_text import policy_text
+from tests.policy.openapi.documents import document
+from tests.raw import RawAnswer, ask
+from tests.stack import Stack, stack
+
+SERVER = "http://localhost:1"
+PATHS = {
+    "/pets": {"get": {"operationId": "listPets"}, "post": {"operationId": "addPet"}},
+    "/pets/{petId}": {"put": {"operationId": "replacePet"}, "delete": {"operationId": "dropPet"}},
+    "/pets/{petId}/photos/{photoId}": {"put": {"operationId": "setPhoto"}},
+}
+
+
+def imported(directory: Path) -> str:
+    """The policy, with its upstream where the test has one."""
+    text = policy_text(document(directory, PATHS, servers=[{"url": SERVER}]), "openapi.json", "shop").text
+    return text.replace("{", "{{").replace("}", "}}").replace(SERVER, "http://localhost:{port}")
+
+
+async def lease(gate: Stack, target: str, holder: str, **more: object) -> RawAnswer:
+    asked = {"target": target, "holder": holder, "ttl_s": 60, **more}
+    return await ask(gate.port, "POST", "/-/fence/leases", body=json.dumps(asked).encode())
+
+
+def token(granted: RawAnswer) -> str:
+    return f"Fencing-Token: {json.loads(granted.body)['token']}"
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "resource"),
+    [
+        ("PUT", "/shop/pets/7", "shop/pets/7"),
+        ("DELETE", "/shop/pets/a%2Db?force=1", "shop/pets/a-b"),
+        ("POST", "/shop/pets", "shop/pets"),
+        ("PUT", "/shop/pets/7/photos/2", "shop/pets/7/photos/2"),
+    ],
+)
+async def test_a_lease_is_taken_by_the_write_it_is_for(
+    store_url: str, tmp_path: Path, method: str, target: str, resource: str
+) -> None:
+    """The rules find the resource, its token writes there and nowhere else, and renewing goes by the target too."""
+    async with stack(store_url, tmp_path, imported(tmp_path)) as gate:
+        granted = await lease(gate, f"{method} {target}", "agent-a")
+        written = await ask(gate.port, method, target, token(granted), body=b"{}")
+        elsewhere = await ask(gate.port, "PUT", "/shop/pets/8", token(granted), body=b"{}")
+        body = json.dumps({"target": f"{method} {target}"}).encode()
+        ended = [
+            await ask(gate.port, "POST", f"/-/fence/leases/{call}", token(granted), body=body)
+            for call in ("renew", "release")
+        ]
+
+        assert (granted.status, json.loads(granted.body)["resource"]) == (201, resource)
+        assert (written.decision, elsewhere.decision) == ("forwarded", "token-invalid")
+        assert [answer.status for answer in ended] == [200, 204]
+        assert [seen.line for seen in gate.upstream.seen] == [f"{method} {target.removeprefix('/shop')} HTTP/1.1"]
+
+
+async def test_two_writes_of_one_resource_are_one_lease(store_url: str, tmp_path: Path) -> None:
+    """Whoever takes it over by another of its operations shuts the first holder out."""
+    async with stack(store_url, tmp_path, imported(tmp_path)) as gate:
+        first = await lease(gate, "PUT /shop/pets/7", "agent-a")
+        held = await lease(gate, "DELETE /shop/pets/7", "agent-b")
+        second = await lease(gate, "DELETE /shop/pets/7", "agent-b", takeover=True)
+        late = await ask(gate.port, "PUT", "/shop/pets/7", token(first), body=b"{}")
+
+        assert (held.status, held.decision, second.status) == (409, "lease-held", 201)
+        assert (late.status, late.decision) == (412, "stale-epoch")
+        assert gate.upstream.seen == []
+
+
+@pytest.mark.parametrize(
+    ("target", "decision"),
+    [
+        ("GET /shop/pets/7", "no-such-resource"),
+        ("PATCH /shop/pets/7", "no-such-resource"),
+        ("PUT /pets/7", "no-such-resource"),
+        ("PUT /shop/pets/../7", "ambiguous-target"),
+        ("PUT", "ambiguous-target"),
+    ],
+)
+async def test_a_target_that_writes_nothing_has_no_lease(
+    store_url: str, tmp_path: Path, target: str, decision: str
+) -> None:
+    """A read, an operation that the document does not have, the API's own path, and what can be read in two ways."""
+    async with stack(store_url, tmp_path, imported(tmp_path)) as gate:
+        assert (await lease(gate, target, "agent-a")).decision == decision
