@@ -1,14 +1,10 @@
 """`fencegate deliver`: send what gateways on the same store have queued, until it is told to stop."""
 
-import asyncio
-import sys
-
 import click
 
-from gateway.log import Log
+from gateway.cli.service import run_service
 from gateway.serve.deliverer import deliver
-from gateway.serve.supervisor import StartRefused
-from gateway.settings import SettingsError, read_deliver_settings
+from gateway.settings import read_deliver_settings
 
 
 @click.command("deliver")
@@ -23,12 +19,4 @@ def command(**options: object) -> None:
 
     SIGHUP reads the policies again, SIGTERM ends: what is being sent is finished first.
     """
-    try:
-        settings = read_deliver_settings(options)
-    except SettingsError as error:
-        raise click.ClickException(str(error)) from None
-    log = Log(settings.log_format or ("text" if sys.stderr.isatty() else "json"), settings.log_level)
-    try:
-        asyncio.run(deliver(settings, log))
-    except StartRefused as refused:
-        raise click.ClickException(str(refused)) from None
+    run_service(read_deliver_settings, deliver, options)

@@ -7,15 +7,13 @@ import click
 from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin, segment
 from gateway.cli.audit import print_events
 from gateway.cli.output import json_option, plain, print_json, print_members, print_table
-from gateway.cli.requests import print_request
+from gateway.cli.requests import SHOWN_BODY, print_body, print_request
 
 _STATES = (
     "unknown", "applied", "not_applied", "in_flight", "awaiting_approval", "queued", "denied", "expired", "superseded",
     "failed", "compensating", "compensated",
 )  # fmt: skip
 _HEADS = ("RESOURCE", "KEY", "RULE", "EPOCH", "HOLDER", "ATTEMPTS", "REASON")
-# Characters of an answer's body; the start tells what it was.
-_SHOWN_BODY = 2000
 _CONSEQUENCES = {
     "applied": "It counts as done: whoever repeats it is told so, and nothing is sent.",
     "not_applied": "It counts as not done, and its key is free: whoever repeats it SENDS IT AGAIN.",
@@ -134,7 +132,7 @@ def _announce_compensation(found: Item) -> None:
         return
     click.echo(f"To take it back is sent, with the upstream's credentials: {plain(_line(request))}", err=True)
     if request.get("body"):
-        click.echo(f"  with the body {plain(str(request['body'])[:_SHOWN_BODY])}", err=True)
+        click.echo(f"  with the body {plain(str(request['body'])[:SHOWN_BODY])}", err=True)
     click.echo(_SINCE[found.get("written_since")], err=True)
 
 
@@ -161,7 +159,7 @@ def _print_intent(found: Item) -> None:
         click.echo(f"\nIts answer, as repeats get it: status {response['status']}")
         for name, value in response["headers"]:
             click.echo(f"  {plain(name)}: {plain(value)}")
-        _print_body(response.get("body"))
+        print_body(response.get("body"))
     if isinstance(events, list) and events:
         click.echo("\nIts steps, the newest first:")
         print_events(events)
@@ -176,17 +174,6 @@ def _print_compensation(compensation: object) -> None:
         print_request(request)
     else:
         click.echo(f"\nNothing takes it back: {plain(compensation['unavailable'])}")
-
-
-def _print_body(body: object) -> None:
-    if body is None:
-        click.echo("  a body that is no text: --json shows it in base64")
-        return
-    text = str(body)
-    for line in text[:_SHOWN_BODY].splitlines():
-        click.echo(f"  {plain(line)}")
-    if len(text) > _SHOWN_BODY:
-        click.echo(f"  and {len(text) - _SHOWN_BODY} characters more: --json shows all")
 
 
 def _path(intent: str) -> str:

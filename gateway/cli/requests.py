@@ -6,7 +6,7 @@ from gateway.cli.admin_api import Item
 from gateway.cli.output import plain
 
 # Characters of a body; the start tells what it is.
-_SHOWN_BODY = 2000
+SHOWN_BODY = 2000
 
 
 def print_request(request: Item) -> None:
@@ -16,13 +16,17 @@ def print_request(request: Item) -> None:
     assert isinstance(headers, list)
     for name, value in headers:
         click.echo(f"  {plain(name)}: {plain(value)}")
-    body = request.get("body")
     click.echo("")
+    print_body(request.get("body"))
+
+
+def print_body(body: object) -> None:
+    """A body as the admin API shows it: its text, or None where it is none that is shown."""
     if body is None:
         click.echo("  a body that is no text, or a large one: --json shows it in base64")
         return
     text = str(body)
-    for line in text[:_SHOWN_BODY].splitlines():
+    for line in text[:SHOWN_BODY].splitlines():
         click.echo(f"  {plain(line)}")
-    if len(text) > _SHOWN_BODY:
-        click.echo(f"  and {len(text) - _SHOWN_BODY} characters more: --json shows all")
+    if len(text) > SHOWN_BODY:
+        click.echo(f"  and {len(text) - SHOWN_BODY} characters more: --json shows all")

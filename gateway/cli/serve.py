@@ -1,13 +1,10 @@
 """`fencegate serve`: run the gateway until it is told to stop."""
 
-import asyncio
-import sys
-
 import click
 
-from gateway.log import Log
-from gateway.serve.supervisor import StartRefused, serve
-from gateway.settings import SettingsError, read_serve_settings
+from gateway.cli.service import run_service
+from gateway.serve.supervisor import serve
+from gateway.settings import read_serve_settings
 
 
 @click.command("serve")
@@ -48,12 +45,4 @@ def command(**options: object) -> None:
     SIGHUP reloads policies and certificates, SIGTERM ends: accepted writes are finished first. A second one ends at
     once.
     """
-    try:
-        settings = read_serve_settings(options)
-    except SettingsError as error:
-        raise click.ClickException(str(error)) from None
-    log = Log(settings.log_format or ("text" if sys.stderr.isatty() else "json"), settings.log_level)
-    try:
-        asyncio.run(serve(settings, log))
-    except StartRefused as refused:
-        raise click.ClickException(str(refused)) from None
+    run_service(read_serve_settings, serve, options)

@@ -1,0 +1,42 @@
+"""What runs until it is told to stop: settings read, a log opened, and a refusal to start told in one line."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Protocol, TypeVar
+
+import click
+
+from gateway.log import Form, Level, Log
+from gateway.serve.supervisor import StartRefused
+from gateway.settings import SettingsError
+
+
+class Logged(Protocol):
+    """The settings of every service."""
+
+    @property
+    def log_format(self) -> Form | None: ...
+
+    @property
+    def log_level(self) -> Level: ...
+
+
+S = TypeVar("S", bound=Logged)
+
+
+def run_service(
+    read: Callable[[Mapping[str, object]], S],
+    start: Callable[[S, Log], Coroutine[None, None, None]],
+    options: Mapping[str, object],
+) -> None:
+    """Run it with these options. Raises click.ClickException."""
+    try:
+        settings = read(options)
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from None
+    log = Log(settings.log_format or ("text" if sys.stderr.isatty() else "json"), settings.log_level)
+    try:
+        asyncio.run(start(settings, log))
+    except StartRefused as refused:
+        raise click.ClickException(str(refused)) from None
