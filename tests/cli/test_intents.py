@@ -93,7 +93,7 @@ async def test_an_intent_is_shown_with_its_answer_and_its_steps(admin: Admin) ->
 @pytest.mark.parametrize(
     ("body", "wanted"),
     [
-        (b"\xff\x00", "  a body that is no text: --json shows it in base64\n"),
+        (b"\xff\x00", "  a body that is no text, or a large one: --json shows it in base64\n"),
         (b"a\x1b[2J\nb", "  a\\x1b[2J\n  b\n"),
         (b"x" * 2345, "  and 345 characters more: --json shows all\n"),
     ],
