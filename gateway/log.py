@@ -7,7 +7,9 @@ as soon as it holds anything but plain characters.
 import json
 import os
 import re
+import select
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final, Literal
@@ -15,6 +17,8 @@ from typing import Final, Literal
 # A path may have 8 KiB, and a line that goes into a pipe in one piece (4 KiB on Linux) is not torn by another process.
 _LONGEST_VALUE = 256
 _LONGEST_PIECE = 4096
+# Lines that wait for a reader that does not keep up: a megabyte or two.
+_MOST_WAITING = 5000
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_./:@+-]+")
 _PLAIN_EVENT = re.compile(r"[A-Za-z0-9_./:@+,;()' -]+")
 _ENCODE = json.JSONEncoder(separators=(",", ":")).encode
@@ -88,7 +92,7 @@ class Log:
             "intent": intent,
             "why": why,
         }
-        self._lines.add(self._line("info", "decision", fields))
+        self._add("info", "decision", fields)
 
     def info(self, event: str, **fields: object) -> None:
         self._event("info", event, fields)
@@ -101,39 +105,66 @@ class Log:
 
     def _event(self, level: Level, event: str, fields: _Fields) -> None:
         if _RANKS[level] >= self._least:
-            self._lines.add(self._line(level, event, fields))
+            self._add(level, event, fields)
             self._lines.write()
+
+    def _add(self, level: Level, event: str, fields: _Fields) -> None:
+        lost = self._lines.take_lost()
+        if lost:
+            self._lines.add(self._line("warning", "lines of the log were lost: nobody read them", {"lines": lost}))
+        self._lines.add(self._line(level, event, fields))
 
 
 class _Lines:
-    """Writes finished lines. A reader that is gone is no reason to fail a request: then the lines are lost."""
+    """Writes finished lines. A reader that is gone, or does not keep up, is no reason to fail or to delay a request.
+
+    Lines that it does not take are kept for it, and beyond a bound they are lost, which the next line says.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self.later: Later | None = None
         self._descriptor = descriptor
-        self._gathered: list[bytes] = []
+        self._gathered: deque[bytes] = deque()
+        self._is_due = False
+        self._lost = 0
+        self._room = select.poll()
+        self._room.register(descriptor, select.POLLOUT)
 
     def add(self, line: bytes) -> None:
+        if len(self._gathered) >= _MOST_WAITING:
+            self._lost += 1
+            return
         self._gathered.append(line)
         if self.later is None:
             self.write()
-        elif len(self._gathered) == 1:
+        elif not self._is_due:
+            self._is_due = True
             self.later(self.write)
 
     def write(self) -> None:
         """As many lines at a time as no other process's can come between."""
-        gathered, self._gathered = self._gathered, []
-        piece = b""
-        for line in gathered:
-            if len(piece) + len(line) > _LONGEST_PIECE:
-                self._write(piece)
-                piece = b""
-            piece += line
-        self._write(piece)
+        self._is_due = False
+        while self._gathered and self._has_room():
+            piece = self._gathered.popleft()
+            while self._gathered and len(piece) + len(self._gathered[0]) <= _LONGEST_PIECE:
+                piece += self._gathered.popleft()
+            self._write(piece)
+
+    def take_lost(self) -> int:
+        """How many lines were lost since this was last asked, once there is room for others again."""
+        if not self._lost:
+            return 0
+        self.write()
+        if len(self._gathered) >= _MOST_WAITING:
+            return 0
+        lost, self._lost = self._lost, 0
+        return lost
+
+    def _has_room(self) -> bool:
+        """A pipe that can be written to takes a piece whole (pipe(7)); whoever waits for it would stop all requests."""
+        return bool(self._room.poll(0))
 
     def _write(self, piece: bytes) -> None:
-        if not piece:
-            return
         try:
             os.write(self._descriptor, piece)
         except OSError:

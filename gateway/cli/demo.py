@@ -57,6 +57,8 @@ To try, in another terminal:
     -d '{{"resource": "report/1", "holder": "another", "ttl_s": 300, "takeover": true}}'
   curl -i -X PUT http://{gateway}/reports/1 -H "Fencing-Token: $TOKEN" -d '{{"text": "mine again"}}'
 
+  # a payment, asked for, approved, delivered and taken back: README tells it in ten commands, for this gateway
+
   # what the operator sees
   curl -s http://{admin}/api/v1/resources/report/1
   curl -s 'http://{admin}/api/v1/audit?resource=report/1'

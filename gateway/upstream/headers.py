@@ -2,8 +2,9 @@
 does what anybody but a trusted proxy says of who sent a request.
 """
 
+from gateway.core.field_name import plain_name
 from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIX, REPLACED, told_of_the_way
-from gateway.core.hop_by_hop import HOP_BY_HOP, nominated, plain_name
+from gateway.core.hop_by_hop import HOP_BY_HOP, nominated
 from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Upstream
 from gateway.core.token import authorization_is_a_token
@@ -49,8 +50,8 @@ class _Passing:
     def _judge(self, name: bytes, plain: bytes) -> bool:
         if plain in self._dropped or plain.startswith(self._withheld):
             return False
-        # A proxy that sets the field with a dash passes its own clients' underscores on.
-        return not (b"_" in name and (plain in CLAIMS or plain.startswith(CLAIMS_PREFIX)))
+        # A proxy that sets the field as it is spelled passes its own clients' other spellings on.
+        return name.lower() == plain or not (plain in CLAIMS or plain.startswith(CLAIMS_PREFIX))
 
 
 _PASSING: dict[tuple[int, bool], _Passing] = {}

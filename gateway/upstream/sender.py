@@ -20,6 +20,8 @@ from gateway.upstream.wire import Wire
 
 # A request of these methods without a body has no framing field (RFC 9110, section 8.6).
 _BODILESS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+# A request up to this size leaves in one piece: a peer that reads takes it at once.
+_AT_ONCE = 32 << 10
 # Methods whose body every server reads.
 _WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 
@@ -222,7 +224,7 @@ class _Attempt:
     def _expired(self) -> None:
         if self._clock.left(self._deadline) > 0:
             self._timer = self._arm()
-        elif self._sent_whole and not self._exchange.has_head:
+        elif self._sent_whole and not self._exchange.has_head and not self._wire.unsent:
             self._exchange.expire()
         else:
             self._exchange.fail("the upstream's answer was not whole in time", timed_out=True)
@@ -323,9 +325,10 @@ class _Attempt:
         if piece and request.method not in _WITH_BODY:
             framing += self._as_last()
         data = request_head(upstream, request, write=write, framing=framing) + piece
-        sent = self._wire.send_now(data, self._guard)
+        self._wire.give_up_after(self._clock.left(self._deadline))
+        sent = self._wire.send_now(data, self._guard) if len(data) <= _AT_ONCE else 0
         if sent < len(data):
-            await self._wire.send(data[sent:], self._guard)
+            await self._wire.send_end(data[sent:], self._guard)
         self._sent_whole = True
 
     async def _send_in_pieces(self, rest: Body, upstream: Upstream, request: Request, write: Write | None) -> None:
@@ -335,14 +338,20 @@ class _Attempt:
         if request.method not in _WITH_BODY:
             framing += self._as_last()
         unsent = request_head(upstream, request, write=write, framing=framing)
+        self._wire.give_up_after(self._clock.left(self._deadline))
+        left = length
         while True:
-            last = not piece
-            if length is None:
+            if left is None:
+                ends = not piece
                 piece = b"%x\r\n%b\r\n" % (len(piece), piece) if piece else b"0\r\n\r\n"
-            await self._wire.send(unsent + piece, self._guard)
-            if last:
+            else:
+                left -= len(piece)
+                ends = left <= 0
+            if ends:
+                await self._wire.send_end(unsent + piece, self._guard)
                 self._sent_whole = True
                 return
+            await self._wire.send(unsent + piece, self._guard)
             unsent = b""
             following = await self._next_piece(rest)
             if following is None:

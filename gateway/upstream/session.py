@@ -9,6 +9,7 @@ from gateway.upstream.wire import Wire
 # Reading stops above the high mark and goes on below the low one: what one slow agent can hold of this process.
 _HIGH_WATER = 256 << 10
 _LOW_WATER = 64 << 10
+_IN_KERNEL = 64 << 10
 
 
 class _Halted(Exception):
@@ -25,6 +26,9 @@ class SessionEnd:
         self._ended = ended
         self._on_end = on_end
         self._waiter: asyncio.Future[None] | None = None
+        # Of a stopped gateway the kernel goes on sending what it has.
+        wire.bound_unsent(_IN_KERNEL)
+        wire.give_up_after(None)
         wire.on_data = self._came
         wire.on_end = self._has_ended
 

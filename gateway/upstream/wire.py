@@ -3,19 +3,35 @@
 An event loop's transport would buffer what the kernel does not take and flush it later on its own, so that a gateway
 stopped in between would complete a request long after its deadline. Here nothing is buffered: the check and the
 system call stand in one step, and the window that is left is the instructions between the two.
+
+The kernel has a buffer too, and goes on sending from it for a process that is stopped, or dead. So the end of a large
+message is kept back until nearly all before it has arrived; whoever closes, or dies, takes back what has not left; and
+what nobody acknowledges is given up by the kernel itself.
 """
 
 import asyncio
 import contextlib
+import fcntl
 import socket
 import ssl
 import struct
+import termios
 from collections.abc import Callable
 
 # One read takes at most this much; larger ones gain nothing on loopback or a 10 Gbit/s link.
 _READ_SIZE = 64 << 10
 # TLS records hold at most 16 KiB (RFC 8446, section 5.1): encrypting more at once would only hold it in memory.
 _RECORD_SIZE = 16 << 10
+# Of a message the kernel may have so much that has not arrived, once its end is given to it: any peer that reads at all
+# takes that at once.
+_IN_KERNEL = 16 << 10
+# Between two looks at what has arrived; nothing tells.
+_LOOK_AGAIN_S = 0.002
+# socket(7): closing drops what has not left, and tells the peer so.
+_RESET = struct.pack("ii", 1, 0)
+_FLUSH = struct.pack("ii", 0, 0)
+# tcp(7), since Linux 2.6.37. Elsewhere a stopped process's kernel sends for as long as it likes.
+_USER_TIMEOUT = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 Guard = Callable[[], None]
 
@@ -28,6 +44,8 @@ class Wire:
         self._sock = sock
         self._reading = False
         self._writable: asyncio.Future[None] | None = None
+        # From the beginning, for a process that is killed closes nothing by itself.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self.closed = False
         self.bytes_out = 0
         self.on_data: Callable[[bytes], None] = _ignore
@@ -69,6 +87,44 @@ class Wire:
         """Send all of `data`. `guard` and what is raised as in `send_now`, for each system call."""
         await self._send_raw(data, guard)
 
+    async def send_end(self, data: bytes, guard: Guard) -> None:
+        """Send the rest of a message: its end leaves only once nearly all before it has arrived."""
+        end = max(0, len(data) - _IN_KERNEL)
+        await self.send(data[:end], guard)
+        while self.unsent > _IN_KERNEL and not self.closed:
+            guard()
+            await asyncio.sleep(_LOOK_AGAIN_S)
+        await self.send(data[end:], guard)
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that the kernel has taken and the peer has not acknowledged; 0 where the kernel does not tell."""
+        if self.closed:
+            return 0
+        try:
+            (count,) = struct.unpack("i", fcntl.ioctl(self._sock, termios.TIOCOUTQ, bytes(4)))
+        except OSError:
+            return 0
+        return int(count)
+
+    def give_up_after(self, seconds: float | None) -> None:
+        """What the peer does not acknowledge for so long is dropped, with the connection. None: as the system does."""
+        if _USER_TIMEOUT is None or self.closed:
+            return
+        try:
+            self._sock.setsockopt(
+                socket.IPPROTO_TCP, _USER_TIMEOUT, 0 if seconds is None else max(1, int(seconds * 1000))
+            )
+        except OSError:
+            # A socket of another family, or one whose peer has gone: the next system call tells.
+            return
+
+    def bound_unsent(self, size: int) -> None:
+        """The kernel takes about so many bytes more than have arrived, and no more."""
+        if not self.closed:
+            # It doubles what it is told (socket(7)).
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size // 2)
+
     async def _send_raw(self, data: bytes, guard: Guard) -> None:
         view = memoryview(data)
         while view:
@@ -101,10 +157,15 @@ class Wire:
     _on_writable = interrupt
 
     def close(self) -> None:
-        """Close at once. Nothing is flushed: what has not left stays unsent."""
+        """Close at once. Nothing is flushed: what has not arrived is dropped, and the connection reset."""
         if self.closed:
             return
         self.pause()
+        if self.unsent == 0:
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _FLUSH)
+        self._shut()
+
+    def _shut(self) -> None:
         self.closed = True
         if self._writable is not None:
             self._loop.remove_writer(self._sock)
@@ -123,11 +184,10 @@ class Wire:
                 self._sock.shutdown(socket.SHUT_WR)
 
     def abort(self) -> None:
-        """Close, and let the kernel throw away what it has not sent yet: after this not one byte more leaves."""
+        """Close by a reset, whatever has arrived: the peer must not take what it has for all there was to come."""
         if not self.closed:
-            # A linger time of zero resets the connection (socket(7)).
-            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.close()
+            self.pause()
+            self._shut()
 
     def _on_readable(self) -> None:
         try:

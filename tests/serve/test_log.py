@@ -138,3 +138,27 @@ def test_decisions_of_one_turn_are_written_together() -> None:
 
     lines = [json.loads(line) for line in written]
     assert [line.get("status", line["event"]) for line in lines] == [*range(200, 230), "odd"]
+
+
+def test_a_reader_that_does_not_read_stops_nobody() -> None:
+    """Its lines wait, up to a bound; then they are lost, and it is told how many."""
+    reader, writer = os.pipe()
+    try:
+        log = Log("json", "info", writer)
+        for number in range(20_000):
+            log.info("odd", number=number)
+
+        os.set_blocking(reader, False)
+        text = b""
+        while b"were lost" not in text:
+            text += os.read(reader, 1 << 20)
+            log.info("odd", number=-1)
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+    lines = [json.loads(line) for line in text.splitlines()]
+    lost = next(line for line in lines if "lines" in line)
+    told = [line["number"] for line in lines if line.get("number", -1) >= 0]
+    assert told == list(range(len(told)))
+    assert (lost["level"], lost["lines"]) == ("warning", 20_000 - len(told))

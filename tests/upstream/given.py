@@ -1,5 +1,7 @@
 """What a sender is given: a body, a clock, a request and the right to send it."""
 
+import socket
+
 from gateway.core.clock import Deadline
 from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId
@@ -10,6 +12,7 @@ from gateway.core.target import Target, read_target
 from gateway.core.write import Admitted, ResourceKey, TicketId, Write
 from gateway.flow.clock import BootClock
 from gateway.upstream.sender import HttpSender, Reply
+from gateway.upstream.wire import Wire
 
 
 class Given:
@@ -64,3 +67,14 @@ async def send(
 ) -> Reply | Overdue | NotSent | NoReply:
     deadline = BootClock().after(upstream.timeouts.total_s)
     return await sender.send(admitted(upstream), asked, body, deadline)
+
+
+def unread() -> tuple[Wire, socket.socket]:
+    """A connection whose other end takes a few kilobytes, and no more before it is read."""
+    server = socket.create_server(("127.0.0.1", 0))
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    ours = socket.create_connection(server.getsockname())
+    peer, _ = server.accept()
+    server.close()
+    ours.setblocking(False)
+    return Wire(ours), peer

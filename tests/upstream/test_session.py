@@ -8,6 +8,7 @@ import pytest
 
 from gateway.upstream.session import _HIGH_WATER, SessionEnd
 from gateway.upstream.wire import Wire
+from tests.upstream.given import unread
 
 
 @pytest.fixture
@@ -121,12 +122,7 @@ async def test_an_abort_wakes_whoever_reads_and_is_told_once_each_time(pair: tup
 
 async def test_an_abort_throws_away_what_the_kernel_has_not_sent() -> None:
     """A peer that did not read gets what fitted into its window, and a reset instead of the rest."""
-    server = socket.create_server(("127.0.0.1", 0))
-    ours = socket.create_connection(server.getsockname())
-    peer, _ = server.accept()
-    server.close()
-    ours.setblocking(False)
-    wire = Wire(ours)
+    wire, peer = unread()
     end, _ = end_of(wire)
     sending = asyncio.ensure_future(end.send(b"x" * (64 << 20), lambda: True))
     while wire._writable is None:

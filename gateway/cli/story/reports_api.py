@@ -1,12 +1,10 @@
-"""The sample upstream: a small reports API that checks no epoch, as most APIs do, and logs what it executed.
+"""The sample reports API: one that checks no epoch, as most APIs do, and logs what it executed.
 
 `?slow_s=N` on a write makes it take N seconds (10 at most), so that a write in flight can be watched; `?hang_up=1`
 executes it and breaks the connection off without an answer.
 """
 
 import asyncio
-import socket
-import sys
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -60,9 +58,8 @@ async def _log(request: web.Request) -> web.Response:
     return web.json_response(request.app[REPORTS].executed)
 
 
-def reports_api() -> web.Application:
-    """The application; `/log` is its own list of executed writes."""
-    app = web.Application()
+def add_reports(app: web.Application) -> None:
+    """Let the sample upstream have reports; `/log` is its own list of executed writes."""
     app[REPORTS] = Reports()
     app.router.add_get("/log", _log)
     app.router.add_post("/reports/search", _search)
@@ -70,14 +67,3 @@ def reports_api() -> web.Application:
     app.router.add_post("/reports/{id}/comments", _write)
     for method in ("PUT", "PATCH", "DELETE"):
         app.router.add_route(method, "/reports/{id}", _write)
-    return app
-
-
-def main() -> None:
-    """Serve on the listening socket whose descriptor is the first argument."""
-    listening = socket.socket(fileno=int(sys.argv[1]))
-    web.run_app(reports_api(), sock=listening, print=None, access_log=None)
-
-
-if __name__ == "__main__":
-    main()

@@ -20,6 +20,8 @@ from gateway.settings import environment
 # A cold start on a busy machine; a warm one takes well under a second.
 _READY_S = 30.0
 _POLL_S = 0.05
+# The second one is that of the library, by a link.
+_POLICIES = {"reports.yaml": "policy.yaml", "payments.yaml": "payments.yaml"}
 
 
 class StageFailed(Exception):
@@ -104,17 +106,17 @@ def _call(address: str, method: str, path: str, document: dict[str, object] | No
 @contextlib.contextmanager
 def set_stage() -> Iterator[Stage]:
     """Start a sample upstream and a gateway in front of it, with an embedded store in a temporary directory."""
-    with tempfile.TemporaryDirectory(prefix="fencegate-demo-") as name, contextlib.ExitStack() as running:
-        directory = Path(name)
+    with tempfile.TemporaryDirectory(prefix="fencegate-demo-") as scratch, contextlib.ExitStack() as running:
+        directory = Path(scratch)
         listening = _listen(9000)
         upstream = f"127.0.0.1:{listening.getsockname()[1]}"
-        _start(running, ["gateway.cli.story.reports_api", str(listening.fileno())], directory, listening.fileno())
+        _start(running, ["gateway.cli.story.sample_upstream", str(listening.fileno())], directory, listening.fileno())
         listening.close()
         policies = directory / "policies"
         policies.mkdir()
-        text = resources.files("gateway.cli.story").joinpath("policy.yaml").read_text()
-        policy = policies / "reports.yaml"
-        policy.write_text(text.replace("http://127.0.0.1:9000", f"http://{upstream}"))
+        for name, file in _POLICIES.items():
+            text = resources.files("gateway.cli.story").joinpath(file).read_text()
+            (policies / name).write_text(text.replace("http://127.0.0.1:9000", f"http://{upstream}"))
         gateway, admin = (f"127.0.0.1:{_free_port(port)}" for port in (8080, 8081))
         serve = ["gateway", "serve", "--policies", str(policies), "--listen", gateway, "--admin", admin]
         process = _start(running, [*serve, "--data-dir", str(directory / "store")], directory)
