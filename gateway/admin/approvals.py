@@ -5,17 +5,23 @@ from typing import Literal
 from aiohttp import web
 
 from gateway.admin.answer import refusal
-from gateway.admin.approver import find_approver, principal_of
+from gateway.admin.approver import find_approver, forbidden, principal_of
 from gateway.admin.document import Document, read_document, read_text
 from gateway.admin.intents import answer_record, find_record
-from gateway.admin.running import OPERATOR, RUNNING
+from gateway.admin.running import OPERATOR, RUNNING, Running
 from gateway.core.caller import Caller
-from gateway.core.decision import Refused
-from gateway.store.parking import Decide, decide, retry
+from gateway.core.decision import BAD_REQUEST, Refused
+from gateway.core.record import IntentRecord
+from gateway.core.write import Write
+from gateway.flow.retrying import budgeted_rule, costed
+from gateway.store.parking import Decide, decide, request_of, retry
 
 # Enough for what was looked at, and why.
 _LONGEST_NOTE = 500
 _LONGEST_DIGEST = 64
+_NO_DIGEST = (
+    "Nothing was done: `digest` must be that of the request that was looked at. `GET /api/v1/intents/ID` shows both."
+)
 
 
 async def approve_intent(request: web.Request) -> web.Response:
@@ -38,11 +44,24 @@ async def retry_intent(request: web.Request) -> web.Response:
     found = await find_record(request)
     if isinstance(found, Refused):
         return refusal(found)
-    record = await retry(running.store, found, note=note, by=OPERATOR)
+    write = await _costed(running, found)
+    if isinstance(write, Refused):
+        return refusal(write)
+    record = await retry(running.store, found, note=note, by=OPERATOR, write=write)
     if isinstance(record, Refused):
         return refusal(record)
     running.log.warning("an operator had an intent sent again", intent=record.id, note=note)
     return await answer_record(request, record)
+
+
+async def _costed(running: Running, record: IntentRecord) -> Write | Refused | None:
+    """The write with what it takes of its rule's budgets; None where nothing is taken, or nothing will be sent."""
+    rules = running.rules()
+    rule = budgeted_rule(record, rules)
+    if rule is None or record.state not in ("failed", "not_applied"):
+        return None
+    kept = await request_of(running.store, record.id)
+    return None if kept is None else costed(record, kept, rule, rules)
 
 
 async def _decide(request: web.Request, verdict: Literal["approve", "deny"]) -> web.Response:
@@ -55,7 +74,7 @@ async def _decide(request: web.Request, verdict: Literal["approve", "deny"]) -> 
     found = await find_record(request)
     if isinstance(found, Refused):
         return refusal(found)
-    record = approver.forbidden(found.resource) or await decide(running.store, found, asked)
+    record = forbidden(approver, found.resource, found.tenant) or await decide(running.store, found, asked)
     if isinstance(record, Refused):
         return refusal(record)
     about = {"intent": record.id, "state": record.state, "by": asked.by, "note": asked.note}
@@ -64,13 +83,17 @@ async def _decide(request: web.Request, verdict: Literal["approve", "deny"]) -> 
 
 
 def _read(document: Document | Refused, verdict: Literal["approve", "deny"], approver: Caller) -> Decide | Refused:
-    """What was decided. A digest may be named: that of the request that the approver has looked at."""
+    """What was decided. The digest names the request that the approver has looked at: another one may have taken its
+    place under the same id.
+    """
     if isinstance(document, Refused):
         return document
     note = read_text(document, "note", _LONGEST_NOTE)
-    digest = read_text(document, "digest", _LONGEST_DIGEST) if "digest" in document else None
     if isinstance(note, Refused):
         return note
+    if verdict == "approve" and "digest" not in document:
+        return Refused(BAD_REQUEST, _NO_DIGEST)
+    digest = read_text(document, "digest", _LONGEST_DIGEST) if "digest" in document else None
     if isinstance(digest, Refused):
         return digest
     return Decide(verdict, approver.principal, principal_of(approver), note, digest)

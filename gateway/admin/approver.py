@@ -43,19 +43,27 @@ def principal_of(approver: Caller) -> str | None:
     return None if approver is _OPERATOR else approver.principal
 
 
-def sees(request: web.Request, state: str, resource: str | None = None) -> bool:
+def forbidden(approver: Caller, resource: str, tenant: str) -> Refused | None:
+    """The refusal of a decision about what belongs to another tenant, or is not of the resources of its entry."""
+    if approver is not _OPERATOR and approver.tenant != tenant:
+        detail = f"Nothing was done: principal {approver.principal} is not of this intent's tenant. Ask one that is."
+        return Refused(FORBIDDEN, detail)
+    return approver.forbidden(resource)
+
+
+def sees(request: web.Request, state: str, resource: str | None = None, tenant: str = "") -> bool:
     """Whether whoever called may see intents of this state, or one: an approver without the admin token sees what it
     may approve.
     """
     approver = request.get(_LET_IN)
     if approver is None:
         return True
-    return state == "awaiting_approval" and (resource is None or approver.rights.cover(resource))
+    return state == "awaiting_approval" and (resource is None or forbidden(approver, resource, tenant) is None)
 
 
 def out_of_sight() -> Refused:
     """The refusal of what an approver asks for and may not see."""
     detail = (
-        "Without the admin token an approver sees only what waits for an approval (state=awaiting_approval), of the"
+        "Without the admin token an approver sees only what waits for an approval (state=awaiting_approval), of its"
     )
-    return Refused(FORBIDDEN, f"{detail} resources of its entry.")
+    return Refused(FORBIDDEN, f"{detail} tenant and of the resources of its entry.")

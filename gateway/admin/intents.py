@@ -8,7 +8,7 @@ from gateway.admin.answer import page, refusal
 from gateway.admin.approver import out_of_sight, sees
 from gateway.admin.audit import event_members
 from gateway.admin.document import Document, read_document, read_text
-from gateway.admin.quarantine import request_members
+from gateway.admin.quarantine import attachment, request_members
 from gateway.admin.query import read_query
 from gateway.admin.running import OPERATOR, RUNNING
 from gateway.core.caller import ANONYMOUS
@@ -46,7 +46,7 @@ async def list_intents(request: web.Request) -> web.Response:
     for state in LISTED:
         if state == wanted:
             found = await intent_views.intents(store, state, cursor)
-            seen = [record for record in found.items if sees(request, record.state, record.resource)]
+            seen = [record for record in found.items if _sees(request, record)]
             return page([_item(record) for record in seen], found.next)
     if wanted == "in_flight":
         flying = await intent_views.in_flight(store, cursor)
@@ -61,11 +61,27 @@ async def show_intent(request: web.Request) -> web.Response:
     found = await _find(store, id)
     if found is None:
         return refusal(_no_such(id))
-    if not sees(request, "in_flight" if isinstance(found, Flight) else found.state, found.resource):
+    if not _sees(request, found):
         return refusal(out_of_sight())
     if isinstance(found, Flight):
         return _answer(_flight_item(found), await _events(store, found.ticket.id, 0))
     return await answer_record(request, found)
+
+
+async def export_request_body(request: web.Request) -> web.Response:
+    """The body of the request that is kept to be sent, byte for byte, as a file to be stored."""
+    store = request.app[RUNNING].store
+    found = await find_record(request)
+    if isinstance(found, Refused):
+        return refusal(found)
+    if not _sees(request, found):
+        return refusal(out_of_sight())
+    kept = None if found.parking is None else await request_of(store, found.id)
+    if kept is None:
+        detail = "Of this intent no request is kept: it was sent, or it has ended."
+        facts = Facts(resource=found.resource, intent=found.id, intent_state=found.state)
+        return refusal(Refused(WRONG_STATE, detail, facts))
+    return attachment(kept.body or b"", f"{found.id}.bin")
 
 
 async def resolve_intent(request: web.Request) -> web.Response:
@@ -114,6 +130,12 @@ async def _find(store: FenceStore, id: str) -> IntentRecord | Flight | None:
         return record
     flight = await intent_views.flight(store, id)
     return flight.record or flight if flight is not None else None
+
+
+def _sees(request: web.Request, found: IntentRecord | Flight) -> bool:
+    if isinstance(found, Flight):
+        return sees(request, "in_flight")
+    return sees(request, found.state, found.resource, found.tenant)
 
 
 async def _events(store: FenceStore, id: str, since_ms: int) -> list[dict[str, object]]:

@@ -1,27 +1,13 @@
 """The admin listener: its routes, and everything that goes wrong as a problem."""
 
-from collections.abc import Awaitable, Callable
-
 from aiohttp import web
 
-from gateway.admin import (
-    approvals,
-    audit,
-    budgets,
-    compensations,
-    document,
-    health,
-    intents,
-    notifications,
-    pauses,
-    policies,
-    quarantine,
-    resources,
-)
+from gateway.admin import document, index, openapi
 from gateway.admin.answer import refusal
 from gateway.admin.approver import let_in
 from gateway.admin.auth import authenticate, check_browser
-from gateway.admin.index import index
+from gateway.admin.call import Handler
+from gateway.admin.calls import CALLS
 from gateway.admin.running import RUNNING, Running
 from gateway.core.decision import (
     BAD_REQUEST,
@@ -37,9 +23,9 @@ from gateway.core.faults import StoreUnavailable
 from gateway.store.page import BadCursor
 
 # What needs no admin token where an approver's key is shown: each judges it again.
-_FOR_APPROVERS = (intents.list_intents, intents.show_intent, approvals.approve_intent, approvals.deny_intent)
-
-_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_FOR_APPROVERS = frozenset(call.handler for call in CALLS if call.for_approvers)
+# A HEAD is answered where a GET is.
+_ROUTES = {"GET": web.get, "POST": web.post, "DELETE": web.delete}
 
 
 def build_admin(running: Running, *, token: str | None, on_loopback: bool) -> web.Application:
@@ -48,7 +34,7 @@ def build_admin(running: Running, *, token: str | None, on_loopback: bool) -> we
     """
 
     @web.middleware
-    async def guard(request: web.Request, handler: _Handler) -> web.StreamResponse:
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         refused = check_browser(request, on_loopback=on_loopback) or authenticate(request, token)
         if refused is not None and refused.decision is UNAUTHENTICATED and request.match_info.handler in _FOR_APPROVERS:
             refused = None if let_in(request) else refused
@@ -61,41 +47,12 @@ def build_admin(running: Running, *, token: str | None, on_loopback: bool) -> we
 
     app = web.Application(middlewares=[guard], client_max_size=document.LIMIT)
     app[RUNNING] = running
-    app.add_routes(
-        [
-            web.get("/", index),
-            web.get("/healthz", health.healthz),
-            web.get("/readyz", health.readyz),
-            web.get("/metrics", health.metrics),
-            web.get("/api/v1/resources", resources.list_resources),
-            web.get(r"/api/v1/resources/{resource:.+}", resources.show_resource),
-            web.post(r"/api/v1/resources/{resource:.+}/advance", resources.advance_resource),
-            web.get("/api/v1/intents", intents.list_intents),
-            web.get("/api/v1/intents/{id}", intents.show_intent),
-            web.post("/api/v1/intents/{id}/resolve", intents.resolve_intent),
-            web.post("/api/v1/intents/{id}/approve", approvals.approve_intent),
-            web.post("/api/v1/intents/{id}/deny", approvals.deny_intent),
-            web.post("/api/v1/intents/{id}/retry", approvals.retry_intent),
-            web.post("/api/v1/intents/{id}/compensate", compensations.compensate_intent),
-            web.get("/api/v1/notifications", notifications.list_letters),
-            web.post("/api/v1/notifications/{id}/retry", notifications.retry_letter),
-            web.get("/api/v1/audit", audit.list_events),
-            web.get("/api/v1/budgets", budgets.list_budgets),
-            web.get("/api/v1/pauses", pauses.list_pauses),
-            web.post("/api/v1/pauses", pauses.begin_pause),
-            web.delete("/api/v1/pauses/{id}", pauses.end_pause),
-            web.get("/api/v1/quarantine", quarantine.list_late),
-            web.get("/api/v1/quarantine/{id}", quarantine.show_late),
-            web.get("/api/v1/quarantine/{id}/body", quarantine.export_body),
-            web.delete("/api/v1/quarantine/{id}", quarantine.drop_late),
-            web.get("/api/v1/policies", policies.list_policies),
-            web.post("/api/v1/policies/reload", policies.reload_policies),
-        ]
-    )
+    app[index.PAGE], app[openapi.DOCUMENT] = index.render(CALLS), openapi.render(CALLS)
+    app.add_routes([_ROUTES[call.method](call.route, call.handler) for call in CALLS])
     return app
 
 
-async def _answer(request: web.Request, handler: _Handler) -> web.StreamResponse:
+async def _answer(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         return await handler(request)
     except web.HTTPNotFound:

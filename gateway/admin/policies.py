@@ -5,6 +5,7 @@ from dataclasses import asdict
 from aiohttp import web
 
 from gateway.admin.answer import page, refusal
+from gateway.admin.document import read_document
 from gateway.admin.running import RUNNING
 from gateway.core.decision import POLICIES_INVALID, Refused
 from gateway.core.rule import Upstream
@@ -20,6 +21,9 @@ async def list_policies(request: web.Request) -> web.Response:
 
 async def reload_policies(request: web.Request) -> web.Response:
     """All or nothing: bad files leave the running set in force, and are answered with what is wrong with them."""
+    document = await read_document(request, frozenset())
+    if isinstance(document, Refused):
+        return refusal(document)
     findings = request.app[RUNNING].reload()
     if not findings:
         return web.json_response({"status": "loaded"})

@@ -61,8 +61,7 @@ async def export_body(request: web.Request) -> web.Response:
     if kept.body is None:
         detail = "Its body was not kept: it was too large, or its sender left before it was whole. The head is all."
         return refusal(Refused(NOT_IN_QUARANTINE, detail))
-    headers = _NEVER_RENDERED | {"Content-Disposition": f'attachment; filename="{id}.bin"'}
-    return web.Response(body=kept.body, content_type="application/octet-stream", headers=headers)
+    return attachment(kept.body, f"{id}.bin")
 
 
 async def drop_late(request: web.Request) -> web.Response:
@@ -101,6 +100,12 @@ def late_members(late: Quarantined) -> dict[str, object]:
         "received_at": instant(late.received_at_ms),
         "expires_at": instant(late.expires_at_ms),
     }
+
+
+def attachment(body: bytes, name: str) -> web.Response:
+    """What an agent sent, as a file to be stored."""
+    headers = _NEVER_RENDERED | {"Content-Disposition": f'attachment; filename="{name}"'}
+    return web.Response(body=body, content_type="application/octet-stream", headers=headers)
 
 
 def request_members(kept: KeptRequest) -> dict[str, object]:

@@ -131,10 +131,17 @@ def _read(status: int, body: bytes) -> dict[str, object]:
     if not isinstance(answer, dict):
         raise click.ClickException(f"What answers there is no gateway's admin listener (status {status}); see --admin.")
     if status == 401:
-        raise click.ClickException("The gateway wants its admin token: set FENCEGATE_ADMIN_TOKEN.")
+        raise click.ClickException(_unauthenticated(answer.get("detail")))
     if status >= 400:
         raise click.ClickException(plain(answer.get("detail", f"status {status}")))
     return answer
+
+
+def _unauthenticated(detail: object) -> str:
+    """The admin listener names the header that it misses: its own token, or the key of an approver."""
+    if "Fencegate-Key" in str(detail):
+        return "The gateway wants the key of a principal that may approve: set FENCEGATE_KEY."
+    return "The gateway wants its admin token: set FENCEGATE_ADMIN_TOKEN."
 
 
 def segment(name: str) -> str:

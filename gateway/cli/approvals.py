@@ -2,25 +2,32 @@
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
 from gateway.cli.admin_api import AdminApi, Item, admin_option, limit_option, read_admin, segment
+from gateway.cli.export import export, output_option
 from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import json_option, plain, print_json, print_members, print_table
-from gateway.cli.requests import print_request
+from gateway.cli.requests import exported, print_request
 
-_COLUMNS = ("id", "target", "resource", "rule", "risk", "principal", "holder", "created_at")
-_HEADS = ("ID", "REQUEST", "RESOURCE", "RULE", "RISK", "FROM", "HOLDER", "SINCE")
+_COLUMNS = ("id", "target", "resource", "rule", "risk", "principal", "holder", "created_at", "digest")
+_HEADS = ("ID", "REQUEST", "RESOURCE", "RULE", "RISK", "FROM", "HOLDER", "SINCE", "DIGEST")
 _SHOWN = ("target", "principal", "holder", "risk", "rule", "upstream", "resource", "epoch", "key", "digest", "approval")
-_CONSEQUENCES = {
-    "approve": "It is SENT at once, as shown.",
-    "deny": "It is never sent: whoever repeats it is told so.",
+_QUESTIONS = {"approve": "Approve it? It is then SENT at once, as shown.", "deny": "Deny it? It is then never sent."}
+_CAME_OF_IT = {
+    "approve": "it is sent at once, once",
+    "deny": "it is never sent, and whoever repeats it is told so",
 }
 
 note_option = click.option("--note", required=True, help="Why: it is kept with the intent.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask, on a terminal either.")
-digest_option = click.option("--digest", metavar="DIGEST", help="The request that was looked at; another is refused.")
+digest_option = click.option(
+    "--digest",
+    metavar="DIGEST",
+    help="That of the request that was looked at, as `show` has it; another one is refused.",
+)
 
 
 @click.group("approvals", cls=ListsFirst)
@@ -46,6 +53,15 @@ def list_awaited(limit: int, admin: str, *, as_json: bool) -> None:
         click.echo("Nothing waits for an approval.")
 
 
+@command.command("export")
+@click.argument("intent", metavar="ID")
+@output_option
+@admin_option
+def export_body(intent: str, output: Path | None, admin: str) -> None:
+    """Write the body of what would be sent, byte for byte: a large one, or one that is no text, is not shown."""
+    export(read_admin(admin), f"{_path(intent)}/body", output)
+
+
 @command.command("show")
 @click.argument("intent", metavar="ID")
 @admin_option
@@ -67,7 +83,10 @@ def show_awaited(intent: str, admin: str, *, as_json: bool) -> None:
 @admin_option
 @json_option
 def approve(intent: str, note: str, digest: str | None, admin: str, *, yes: bool, as_json: bool) -> None:
-    """Have it sent, once, as it was shown. This cannot be taken back."""
+    """Have it sent, once, as it was shown. This cannot be taken back.
+
+    On a terminal, without --digest, the request is shown first. A script names the digest that somebody has looked at.
+    """
     _decide(read_admin(admin), _Verdict("approve", intent, note, digest), yes=yes, as_json=as_json)
 
 
@@ -92,30 +111,38 @@ class _Verdict:
 
 
 def _decide(api: AdminApi, verdict: _Verdict, *, yes: bool, as_json: bool) -> None:
-    """What is decided is the request that was shown here, unless another one is named."""
+    asks = not yes and not as_json and sys.stdin.isatty()
+    if verdict.word == "approve" and verdict.digest is None and not asks:
+        raise click.UsageError("Name the request that was looked at: --digest, as `fencegate approvals show` has it.")
     path = _path(verdict.intent)
-    found = api.get(path)
     document: dict[str, object] = {"note": verdict.note}
-    digest = verdict.digest or found.get("digest")
+    digest = _ask(api.get(path), verdict) if asks else verdict.digest
     if digest is not None:
         document["digest"] = digest
-    click.echo(f"{plain(found.get('target'))}, of {plain(found['resource'])}, is {found['state']}.", err=True)
-    if found["state"] == "awaiting_approval":
-        click.echo(_CONSEQUENCES[verdict.word], err=True)
-    # A script has nobody to ask; what it says it means.
-    if not yes and sys.stdin.isatty():
-        click.confirm(f"{verdict.word.capitalize()} it?", abort=True, err=True)
     decided = api.post(f"{path}/{verdict.word}", document)
     if as_json:
         print_json(decided)
     else:
-        click.echo(f"{plain(decided['id'])} is {decided['state']}.")
+        click.echo(f"{plain(decided.get('target'))}, of {plain(decided['resource'])}:", err=True)
+        click.echo(f"{plain(decided['id'])} is {decided['state']}: {_CAME_OF_IT[verdict.word]}.")
+
+
+def _ask(found: Item, verdict: _Verdict) -> str | None:
+    """Show the request, and ask; returns the digest of the one that is decided about."""
+    _print_awaited(found)
+    if found["state"] != "awaiting_approval":
+        click.echo(f"It is {found['state']}, and does not wait for an approval.", err=True)
+    click.confirm(_QUESTIONS[verdict.word], abort=True, err=True)
+    if verdict.digest is not None:
+        return verdict.digest
+    shown = found.get("digest")
+    return None if shown is None else str(shown)
 
 
 def _print_awaited(found: Item) -> None:
     request = found.get("request")
     if isinstance(request, dict):
-        print_request(request)
+        print_request(request, exported(found["id"]))
         click.echo("")
     print_members({name: found.get(name) for name in ("id", "state", *_SHOWN, "reason")})
 

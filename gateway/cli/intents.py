@@ -7,7 +7,7 @@ import click
 from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin, segment
 from gateway.cli.audit import print_events
 from gateway.cli.output import json_option, plain, print_json, print_members, print_table
-from gateway.cli.requests import SHOWN_BODY, print_body, print_request
+from gateway.cli.requests import SHOWN_BODY, exported, print_body, print_request
 
 _STATES = (
     "unknown", "applied", "not_applied", "in_flight", "awaiting_approval", "queued", "denied", "expired", "superseded",
@@ -145,6 +145,8 @@ def _announce(found: Item, outcome: str) -> None:
     click.echo(f"{what}, of {plain(found['resource'])}, is {found['state']}: {plain(found['reason'])}", err=True)
     if found["state"] == "unknown":
         click.echo(_CONSEQUENCES[outcome], err=True)
+        if outcome == "not_applied" and found.get("request") is not None:
+            click.echo(f"It was queued: `fencegate intents retry {plain(found['id'])}` sends it again too.", err=True)
 
 
 def _print_intent(found: Item) -> None:
@@ -153,7 +155,7 @@ def _print_intent(found: Item) -> None:
     response, events, request = found.get("response"), found["events"], found.get("request")
     if isinstance(request, dict):
         click.echo("\nIts request:")
-        print_request(request)
+        print_request(request, exported(found["id"]))
     _print_compensation(found.get("compensation"))
     if isinstance(response, dict):
         click.echo(f"\nIts answer, as repeats get it: status {response['status']}")

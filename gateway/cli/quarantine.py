@@ -1,12 +1,12 @@
 """`fencegate quarantine`: what came too late and was kept, to be looked at, taken out and dropped."""
 
-import sys
 from pathlib import Path
 
 import click
 
 from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin, segment
 from gateway.cli.audit import print_events
+from gateway.cli.export import export, output_option
 from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import json_option, plain, print_json, print_members, print_table
 
@@ -57,22 +57,11 @@ def show_late(late: str, admin: str, *, as_json: bool) -> None:
 
 @command.command("export")
 @click.argument("late", metavar="ID")
-@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="[standard output]")
+@output_option
 @admin_option
 def export_body(late: str, output: Path | None, admin: str) -> None:
     """Write the body of a late result, byte for byte, as it came."""
-    if output is None and sys.stdout.isatty():
-        # What an agent sent could write to the terminal whatever it likes.
-        raise click.UsageError("Name a file with -o FILE, or let the output go into one.")
-    body = read_admin(admin).download(f"{_path(late)}/body")
-    if output is None:
-        sys.stdout.buffer.write(body)
-        return
-    try:
-        output.write_bytes(body)
-    except OSError as error:
-        raise click.ClickException(f"{output} cannot be written: {error.strerror}. Name another file.") from None
-    click.echo(f"{len(body)} bytes are in {output}.", err=True)
+    export(read_admin(admin), f"{_path(late)}/body", output)
 
 
 @command.command("drop")

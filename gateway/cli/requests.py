@@ -9,7 +9,12 @@ from gateway.cli.output import plain
 SHOWN_BODY = 2000
 
 
-def print_request(request: Item) -> None:
+def exported(intent: object) -> str:
+    """Where all of a body is that is kept to be sent: the API's JSON has no large one."""
+    return f"`fencegate approvals export {plain(intent)} -o FILE` has all of it"
+
+
+def print_request(request: Item, whole: str | None = None) -> None:
     """The request line, the fields and the beginning of the body. What an agent sent moves no cursor."""
     click.echo(f"{plain(request['method'])} {plain(request['target'])}")
     headers = request["headers"]
@@ -17,16 +22,18 @@ def print_request(request: Item) -> None:
     for name, value in headers:
         click.echo(f"  {plain(name)}: {plain(value)}")
     click.echo("")
-    print_body(request.get("body"))
+    print_body(request.get("body"), whole)
 
 
-def print_body(body: object) -> None:
-    """A body as the admin API shows it: its text, or None where it is none that is shown."""
+def print_body(body: object, whole: str | None = None) -> None:
+    """A body as the admin API shows it: its text, or None where it is none that is shown. `whole`: where all of it is,
+    if not in the JSON.
+    """
     if body is None:
-        click.echo("  a body that is no text, or a large one: --json shows it in base64")
+        click.echo(f"  a body that is no text, or a large one: {whole or '--json shows it in base64'}")
         return
     text = str(body)
     for line in text[:SHOWN_BODY].splitlines():
         click.echo(f"  {plain(line)}")
     if len(text) > SHOWN_BODY:
-        click.echo(f"  and {len(text) - SHOWN_BODY} characters more: --json shows all")
+        click.echo(f"  and {len(text) - SHOWN_BODY} characters more: {whole or '--json shows all'}")

@@ -1,12 +1,11 @@
 """Who calls, and what it presented: the control headers, read once."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 
-from gateway.core.decision import FORBIDDEN, HEADER_MALFORMED, TOKEN_MALFORMED, Facts, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, FORBIDDEN, HEADER_MALFORMED, TOKEN_MALFORMED, Facts, Refused
 from gateway.core.epoch import parse_u64
+from gateway.core.field_name import plain_name
 from gateway.core.request import Headers
 from gateway.core.rights import EVERYTHING, Rights
 
@@ -26,17 +25,9 @@ _KEY = re.compile(rb'"((?:[!#-\[\]-~]|\\["\\])*)"|([!#-~][!-~]*)')
 _ESCAPED = re.compile(rb'\\(["\\])')
 
 
-def _spellings(name: bytes) -> Iterator[bytes]:
-    """The name with an underscore in the place of any of its dashes: some servers read both as one."""
-    first, *others = name.split(b"-")
-    for marks in product((b"-", b"_"), repeat=len(others)):
-        yield first + b"".join(mark + other for mark, other in zip(marks, others, strict=True))
-
-
 # What some servers and frameworks take for the method or the target instead of the request's own.
 _OVERRIDES = frozenset(
-    spelled
-    for name in (
+    (
         b"x-http-method-override",
         b"x-http-method",
         b"x-method-override",
@@ -45,7 +36,6 @@ _OVERRIDES = frozenset(
         b"x-original-url",
         b"x-rewrite-url",
     )
-    for spelled in _spellings(name)
 )
 
 ANONYMOUS = "anonymous"
@@ -85,20 +75,22 @@ class Control:
 def is_control_header(name: bytes) -> bool:
     """Whether the field (lower case) belongs to the gateway: never forwarded, whatever is in it.
 
-    An underscore counts as a dash: some servers read `Fencing_Token` as `Fencing-Token`.
+    Some servers read `Fencing_Token` and `Fencing.Token` as `Fencing-Token`.
     """
-    plain = name.replace(b"_", b"-")
+    plain = plain_name(name)
     return plain.startswith(b"fencing-") or plain == b"fencegate-key"
 
 
-def overrides_request(headers: Headers) -> str | None:
-    """The field by which some servers take another method or target than the request's; None without one.
+def overrides_request(headers: Headers) -> Refused | None:
+    """The refusal of a field by which some servers take another method or target than the request's.
 
     Such a request is two: a read that deletes, or a write under another rule's name.
     """
-    if _OVERRIDES.isdisjoint(headers.names()):
+    if _OVERRIDES.isdisjoint(headers.names()) and _OVERRIDES.isdisjoint(headers.respelled()):
         return None
-    return next(name for name in headers.names() if name in _OVERRIDES).decode("ascii").title()
+    shown = next(name for name in headers.names() if plain_name(name) in _OVERRIDES).decode("latin-1").title()
+    detail = f"Not forwarded: {shown} would make another request of this one. Send the one that is meant, without it."
+    return Refused(AMBIGUOUS_TARGET, detail)
 
 
 def read_control(headers: Headers) -> Control | Refused:

@@ -9,6 +9,10 @@ class Deadline(NamedTuple):
     boot: float
     wall: float
 
+    def earlier(self, seconds: float) -> "Deadline":
+        """So many seconds before."""
+        return Deadline(self.boot - seconds, self.wall - seconds)
+
 
 class Clock(Protocol):
     """Time that also counts while the machine or the process is suspended (CLOCK_BOOTTIME), and the wall clock."""

@@ -90,6 +90,8 @@ IDEMPOTENCY_KEY_REQUIRED = _decision("idempotency-key-required", 400, "fix-reque
 INTENT_IN_PROGRESS = _decision("intent-in-progress", 409, "retry", "The same intent is in flight")
 INTENT_MISMATCH = _decision("intent-mismatch", 422, "stop", "The key belongs to another request")
 ANSWER_NOT_KEPT = _decision("answer-not-kept", 410, "stop", "The intent was applied; its answer was not kept")
+# The same word for what was sent later, and refused.
+REFUSAL_NOT_KEPT = replace(ANSWER_NOT_KEPT, action="fix-request", title="The upstream refused; its answer was not kept")
 OUTCOME_UNKNOWN = _decision("outcome-unknown", 504, "wait", "Nobody knows whether the write happened")
 # The same word for whoever asks again: 504 says that a gateway waited in vain, and this one did not.
 STILL_UNKNOWN = replace(OUTCOME_UNKNOWN, status=409)

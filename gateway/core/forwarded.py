@@ -15,17 +15,32 @@ CLAIMS = frozenset(
     (
         b"forwarded",
         b"forwarded-for",
+        b"client-ip",
+        b"proxy-client-ip",
+        b"wl-proxy-client-ip",
         b"x-real-ip",
         b"x-client-ip",
         b"x-cluster-client-ip",
+        b"x-proxyuser-ip",
+        b"x-remote-addr",
+        b"x-remote-ip",
+        b"x-originating-ip",
+        b"x-host",
         b"x-original-forwarded-for",
         b"x-original-for",
         b"x-original-host",
+        b"x-original-uri",
         b"x-original-proto",
         b"x-envoy-external-address",
         b"true-client-ip",
         b"cf-connecting-ip",
+        b"cf-connecting-ipv6",
         b"fastly-client-ip",
+        b"fly-client-ip",
+        b"x-appengine-remote-addr",
+        b"x-appengine-user-ip",
+        b"x-azure-clientip",
+        b"x-azure-socketip",
     )
 )
 CLAIMS_PREFIX = b"x-forwarded"
@@ -37,6 +52,8 @@ _NODE = re.compile(r"\[(?P<six>[^\]]*)\](?::[0-9]+)?|(?P<four>[0-9.]+)(?::[0-9]+
 # Nobody has so many proxies of his own; whoever lists a thousand wants them to be looked at.
 _MOST_HOPS = 32
 _TOKEN = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+# Every quoted string in it is closed: what is added behind it is an element of its own.
+_CLOSED = re.compile(rb'[^"]*(?:"(?:[^"\\]|\\.)*"[^"]*)*')
 
 
 def told_of_the_way(form: Forwarded, request: Request) -> HeaderPairs:
@@ -46,7 +63,8 @@ def told_of_the_way(form: Forwarded, request: Request) -> HeaderPairs:
         return ()
     host = request.headers.first(b"host") or b""
     if form == "rfc7239":
-        before = _believed(request, b"forwarded")
+        # A trusted proxy may have continued what its own client left open.
+        before = [value for value in _believed(request, b"forwarded") if _CLOSED.fullmatch(value)]
         return ((b"Forwarded", b", ".join((*before, _element(arrival, host)))),)
     before = _believed(request, b"x-forwarded-for")
     scheme = _believed(request, b"x-forwarded-proto") or [arrival.scheme.encode("ascii")]

@@ -1,5 +1,7 @@
 """Which header fields are of one connection only (RFC 9110, section 7.6.1): they are neither passed on nor kept."""
 
+from gateway.core.field_name import plain_name
+
 # RFC 9110, section 7.6.1, and what older software sends.
 HOP_BY_HOP = frozenset(
     (
@@ -25,8 +27,3 @@ def nominated(connection: list[bytes]) -> frozenset[bytes]:
     if not connection or (len(connection) == 1 and connection[0] in _IDLE_TALK):
         return frozenset()
     return frozenset(plain_name(token.strip()) for line in connection for token in line.split(b","))
-
-
-def plain_name(name: bytes) -> bytes:
-    """A field's name as CGI and its heirs read it: they make no difference between an underscore and a dash."""
-    return name.lower().replace(b"_", b"-")

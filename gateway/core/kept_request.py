@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from gateway.core.caller import is_control_header
-from gateway.core.hop_by_hop import HOP_BY_HOP, nominated, plain_name
+from gateway.core.field_name import plain_name
+from gateway.core.hop_by_hop import HOP_BY_HOP, nominated
 from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Upstream
 
@@ -14,21 +15,61 @@ _TELLING_WORDS = frozenset(
         b"auth",
         b"authentication",
         b"authorization",
+        b"bearer",
         b"cookie",
         b"cookie2",
         b"credential",
         b"credentials",
+        b"csrf",
         b"dpop",
         b"jwt",
         b"key",
+        b"otp",
+        b"pass",
         b"passphrase",
         b"passwd",
         b"password",
         b"secret",
+        b"session",
+        b"sid",
+        b"sig",
         b"signature",
         b"token",
+        b"totp",
+        b"xsrf",
     )
 )
+# Words run together, as in `X-AccessToken`. Only what begins or ends no ordinary word: `author`, `keyword`, `tokens`.
+_TELLING_BEGINNINGS = (b"accesskey", b"accesstoken", b"apikey", b"authtoken", b"bearer", b"csrf", b"passw", b"xsrf")
+_TELLING_ENDS = (
+    b"accesskey",
+    b"apikey",
+    b"appkey",
+    b"authkey",
+    b"authorization",
+    b"clientkey",
+    b"cookie",
+    b"credential",
+    b"credentials",
+    b"jwt",
+    b"oauth",
+    b"passphrase",
+    b"passwd",
+    b"password",
+    b"privatekey",
+    b"secret",
+    b"secretkey",
+    b"sessid",
+    b"sessionid",
+    b"sessionkey",
+    b"signature",
+    b"signingkey",
+    b"token",
+    b"userkey",
+    b"usersig",
+)
+# MCP, transports: "servers MUST NOT use sessions for authentication", and without it a call belongs to no session.
+_OPENS_NOTHING = frozenset((b"mcp-session-id",))
 # The one kind of key that opens nothing: it names an action.
 _NAMES_AN_ACTION = b"idempotency"
 # The first says nothing of a request that lies still, the second is counted anew.
@@ -88,4 +129,8 @@ def _is_kept(name: bytes, dropped: frozenset[bytes]) -> bool:
     if name in dropped or is_control_header(name):
         return False
     words = name.split(b"-")
-    return _NAMES_AN_ACTION in words or _TELLING_WORDS.isdisjoint(words)
+    return _NAMES_AN_ACTION in words or name in _OPENS_NOTHING or not any(map(_is_telling, words))
+
+
+def _is_telling(word: bytes) -> bool:
+    return word in _TELLING_WORDS or word.startswith(_TELLING_BEGINNINGS) or word.endswith(_TELLING_ENDS)

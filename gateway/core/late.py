@@ -9,6 +9,8 @@ from gateway.core.decision import HOLDER_MISMATCH, LEASE_EXPIRED, STALE_EPOCH, D
 from gateway.core.epoch import Epoch
 from gateway.core.intent import TOOK_EFFECT
 from gateway.core.kept_request import KeptRequest
+from gateway.core.request import Headers
+from gateway.core.rule import Rule
 from gateway.core.write import ResourceKey, Write
 
 # How much of a late result was kept.
@@ -35,16 +37,23 @@ class LateResult:
     def digest(self) -> str:
         """22 characters of base64url that are the same when the same holder sends the same thing again.
 
+        The same bytes under another idempotency key are another action, whether the rule counts keys or the upstream.
         Each part is written with its length: `a:b` and `c` are not `a` and `b:c`. Of bodies that were not kept nothing
         is known, so that one takes the place of the other.
         """
         write, request = self.write, self.request
         who = write.tenant, write.principal, write.resource, str(write.epoch), write.holder or ""
         digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
-        for part in (*who, request.method, request.target):
+        for part in (*who, request.method, request.target, self._key):
             digest.update(f"{len(part)}:{part}".encode("utf-8", "surrogateescape"))
         digest.update(b"head" if request.body is None else b"whole:" + request.body)
         return base64.urlsafe_b64encode(digest.digest()).rstrip(b"=").decode("ascii")
+
+    @property
+    def _key(self) -> str:
+        if self.write.intent is not None:
+            return self.write.intent.key
+        return (Headers(self.request.headers).first(b"idempotency-key") or b"").decode("latin-1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +94,14 @@ def is_late(refused: Refused, epoch: int) -> bool:
     if refused.decision is STALE_EPOCH:
         return refused.facts.highest_epoch != epoch
     return refused.decision in (HOLDER_MISMATCH, LEASE_EXPIRED)
+
+
+def is_proved(refused: Refused, rule: Rule) -> bool:
+    """Whether whoever is late has shown that the resource was once his.
+
+    A claim's signature is checked first, and the newest lease's secret. That of an overtaken lease is gone, so that
+    anybody could have made it up; a bare epoch has none.
+    """
+    if rule.authority == "lease":
+        return refused.decision is not STALE_EPOCH
+    return rule.authority == "signed"

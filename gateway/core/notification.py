@@ -22,6 +22,7 @@ class Notification:
     """An event that people are told of. `id` stays the same whenever it is sent; `at_ms` is of the store's clock.
 
     `state` is the intent's; `incident` the kind of one, empty for any other event. `reason` says why it came to that.
+    `digest` names the request that was parked, empty where none was.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Notification:
     epoch: Epoch
     holder: str
     reason: str
+    digest: str = ""
 
     @property
     def type(self) -> str:

@@ -18,9 +18,10 @@ class IntentRecord:
     """What the store knows of an intent. Instants in milliseconds of the store's clock since 1970.
 
     `key` is None for a write without one that ended unknown: its id is the gateway's own. `attempts` counts how often
-    it was admitted. `answer` is there only for an applied one whose answer was not too large; `evidence` is what a
-    query answered. `parking` is there where it was not sent while its caller waited; `principal` is who called, empty
-    for anybody. `fingerprint` is what repeats are compared by. `compensates`: the intent that it takes back.
+    it was admitted. `answer` is there only for an applied one whose answer was not too large, and for one that was sent
+    later and refused; `evidence` is what a query answered. `parking` is there where it was not sent while its caller
+    waited; `principal` is who called, empty for anybody. `fingerprint` is what repeats are compared by. `compensates`:
+    the intent that it takes back.
     """
 
     id: IntentId

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from gateway.core.arrival import Arrival
+from gateway.core.field_name import respelled_names
 from gateway.core.target import Target
 
 HeaderPairs = tuple[tuple[bytes, bytes], ...]
@@ -39,9 +40,9 @@ class Headers:
         return self._repeated
 
     def respelled(self) -> frozenset[bytes]:
-        """The names with underscores, as those read them who take an underscore for a dash."""
+        """The names with an underscore, a dot or another such character, as those read them to whom each is a dash."""
         if self._respelled is None:
-            self._respelled = frozenset(name.replace(b"_", b"-") for name in self._first if b"_" in name)
+            self._respelled = respelled_names(self._first)
         return self._respelled
 
     def names(self) -> Collection[bytes]:

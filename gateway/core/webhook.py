@@ -116,6 +116,8 @@ def _body(notification: Notification, link: str | None) -> bytes:
         "holder": notification.holder or None,
         "reason": notification.reason,
     }
+    if notification.digest:
+        data["digest"] = notification.digest
     if link is not None:
         data["url"] = f"{link}/api/v1/intents/{notification.intent}"
     told = {"type": notification.type, "timestamp": instant(notification.at_ms), "data": data}

@@ -115,7 +115,9 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """The ticket of a session lives on."""
+    """The ticket of a session lives on. `lease_left_s`: until its lease ends; None where the store keeps no term."""
+
+    lease_left_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

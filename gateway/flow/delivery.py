@@ -8,7 +8,6 @@ nothing, and repeats nothing that may have happened (G4, G5).
 
 import asyncio
 import contextlib
-from collections import Counter
 from collections.abc import Callable
 
 from gateway.core.caller import ANONYMOUS
@@ -16,6 +15,7 @@ from gateway.core.decision import STALE_EPOCH, Refused
 from gateway.core.delivery import Dropped, Taken
 from gateway.core.faults import StoreUnavailable
 from gateway.core.intent import Intent
+from gateway.core.kept_request import KeptRequest
 from gateway.core.record import IntentRecord
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Rule
@@ -25,15 +25,15 @@ from gateway.flow.admission import Admission
 from gateway.flow.queue import Queue
 from gateway.flow.sending import Sending
 from gateway.flow.tasks import Tasks
+from gateway.flow.turns import Turns
 from gateway.flow.undoing import undoable_again
 from gateway.log import Log
 from gateway.policy.ruleset import RuleSet
 
-# Between two looks for what is due. What this process queued itself it looks for at once.
+# Between two looks that find nothing. What this process queued itself it looks for at once.
 _LOOK_EVERY_S = 0.2
-# Queues that one process empties at a time, and deliveries to one upstream: a slow one leaves room for the others.
-_QUEUES_AT_ONCE = 64
-_OF_AN_UPSTREAM = 16
+# Where no rule sends anything later: for what was queued before the policies changed.
+_LOOK_SELDOM_S = 5.0
 # What cannot be sent now is due again soon, for somebody is at it; or later, once a policy may say how.
 _SOON_S = 0.5
 _WITHOUT_A_RULE_S = 30.0
@@ -53,8 +53,9 @@ class Deliverer:
         self._rules = rules
         self._log = log
         self._tasks = Tasks()
-        self._emptied: set[ResourceKey] = set()
-        self._busy: Counter[str] = Counter()
+        self._turns = Turns(self._upstream_of)
+        self._known = _Known(rules())
+        self._finds = False
         self._woken = asyncio.Event()
         self._stopping = False
         self._stopped_at = 0.0
@@ -73,10 +74,10 @@ class Deliverer:
             self._woken.clear()
             # While the store is away nothing can be delivered, and others say so.
             with contextlib.suppress(StoreUnavailable):
-                for resource in await self._queue.due():
-                    self._begin(resource)
+                if self._turns.has_room:
+                    await self._look()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_EVERY_S):
+                async with asyncio.timeout(_LOOK_EVERY_S if self._in_force().parks else _LOOK_SELDOM_S):
                     await self._woken.wait()
 
     def stop(self) -> None:
@@ -92,47 +93,56 @@ class Deliverer:
         await self._tasks.drain(max(0.0, self._stopped_at + within_s - asyncio.get_running_loop().time()))
         await self._sending.close()
 
-    def _begin(self, resource: ResourceKey) -> None:
-        if self._stopping or resource in self._emptied or len(self._emptied) >= _QUEUES_AT_ONCE:
-            return
-        self._emptied.add(resource)
-        self._tasks.spawn(self._empty(resource))
+    async def _look(self) -> None:
+        self._finds = self._turns.offer(await self._queue.due())
+        self._begin()
 
-    async def _empty(self, resource: ResourceKey) -> None:
+    def _begin(self) -> None:
+        """As many as have room. When the last of those that were found has begun, the store may have more."""
+        while not self._stopping and (resource := self._turns.begin()) is not None:
+            self._tasks.spawn(self._empty(resource))
+        if self._finds and self._turns.has_room:
+            self._woken.set()
+
+    async def _empty(self, resource: ResourceKey | None) -> None:
+        """One place at work: for this queue, and for those that come after it."""
+        while resource is not None:
+            goes_on = await self._next_of(resource)
+            if goes_on and not self._turns.is_awaited(resource):
+                continue
+            # Who was approved just now does not wait for the whole of somebody's long queue.
+            self._turns.end(resource, goes_on=goes_on)
+            resource = None if self._stopping else self._turns.begin()
+        self._begin()
+
+    async def _next_of(self, resource: ResourceKey) -> bool:
+        """Deliver the head of a queue. False: there is none, or it cannot be sent now."""
         try:
-            while not self._stopping and (taken := await self._queue.take(resource)) is not None:
-                if isinstance(taken, Dropped):
-                    self._log.info("a queued write ended without being sent", **_about(taken.record))
-                elif not await self._deliver(taken):
-                    return
+            taken = None if self._stopping else await self._queue.take(resource)
+            if isinstance(taken, Dropped):
+                self._log.info("a queued write ended without being sent", **_about(taken.record))
+                return True
+            return taken is not None and await self._deliver(taken)
         except StoreUnavailable:
             # What was taken comes back by itself.
-            pass
+            return False
         except Exception as error:  # noqa: BLE001  # one record must not end the gateway, or keep the others waiting
             self._log.error("a delivery failed by a bug", resource=resource, kind=type(error).__name__)
-        finally:
-            self._emptied.discard(resource)
+            return False
 
     async def _deliver(self, taken: Taken) -> bool:
         """False: it was put back, and nothing behind it is sent before it."""
         record = taken.record
-        rule, request = self._rule_of(record), _request(taken)
+        rule, request = self._rule_of(record), request_of(taken.request)
         if rule is None or request is None:
             self._log.warning("a queued write cannot be sent: no rule of its name is in force", **_about(record))
             await self._queue.put_back(record.resource, _WITHOUT_A_RULE_S)
             return False
-        if self._busy[record.upstream] >= _OF_AN_UPSTREAM:
-            await self._queue.put_back(record.resource, _SOON_S)
-            return False
-        self._busy[record.upstream] += 1
-        try:
-            return await self._send(taken, rule, request)
-        finally:
-            self._busy[record.upstream] -= 1
+        return await self._send(taken, rule, request)
 
     async def _send(self, taken: Taken, rule: Rule, request: Request) -> bool:
         record = taken.record
-        write = undoable_again(_write(record, rule), self._rules(), request, taken.request.body)
+        write = undoable_again(write_of(record, rule), self._rules(), request, taken.request.body)
         got = await self._admission.admit(write, _has_no_caller)
         if isinstance(got, tuple):
             outcome = await self._sending.run(taken, *got, request)
@@ -145,16 +155,35 @@ class Deliverer:
         await self._queue.put_back(record.resource, _SOON_S)
         return False
 
+    def _in_force(self) -> "_Known":
+        rules = self._rules()
+        if rules is not self._known.rules:
+            self._known = _Known(rules)
+        return self._known
+
+    def _upstream_of(self, resource: ResourceKey) -> str:
+        """Whose queue it most likely is: one resource may be of several upstreams."""
+        rule = self._rules().rule_for_resource(resource, None)
+        return "" if rule is None else rule.upstream.name
+
     def _rule_of(self, record: IntentRecord) -> Rule | None:
         """The rule that took it, as it is in force now: with its credentials, its limits and its outcomes."""
-        for entry in self._rules().entries:
-            rule = entry.rule
-            if rule.name == record.rule and rule.upstream.name == record.upstream:
-                return rule
-        return None
+        return self._in_force().by_name.get((record.upstream, record.rule))
 
 
-def _write(record: IntentRecord, rule: Rule) -> Write:
+class _Known:
+    """What is asked of one set of rules again and again: of thousands, one is not searched for at each delivery."""
+
+    __slots__ = ("by_name", "parks", "rules")
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.rules = rules
+        self.parks = any(entry.rule.parks for entry in rules.entries)
+        each = (entry.rule for entry in rules.entries)
+        self.by_name = {(rule.upstream.name, rule.name): rule for rule in each}
+
+
+def write_of(record: IntentRecord, rule: Rule) -> Write:
     """What was taken, as admission knows it. Its token was proved then, and is kept nowhere."""
     intent = Intent(record.key or "", record.tenant, record.target, record.id[_BEHIND_SHARD:], record.fingerprint)
     return Write(
@@ -169,9 +198,8 @@ def _write(record: IntentRecord, rule: Rule) -> Write:
     )
 
 
-def _request(taken: Taken) -> Request | None:
+def request_of(kept: KeptRequest) -> Request | None:
     """None for what no gateway has kept."""
-    kept = taken.request
     target = read_target(kept.target)
     return Request(kept.method, target, Headers(kept.headers)) if isinstance(target, Target) else None
 

@@ -8,7 +8,7 @@ from gateway.core.caller import Caller as Principal
 from gateway.core.caller import Control, overrides_request, read_control
 from gateway.core.claim import ClaimProof
 from gateway.core.coding import body_limit, body_too_large, decoded, over_stream_limit
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import Refused
 from gateway.core.faults import BodyTooLarge
 from gateway.core.identify import identify, malformed_token
 from gateway.core.observed import is_observable
@@ -116,7 +116,7 @@ class Gate:
             elif intent is not None:
                 reading = matched.entry.fingerprint.begin(judged.headers, rule.upstream.limits.body, matched.body.json)
                 named = await self._naming.named(write, intent, reading, asked.body, caller)
-                write = named if isinstance(named, Write) else await self._late(write, named, asked)
+                write = named if isinstance(named, Write) else await self._late(write.named(intent), named, asked)
         if isinstance(write, Write) and rule.budgets:
             write = await _costed(write, matched)
         if isinstance(write, Refused):
@@ -176,13 +176,7 @@ class _Asked:
 
 def _read_control(request: Request) -> Control | Refused:
     control = read_control(request.headers)
-    override = overrides_request(request.headers)
-    if isinstance(control, Refused) or override is None:
-        return control
-    detail = (
-        f"Not forwarded: {override} would make another request of this one. Send the one that is meant, without it."
-    )
-    return Refused(AMBIGUOUS_TARGET, detail)
+    return control if isinstance(control, Refused) else overrides_request(request.headers) or control
 
 
 def _identified(

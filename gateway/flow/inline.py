@@ -23,9 +23,11 @@ from gateway.flow.observe import Observed, Observing
 from gateway.flow.ports import Answer, BodySource, Caller, Marks, Observer, Sender, Store
 from gateway.flow.quarantine import Quarantine
 from gateway.flow.replay import replay
+from gateway.flow.room import Room
 from gateway.flow.session import Held, Sessions
 from gateway.flow.tasks import Tasks
 from gateway.flow.ticket import Ticket
+from gateway.flow.whole import at_hand
 
 # An answer up to this size is held until the write is settled, so that its caller is told the outcome as recorded.
 _SMALL = 64 << 10
@@ -49,7 +51,8 @@ class Inline:
         self._tasks = tasks
         self._observer = observer
         self.observing = Observing(store, sender, clock, observer)
-        self.quarantine = Quarantine(store, observer)
+        self.room = Room()
+        self.quarantine = Quarantine(store, observer, clock)
         self._sessions = Sessions(admission, store, clock, observer)
 
     async def run(self, write: Write, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
@@ -76,7 +79,8 @@ class Inline:
         if write.rule.mode == "observe" and is_observable(would):
             return await self.observing.run(Observed(write.rule, would, write.epoch), request, body, caller)
         if isinstance(found, Replayed):
-            return replay(found, request, body.take_buffered(), caller)
+            called = await at_hand(body, self.room, write.rule.upstream.limits.body)
+            return replay(found, request, called, caller)
         if write.rule.on_stale == "quarantine":
             found = await self.quarantine.kept(write, found, request, body, caller)
         caller.refuse(found)

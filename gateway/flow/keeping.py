@@ -69,13 +69,16 @@ class Keeping:
 
     def kept(self, status: int, headers: HeaderPairs, outcome: Outcome) -> Kept | None:
         """The answer for repeats of an intent that was applied, None where it was too large; with the request that
-        would take the write back, where the rule has one.
+        would take the write back, where the rule has one. Of what is sent later also a refusal.
         """
-        if self._write.intent is None or outcome != "applied":
+        is_told = outcome == "applied" or (outcome == "not_applied" and self._write.rule.parks is not None)
+        if self._write.intent is None or not is_told:
             return None
         body = None if self._pieces is None else b"".join(self._pieces)
         answer: KeptAnswer | None = None
         if body is not None and len(body) <= self._storable:
             answer = keep_answer(status, headers, body, self._write.rule.upstream.replay_headers)
         compensating = self._write.compensating
-        return answer if compensating is None else Undoable(answer, compensating.render(headers, body))
+        if compensating is None or outcome != "applied":
+            return answer
+        return Undoable(answer, compensating.render(headers, body))

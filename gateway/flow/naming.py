@@ -3,27 +3,28 @@
 from functools import partial
 
 from gateway.core.coding import over_stream_limit
-from gateway.core.decision import NO_ROOM, Facts, Refused
+from gateway.core.decision import Refused
 from gateway.core.faults import BodyTooLarge, NoRoom, StoreUnavailable
 from gateway.core.intent import Intent
 from gateway.core.write import Write
-from gateway.flow.admission import RETRY_AFTER_S, store_is_away
+from gateway.flow.admission import store_is_away
 from gateway.flow.parsing import PARSED_AT_ONCE, parsed
 from gateway.flow.ports import BodySource, Caller, Store
+from gateway.flow.room import PATIENCE_S, Room, no_room
+from gateway.flow.whole import IN_MEMORY, read_whole
 from gateway.policy.fingerprint import FingerprintReading
 
 # A body up to this size is read at once. Before a larger one, or one that waits to be asked for, the fence is asked
 # whether it would be read in vain.
 _AT_ONCE = 64 << 10
-# Of a body that is only digested, so much is held; the rest is on disk.
-_IN_MEMORY = 256 << 10
 
 
 class Naming:
     """Names the intents of writes."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, room: Room) -> None:
         self._store = store
+        self._room = room
 
     async def named(
         self, write: Write, intent: Intent, reading: FingerprintReading, body: BodySource, caller: Caller
@@ -37,15 +38,28 @@ class Naming:
                 if refused is not None:
                     return refused
                 caller.proceed()
-            limit = write.rule.upstream.limits.body if reading.holds_json else _IN_MEMORY
-            whole = await body.spool(reading.feed, limit)
+            limit = write.rule.upstream.limits.body
+            whole = await body.spool(reading.feed, min(limit, IN_MEMORY) if reading.holds_json else IN_MEMORY)
+            if whole is None and reading.holds_json and body.length is not None and body.length <= limit:
+                return await self._read_back(write, intent, reading, body)
         except BodyTooLarge:
             return over_stream_limit(write.rule)
         except NoRoom as error:
-            return _no_room(write, str(error))
+            return no_room(write, str(error))
         if whole is not None and len(whole) > PARSED_AT_ONCE:
             return _with(write, intent, await parsed(partial(reading.digest, whole)))
         return _with(write, intent, reading.digest(whole))
+
+    async def _read_back(
+        self, write: Write, intent: Intent, reading: FingerprintReading, body: BodySource
+    ) -> Write | Refused:
+        """From the disk, once there is room: in memory it would have waited for the slowest of callers."""
+        size = body.length or 0
+        async with self._room.taken(size, PATIENCE_S) as has_room:
+            if not has_room:
+                return no_room(write, "too many large bodies are read at once")
+            whole = await read_whole(body, size)
+            return _with(write, intent, await parsed(partial(reading.digest, whole)))
 
     async def _refused_early(self, write: Write, body: BodySource, caller: Caller) -> Refused | None:
         if body.length is not None and body.length <= _AT_ONCE and not caller.awaits_proceed():
@@ -60,9 +74,3 @@ def _with(write: Write, intent: Intent, fingerprint: bytes | Refused) -> Write |
     if isinstance(fingerprint, Refused):
         return fingerprint
     return write.named(intent.saying(fingerprint))
-
-
-def _no_room(write: Write, why: str) -> Refused:
-    detail = "Not forwarded: the gateway has no room for this body now. Retry later with the same key."
-    facts = Facts(resource=write.resource, epoch=write.epoch, retry_after_s=RETRY_AFTER_S)
-    return Refused(NO_ROOM, detail, facts, why)

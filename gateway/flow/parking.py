@@ -14,15 +14,17 @@ from gateway.core.coding import body_too_large
 from gateway.core.decision import (
     APPROVAL_DENIED,
     AWAITING_APPROVAL,
+    FORWARDED,
     OUTCOME_UNKNOWN,
     QUEUED,
+    REFUSAL_NOT_KEPT,
     STALE_EPOCH,
     UPSTREAM_UNREACHABLE,
     Decision,
     Facts,
     Refused,
 )
-from gateway.core.faults import BodyTooLarge, CallerGone, StoreUnavailable
+from gateway.core.faults import BodyTooLarge, CallerGone, NoRoom, StoreUnavailable
 from gateway.core.intent import TOOK_EFFECT, KeptAnswer
 from gateway.core.kept_request import keep_request
 from gateway.core.prefer import preferred_wait_s
@@ -33,12 +35,15 @@ from gateway.flow.admission import RETRY_AFTER_S, Admission, store_is_away
 from gateway.flow.ports import BodySource, Caller, Marks
 from gateway.flow.quarantine import Quarantine
 from gateway.flow.queue import ParkingStore
-from gateway.flow.replay import replay
-from gateway.flow.whole import read_whole
+from gateway.flow.replay import addressed, replay
+from gateway.flow.room import PATIENCE_S, Room, no_room
+from gateway.flow.whole import at_hand, read_to_end, read_whole
 
 # Of whoever prefers to wait: between two looks at the record. Most deliveries take less than the first few of them.
 _FIRST_LOOK_S = 0.02
 _LONGEST_LOOK_S = 0.5
+# How the reason of a delivery begins that its upstream has answered (sending.py).
+_ANSWERED = "answered "
 # States of which nothing can be told yet.
 _PARKED = frozenset({"awaiting_approval", "queued", "in_flight"})
 
@@ -60,44 +65,64 @@ class Parking:
     """Takes writes that their rules send later."""
 
     def __init__(
-        self, store: ParkingStore, admission: Admission, quarantine: Quarantine, clock: Clock, deliverer: Delivers
+        self,
+        store: ParkingStore,
+        admission: Admission,
+        quarantine: Quarantine,
+        room: Room,
+        clock: Clock,
+        deliverer: Delivers,
     ) -> None:
         self._store = store
         self._admission = admission
         self._quarantine = quarantine
+        self._room = room
         self._clock = clock
         self._deliverer = deliverer
 
     async def run(self, write: Write, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
         """Take it, or answer from the intent's record; returns what the caller was told. Raises CallerGone."""
-        limit = write.rule.upstream.limits.body
         caller.proceed()
-        try:
-            whole = await read_whole(body, limit)
-        except BodyTooLarge:
-            return _refuse(caller, body_too_large(limit))
-        if caller.is_gone():
-            raise CallerGone("the caller left before its write was taken")
-        found = await self._park(write, request, whole)
-        if isinstance(found, Replayed):
-            return replay(found, request, whole, caller)
+        size = await _arrived(write, body)
+        if isinstance(size, Refused):
+            return _refuse(caller, size)
+        asked = _Asked(write, request, body, preferred_wait_s(request.headers))
+        found = await self._park(asked, size, caller)
         if isinstance(found, Refused):
             if write.rule.on_stale == "quarantine":
                 found = await self._quarantine.kept(write, found, request, body, caller)
-            return _refuse(caller, found)
-        self._deliverer.nudge()
-        asked = _Asked(write, request, whole, preferred_wait_s(request.headers))
-        if asked.waits_s:
-            found = await self._wait(found, asked.waits_s, caller)
-        return _tell(found, asked, caller)
+            return _refuse(caller, await self._with_note(found))
+        if isinstance(found, IntentRecord):
+            self._deliverer.nudge()
+            if asked.waits_s:
+                found = await self._wait(found, asked.waits_s, caller)
+        return await self._tell(found, asked, caller)
 
-    async def _park(self, write: Write, request: Request, whole: bytes) -> IntentRecord | Replayed | Refused:
+    async def _with_note(self, refused: Refused) -> Refused:
+        """Where somebody has denied it: with their note, which only the record has."""
+        if refused.decision is not APPROVAL_DENIED or refused.facts.intent is None:
+            return refused
         try:
-            barred = await self._admission.barred(write)
-            return barred or await self._store.park(write, keep_request(request, whole, write.rule.upstream))
-        except StoreUnavailable as away:
-            # Should it have been taken after all: the repeat that the caller is told to send finds it.
-            return store_is_away(away)
+            record = await self._store.recall(refused.facts.intent)
+        except StoreUnavailable:
+            return refused
+        return refused if record is None or record.state != "denied" else _ended(record)
+
+    async def _park(self, asked: "_Asked", size: int, caller: Caller) -> IntentRecord | Replayed | Refused:
+        """Its body is in memory only while this lasts, and not while its caller waits for an answer."""
+        write = asked.write
+        async with self._room.taken(size, PATIENCE_S) as has_room:
+            if not has_room:
+                return no_room(write, "too many large bodies are taken at once")
+            whole = await read_whole(asked.body, size)
+            if caller.is_gone():
+                raise CallerGone("the caller left before its write was taken")
+            try:
+                barred = await self._admission.barred(write)
+                return barred or await self._store.park(write, keep_request(asked.request, whole, write.rule.upstream))
+            except StoreUnavailable as away:
+                # Should it have been taken after all: the repeat that the caller is told to send finds it.
+                return store_is_away(away)
 
     async def _wait(self, record: IntentRecord, within_s: float, caller: Caller) -> IntentRecord:
         """The record once it has ended, or as it is when the time is over."""
@@ -116,6 +141,31 @@ class Parking:
             raise
         return record
 
+    async def _tell(self, found: IntentRecord | Replayed, asked: "_Asked", caller: Caller) -> Marks | Refused:
+        """What has become of it by now."""
+        if isinstance(found, IntentRecord):
+            if found.state in _PARKED:
+                marks = Marks(_decision(found), found.epoch, intent=found.id)
+                caller.park(marks, found, asked.waits_s)
+                return marks
+            if found.state in ("failed", "not_applied") and found.answer is not None:
+                return await self._pass_on(found, found.answer, asked, caller)
+            if found.state not in TOOK_EFFECT:
+                return _refuse(caller, _ended(found))
+            answer = None if found.answer is None else _after_waiting(found.answer, asked.waits_s)
+            found = Replayed(asked.write, found.id, answer, found.resolved_by, found.evidence)
+        called = await at_hand(asked.body, self._room, asked.write.rule.upstream.limits.body)
+        return replay(found, asked.request, called, caller)
+
+    async def _pass_on(self, record: IntentRecord, answer: KeptAnswer, asked: "_Asked", caller: Caller) -> Marks:
+        """The upstream has refused it, and says why: that is what its caller has waited for."""
+        limit = asked.write.rule.upstream.limits.body
+        called = await at_hand(asked.body, self._room, limit)
+        marks = Marks(FORWARDED, record.epoch, "not_applied", intent=record.id)
+        waited = _after_waiting(answer, asked.waits_s)
+        caller.replay(marks, addressed(waited, asked.request, called or b"", limit))
+        return marks
+
     async def _look(self, record: IntentRecord) -> IntentRecord:
         try:
             return await self._store.recall(record.id) or record
@@ -129,8 +179,22 @@ class _Asked:
 
     write: Write
     request: Request
-    body: bytes
+    body: BodySource
     waits_s: int | None
+
+
+async def _arrived(write: Write, body: BodySource) -> int | Refused:
+    """The body's size, once all of it is here."""
+    limit = write.rule.upstream.limits.body
+    if body.length is not None and body.length > limit:
+        return body_too_large(limit)
+    try:
+        size = await read_to_end(body)
+    except BodyTooLarge:
+        return body_too_large(limit)
+    except NoRoom as error:
+        return no_room(write, str(error))
+    return size if size <= limit else body_too_large(limit)
 
 
 def _decision(record: IntentRecord) -> Decision:
@@ -140,19 +204,6 @@ def _decision(record: IntentRecord) -> Decision:
 def _refuse(caller: Caller, refused: Refused) -> Refused:
     caller.refuse(refused)
     return refused
-
-
-def _tell(record: IntentRecord, asked: _Asked, caller: Caller) -> Marks | Refused:
-    """What has become of it by now."""
-    if record.state in _PARKED:
-        marks = Marks(_decision(record), record.epoch, intent=record.id)
-        caller.park(marks, record, asked.waits_s)
-        return marks
-    if record.state in TOOK_EFFECT:
-        answer = None if record.answer is None else _after_waiting(record.answer, asked.waits_s)
-        found = Replayed(asked.write, record.id, answer, record.resolved_by, record.evidence)
-        return replay(found, asked.request, asked.body, caller)
-    return _refuse(caller, _ended(record))
 
 
 def _after_waiting(answer: KeptAnswer, waited_s: int | None) -> KeptAnswer:
@@ -169,13 +220,20 @@ def _ended(record: IntentRecord) -> Refused:
             detail = "The write was sent and may or may not have happened. Do not send it under another key."
             return Refused(OUTCOME_UNKNOWN, detail, facts, record.reason)
         case "denied":
-            return Refused(APPROVAL_DENIED, "Not forwarded: an operator has denied this intent. Stop.", facts)
+            detail = f"Not forwarded: an approver has denied this intent ({record.reason}). Stop."
+            return Refused(APPROVAL_DENIED, detail, facts)
         case "expired":
             detail = "Not forwarded: nobody approved it in time. Repeat it if it should still be done."
             return Refused(APPROVAL_DENIED, detail, facts)
         case "superseded":
             detail = "Not forwarded: a newer epoch rules its resource. Stop: another holder has taken over."
             return Refused(STALE_EPOCH, detail, facts)
+        case "failed" if record.reason.startswith(_ANSWERED):
+            detail = (
+                f"Not applied: the upstream has {record.reason}, and its answer was too large to keep. "
+                "Correct the request; its key is free."
+            )
+            return Refused(REFUSAL_NOT_KEPT, detail, facts, record.reason)
         case _:
             detail = (
                 f"Not applied: its delivery has failed ({record.reason}). Repeat it with the same key to try again."

@@ -331,7 +331,7 @@ class Caller(Protocol):
         ...
 
     def replay(self, marks: Marks, answer: KeptAnswer) -> None:
-        """An answer that was given before, marked as such."""
+        """An answer that was given before, marked as such; or one that came later than its caller was asked to wait."""
         ...
 
     def park(self, marks: Marks, record: IntentRecord, waited_s: int | None) -> None:

@@ -17,7 +17,7 @@ _CODING = b"content-encoding"
 def replay(found: Replayed, request: Request, body: bytes | None, caller: Caller) -> Marks | Refused:
     """Answer from the record; returns what the caller was told. `body` is the request's, if it is at hand."""
     if found.answer is not None:
-        answer = _addressed(found.answer, request, body or b"", found.write.rule.upstream.limits.body)
+        answer = addressed(found.answer, request, body or b"", found.write.rule.upstream.limits.body)
     elif found.resolved_by is not None:
         answer = _resolution(found)
     else:
@@ -29,7 +29,7 @@ def replay(found: Replayed, request: Request, body: bytes | None, caller: Caller
     return marks
 
 
-def _addressed(answer: KeptAnswer, request: Request, body: bytes, limit: int) -> KeptAnswer:
+def addressed(answer: KeptAnswer, request: Request, body: bytes, limit: int) -> KeptAnswer:
     """An answer of JSON-RPC carries the id of the call that it answers now; every other one stays as it was."""
     if not body or not answer.body:
         return answer

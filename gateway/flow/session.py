@@ -13,7 +13,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 
 from gateway.core.clock import Clock, Deadline
-from gateway.core.decision import FORWARDED, STORE_UNAVAILABLE, TOKEN_INVALID, Refused
+from gateway.core.decision import FORWARDED, LEASE_EXPIRED, STORE_UNAVAILABLE, TOKEN_INVALID, Refused
 from gateway.core.faults import StoreUnavailable
 from gateway.core.session import FarEnd, Switched
 from gateway.core.websocket import GOING_AWAY, POLICY_VIOLATION, TRY_AGAIN_LATER, CloseCode, close_frame
@@ -27,6 +27,9 @@ from gateway.flow.ticket import Ticket
 LIFE_S = 5.0
 # Three tries within a life. A newer epoch or a pause wakes a session at once.
 _EXTEND_EVERY_S = 1.5
+# A renewal wakes nobody: towards the end of a lease its store is asked in ever shorter turns, down to this one, so that
+# a session is not cut although its lease was renewed at the last moment.
+_SHORTEST_TURN_S = 0.05
 _AGAIN_AFTER_S = 0.2
 # One end has said all: the other one has so long for what it has yet to say.
 _LINGER_S = 5.0
@@ -73,6 +76,7 @@ class Cut:
 _STORE_AWAY = Cut(TRY_AGAIN_LATER, STORE_UNAVAILABLE.name)
 _LAPSED = Cut(TRY_AGAIN_LATER, "lapsed")
 _STOPPED = Cut(GOING_AWAY, "the gateway stops")
+_LEASE_EXPIRED = Cut(POLICY_VIOLATION, LEASE_EXPIRED.name)
 _CLAIM_EXPIRED = Cut(POLICY_VIOLATION, TOKEN_INVALID.name)
 
 
@@ -137,7 +141,7 @@ class Sessions:
                     continue
                 if cut is not None:
                     return cut
-                await interest.wait(min(_EXTEND_EVERY_S, term.left()))
+                await interest.wait(term.turn())
         return term.over()
 
     async def _extend(self, ticket: Ticket, term: "Term", until: Deadline) -> Cut | None:
@@ -145,8 +149,9 @@ class Sessions:
         if paused is not None:
             return Cut(POLICY_VIOLATION, paused.decision.name)
         match await self._store.extend(ticket.admitted, ttl_s=LIFE_S):
-            case Extended():
-                term.renew(until)
+            case Extended(lease_left_s):
+                # Counted from before the store was asked, and so never later than the lease's own end.
+                term.renew(until, None if lease_left_s is None else until.earlier(LIFE_S - lease_left_s))
                 return None
             case Lapsed():
                 return _LAPSED
@@ -155,18 +160,25 @@ class Sessions:
 
 
 class Term:
-    """Until when bytes may go to the upstream: while the ticket lives, and no longer than a signed claim holds."""
+    """Until when bytes may go to the upstream: while the ticket lives, and no longer than its lease or a signed claim.
+
+    The lease's end is known once the store has extended the ticket.
+    """
 
     def __init__(self, clock: Clock, deadline: Deadline, expires: Deadline | None) -> None:
         self._clock = clock
         self._deadline = deadline
         self._expires = expires
+        self._lease_ends: Deadline | None = None
         self.store_is_away = False
 
     def left(self) -> float:
         """Seconds; negative when it is over."""
         left = self._clock.left(self._deadline)
-        return left if self._expires is None else min(left, self._clock.left(self._expires))
+        for ends in (self._expires, self._lease_ends):
+            if ends is not None:
+                left = min(left, self._clock.left(ends))
+        return left
 
     def holds(self) -> bool:
         return self.left() > 0
@@ -176,15 +188,26 @@ class Term:
         if self._clock.left(deadline) < self._clock.left(self._deadline):
             self._deadline = deadline
 
-    def renew(self, deadline: Deadline) -> None:
+    def renew(self, deadline: Deadline, lease_ends: Deadline | None) -> None:
         self._deadline = deadline
+        self._lease_ends = lease_ends
         self.store_is_away = False
+
+    def turn(self) -> float:
+        """Seconds until the store is to be asked again."""
+        left = self.left()
+        return min(_EXTEND_EVERY_S, left, max(left / 2, _SHORTEST_TURN_S))
 
     def over(self) -> Cut:
         """Why it is over although nobody refused to extend it."""
-        if self._expires is not None and self._clock.left(self._expires) <= 0:
+        if self._has_passed(self._expires):
             return _CLAIM_EXPIRED
+        if self._has_passed(self._lease_ends):
+            return _LEASE_EXPIRED
         return _STORE_AWAY if self.store_is_away else _LAPSED
+
+    def _has_passed(self, end: Deadline | None) -> bool:
+        return end is not None and self._clock.left(end) <= 0
 
 
 async def _pass_on(near: NearEnd, far: FarEnd, term: Term) -> Left | Cut:

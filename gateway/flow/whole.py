@@ -1,23 +1,50 @@
 """What has to be here whole: a body that is kept with its request, and an answer that nobody waits for."""
 
+from io import BytesIO
+
 from gateway.core.faults import BodyTooLarge
 from gateway.flow.keeping import Keeping
 from gateway.flow.ports import Answer, BodySource
+from gateway.flow.room import PATIENCE_S, Room
 
+# Of a body whose end is still to come, so much is in memory; the rest is on disk.
+IN_MEMORY = 256 << 10
 # An answer up to this size is read at once.
 _SMALL = 64 << 10
 
 
+async def read_to_end(body: BodySource) -> int:
+    """Wait for the end of the body, however slow its caller is, and return its size. What is large is on disk then.
+
+    Raises BodyTooLarge, CallerGone, NoRoom.
+    """
+    if not body.rewind():
+        await body.spool(_not_read, IN_MEMORY)
+    assert body.length is not None, "of a body that is kept the length is known"
+    return body.length
+
+
 async def read_whole(body: BodySource, limit: int) -> bytes:
-    """The body as it came, however much of it was read before. Raises BodyTooLarge, CallerGone."""
+    """The body as it came, however much was read before; it can be read again. Raises BodyTooLarge, CallerGone."""
     if body.length is not None and body.length > limit:
         raise BodyTooLarge(f"the body is larger than {limit} bytes")
     if not body.rewind():
         return await body.hold(limit)
-    pieces = []
+    whole = BytesIO()
     while piece := await body.read():
-        pieces.append(piece)
-    return b"".join(pieces)
+        whole.write(piece)
+    body.rewind()
+    return whole.getvalue()
+
+
+async def at_hand(body: BodySource, room: Room, limit: int) -> bytes | None:
+    """The body if it was read before: from the disk too, up to `limit` bytes and once there is room."""
+    held = body.take_buffered()
+    size = body.length
+    if held is not None or size is None or size > limit or not body.rewind():
+        return held
+    async with room.taken(size, PATIENCE_S) as has_room:
+        return await read_whole(body, size) if has_room else None
 
 
 async def read_answer(answer: Answer, keeping: Keeping) -> None:
@@ -28,3 +55,7 @@ async def read_answer(answer: Answer, keeping: Keeping) -> None:
         piece = await answer.read(None)
         keeping.add(piece)
         whole = not piece
+
+
+def _not_read(piece: bytes) -> None:
+    """Nobody reads it on its way to the disk."""

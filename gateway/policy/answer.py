@@ -2,18 +2,21 @@
 
 from dataclasses import dataclass, replace
 
-from gateway.core.caller import Caller
+from gateway.core.caller import Caller, overrides_request, read_control
 from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, FORWARDED, OBSERVED, PASSED, Refused
+from gateway.core.field_name import plain_name
+from gateway.core.framing import head_fault
 from gateway.core.observed import is_observable
 from gateway.core.request import Headers, Request
 from gateway.core.target import Ambiguous, read_target
-from gateway.core.websocket import asks_for_upgrade, handshake_fault
 from gateway.policy.amount import read_costs
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.pattern import READ_METHODS
 from gateway.policy.ruleset import RuleSet
 
 BODY_NEEDED = "body-needed"
+
+_FRAMING = frozenset((b"content-length", b"transfer-encoding"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +52,32 @@ def build_request(method: str, target: str, headers: Headers, body: bytes | None
 
 def typed_as_json(headers: Headers) -> Headers:
     """The headers of a request that somebody made up here, with the type of its body if they left that out."""
-    is_typed = any(name.replace(b"_", b"-") == b"content-type" for name in headers.names())
+    is_typed = any(plain_name(name) == b"content-type" for name in headers.names())
     return headers if is_typed else Headers((*headers.pairs, (b"Content-Type", b"application/json")))
 
 
+def form_fault(request: Request) -> Refused | None:
+    """The refusal of what is refused before any policy is asked: its head, its control headers, an override."""
+    headers = request.headers
+    if request.body and _FRAMING.isdisjoint(headers.names()):
+        # As its client would announce it.
+        headers = Headers((*headers.pairs, (b"Content-Length", b"%d" % len(request.body))))
+    fault = head_fault(request.method, headers)
+    if fault is not None:
+        return Refused(BAD_REQUEST, f"Not forwarded: {fault}. Mend the client.")
+    control = read_control(headers)
+    return control if isinstance(control, Refused) else overrides_request(headers)
+
+
 def answer(ruleset: RuleSet, request: Request, caller: Caller) -> Answer:
-    """Match and resolve, as for an agent's request."""
+    """Ask for the request's form, match and resolve, as for an agent's request."""
     upstream = ruleset.upstream_of(request)
+    malformed = form_fault(request)
+    if malformed is not None:
+        known = None if isinstance(upstream, Refused) else upstream.name
+        return Answer(malformed.decision.name, known, detail=malformed.detail)
     if isinstance(upstream, Refused):
         return Answer(upstream.decision.name, detail=upstream.detail)
-    fault = handshake_fault(request.method, request.headers) if asks_for_upgrade(request.headers) else None
-    if fault is not None:
-        return Answer(BAD_REQUEST.name, upstream.name, detail=f"Nothing was forwarded: {fault}.")
     match ruleset.match(request, caller):
         case Refused(decision, detail):
             return Answer(decision.name, upstream.name, detail=detail)

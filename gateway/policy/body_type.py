@@ -18,8 +18,8 @@ _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _PARAMETER = rb";[ \t]*(" + _TOKEN + rb")=(" + _TOKEN + rb'|"[\t !#-+\--:<-\[\]-~]*")'
 _TYPE = re.compile(rb"(" + _TOKEN + rb"/" + _TOKEN + rb")((?:[ \t]*(?:" + _PARAMETER + rb"|;))*)")
 _PARAMETERS = re.compile(_PARAMETER)
-# Readers that take `_` for `-` see a second field; others do not.
-_UNDERSCORED = (b"content_type", b"content_encoding")
+# Readers that take `_` or `.` for `-` see a second field in another spelling; others do not.
+_OF_THE_BODY = frozenset((b"content-type", b"content-encoding"))
 _ADVICE = {
     "json": "Send `Content-Type: application/json`, once.",
     "form": f"Send `Content-Type: {_FORM.decode()}`, once; multipart/form-data is not read by rules.",
@@ -33,8 +33,8 @@ def body_fault(request: Request, kind: Kind) -> Refused | None:
     would find other fields in the coded bytes.
     """
     headers = request.headers
-    if any(headers.all(name) for name in _UNDERSCORED):
-        return _ambiguous("a header about this body is spelled with an underscore.", "Spell it with a dash.")
+    if not _OF_THE_BODY.isdisjoint(headers.respelled()):
+        return _ambiguous("a header about this body is spelled without its dash.", "Spell it with a dash.")
     lines = headers.all(b"content-type")
     if lines or request.body or kind == "form":
         fault = _type_fault(lines, kind)

@@ -2,6 +2,7 @@
 
 import re
 
+from gateway.core.field_name import plain_name
 from gateway.core.forwarded import REPLACED
 from gateway.policy import schema
 from gateway.policy.finding import Wrong
@@ -26,10 +27,10 @@ def _received_by(name: str) -> bytes | Wrong:
 def _check_credentials(report: Report, shape: schema.Policy) -> None:
     """An upstream that gets one of these twice may take either."""
     for at, credential in enumerate(shape.credentials):
-        name = credential.header.lower().replace("_", "-")
-        if shape.forwarded != "trusted" and name.encode("utf-8") in REPLACED:
+        name = plain_name(credential.header.encode("utf-8"))
+        if shape.forwarded != "trusted" and name in REPLACED:
             setting = f"forwarded: {shape.forwarded}"
-        elif shape.via is not None and name == "via":
+        elif shape.via is not None and name == b"via":
             setting = "via"
         else:
             continue

@@ -6,7 +6,7 @@ from gateway.core.caller import Caller
 from gateway.core.decision import PASSED, Refused
 from gateway.core.request import Request
 from gateway.core.websocket import asks_for_upgrade
-from gateway.policy.answer import Answer, answer
+from gateway.policy.answer import Answer, answer, form_fault
 from gateway.policy.body import Body, BodyWanted
 from gateway.policy.condition import GraphqlCondition, first_unmet
 from gateway.policy.entry import Entry, ReadOnly
@@ -68,7 +68,7 @@ def explain(ruleset: RuleSet, request: Request, caller: Caller) -> Explanation:
     mount = (upstream.mount.host or "") + "/" + "/".join(upstream.mount.segments)
     taker = _taker(ruleset, request, caller)
     is_read = request.method in READ_METHODS and not asks_for_upgrade(request.headers)
-    if is_read or (told.decision == PASSED.name and taker is None):
+    if is_read or form_fault(request) is not None or (told.decision == PASSED.name and taker is None):
         return Explanation(request.method, request.target.raw, mount, told, ())
     entries: tuple[Entry | ReadOnly, ...] = (*ruleset.entries, *ruleset.read_only)
     considered = tuple(_considered(entry, request, taker) for entry in entries if entry.matcher.upstream is upstream)

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from gateway.core.caller import parse_idempotency_key
 from gateway.core.decision import AMBIGUOUS_TARGET, HEADER_MALFORMED, RESOURCE_UNRESOLVED, Refused
+from gateway.core.hop_by_hop import nominated
 from gateway.core.request import Headers
 from gateway.core.target import Target, query_fields
 
@@ -18,7 +19,7 @@ def read_header(headers: Headers, name: str) -> str | Refused | None:
     """The text of the header `name` (lower case), None without it.
 
     Refused: two of them, one that `Connection` takes away before the upstream sees it, and text that is not UTF-8. A
-    name with underscores counts as the one with dashes, because CGI and its heirs read both as one.
+    name with underscores or dots counts as the one with dashes, because CGI and its heirs read them as one.
     """
     key = name.encode("ascii")
     if key in headers.respelled():
@@ -28,7 +29,7 @@ def read_header(headers: Headers, name: str) -> str | Refused | None:
         return None
     if key in headers.repeated():
         return _ambiguous(f"header {name} is there {len(headers.all(key))} times")
-    if b"connection" in headers.names() and any(_is_option(key, line) for line in headers.all(b"connection")):
+    if key in nominated(headers.all(b"connection")):
         return _ambiguous(f"Connection names header {name}, which would not reach the upstream")
     try:
         return value.decode("utf-8")
@@ -39,11 +40,11 @@ def read_header(headers: Headers, name: str) -> str | Refused | None:
 def read_idempotency_key(headers: Headers) -> str | Refused | None:
     """The key in `Idempotency-Key`, None without that header. Its quoted and its bare form are one key.
 
-    Refused: two of them, what is no key, and a name with an underscore, which the upstream may read as this header.
+    Refused: two of them, what is no key, and another spelling of the name, which the upstream may read as this header.
     It is the gateway's to read whatever `Connection` says: it need not reach the upstream.
     """
     value = headers.first(b"idempotency-key")
-    if headers.first(b"idempotency_key") is not None:
+    if b"idempotency-key" in headers.respelled():
         return Refused(HEADER_MALFORMED, "Nothing was forwarded: spell Idempotency-Key with a dash, and send it once.")
     if value is None:
         return None
@@ -115,11 +116,6 @@ def is_unclosed(name: str) -> bool:
     """Whether a bracket in a name is not closed: `a[b` is `a_b` to PHP, and `a` or `a[b` to others."""
     _, bracket, rest = name.partition("[")
     return bool(bracket) and "]" not in rest
-
-
-def _is_option(name: bytes, line: bytes) -> bool:
-    spelled = line.lower().replace(b"_", b"-")
-    return name in spelled and name in [option.strip(b" \t") for option in spelled.split(b",")]
 
 
 def _ambiguous(why: str) -> Refused:

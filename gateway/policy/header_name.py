@@ -3,6 +3,7 @@
 import re
 
 from gateway.core.caller import is_control_header
+from gateway.core.field_name import plain_name
 from gateway.policy.finding import Wrong
 
 _TOKEN = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -35,7 +36,8 @@ def header_to_read(name: str) -> str | Wrong:
     not become part of a resource's name.
     """
     lower = name.lower()
-    if not _TOKEN.fullmatch(name) or "_" in name:
+    # What has another character has another name to some servers.
+    if not _TOKEN.fullmatch(name) or plain_name(lower.encode()) != lower.encode():
         return Wrong(f"`{name}` is not a header name; write letters, digits and dashes")
     if is_control_header(lower.encode()) or lower in _CONNECTION | _SECRET:
         return Wrong(f"header `{name}` cannot be read by a rule; use one that says what is written")

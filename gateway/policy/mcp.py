@@ -60,6 +60,7 @@ _NAMED_BY = {
     "resources/subscribe": ("uri",),
     "resources/unsubscribe": ("uri",),
 }
+_STANDARD = frozenset((b"mcp-method", b"mcp-name"))
 # Extensions name their own member; these are those of the registered ones.
 _NAMED_BY_ANY = ("name", "uri", "taskId")
 _ENVELOPE = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
@@ -84,6 +85,8 @@ def changes_nothing(request: Request, body: Body) -> bool | BodyWanted | Refused
     lacking = body.lacking("json")
     if lacking is not None:
         return lacking
+    if not _STANDARD.isdisjoint(request.headers.respelled()):
+        return _ambiguous("Mcp-Method or Mcp-Name is spelled without its dash")
     value = body.json.value()
     if isinstance(value, Refused):
         return value

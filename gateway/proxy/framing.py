@@ -1,68 +1,13 @@
-"""What makes a request's head unsafe to pass on although aiohttp's parsers, or one of the two, let it through."""
-
-import re
+"""The faults of a head, asked of what aiohttp's parsers, or one of the two, have let through."""
 
 from aiohttp import HttpVersion, HttpVersion10, HttpVersion11
 
+from gateway.core.framing import head_fault
 from gateway.core.request import Headers
-from gateway.core.websocket import asks_for_upgrade, handshake_fault
-
-# What RFC 3986, section 3.2, lets an authority hold without user information. Empty is a legal Host.
-_AUTHORITY = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
-# Nineteen digits stay below 2^63: more is no length but an attempt to make a counter overflow somewhere.
-_LENGTH = re.compile(rb"[0-9]{1,19}")
-
-# RFC 9110, section 9.3.1: a body has no defined meaning there, and may be taken for an attempt at request smuggling.
-_BODILESS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
-
-
-# Fields that say what a request is. RFC 9110, section 7.6.1, forbids to name in Connection what is for all recipients.
-_TELLING = (b"content-", b"host", b"if-", b"mcp-")
-
-
-def _taken_away(headers: Headers) -> str | None:
-    """A field that the request's own Connection line would take from between its judge and its reader."""
-    for line in headers.all(b"connection"):
-        for option in line.split(b","):
-            name = option.strip().lower().replace(b"_", b"-")
-            if name.startswith(_TELLING):
-                return name.decode("latin-1").title()
-    return None
 
 
 def framing_fault(method: str, version: HttpVersion, headers: Headers) -> str | None:
     """What is wrong with the head, or None. Such a request is refused, and its connection closed behind it."""
     if version not in (HttpVersion10, HttpVersion11):
         return "the version must be HTTP/1.1 or HTTP/1.0"
-    if method == "CONNECT":
-        return "this is no tunnel, and takes no CONNECT"
-    if method == "TRACE":
-        # RFC 9110, section 9.3.8: the answer is the request as it arrived.
-        return "the answer to TRACE would show the credentials that the gateway adds"
-    if asks_for_upgrade(headers):
-        # RFC 9110, section 7.8, lets a server ignore it. But behind it are writes that no rule would see, and a parser
-        # on the way may take what follows for another protocol's. A rule may take a WebSocket's handshake.
-        fault = handshake_fault(method, headers)
-        if fault is not None or version != HttpVersion11:
-            return fault or "a WebSocket handshake is HTTP/1.1"
-    taken = _taken_away(headers)
-    if taken is not None:
-        return f"Connection names {taken}, by which the request is judged, and which would not reach the upstream"
-    codings = headers.all(b"transfer-encoding")
-    # RFC 9112, section 6.1: an HTTP/1.0 message with a transfer coding has faulty framing.
-    if codings and version == HttpVersion10:
-        return "HTTP/1.0 knows no Transfer-Encoding"
-    # A coding below `chunked` would be lost on the way: the framing is made anew for the upstream.
-    if codings and [coding.strip().lower() for coding in codings] != [b"chunked"]:
-        return "the only transfer coding taken is chunked"
-    announced = bool(codings)
-    for length in headers.all(b"content-length"):
-        if not _LENGTH.fullmatch(length):
-            return "Content-Length is not a length"
-        announced = announced or length.strip(b"0") != b""
-    if announced and method in _BODILESS:
-        return f"{method} has no body here: an upstream that does not read it takes it for another request"
-    for host in headers.all(b"host"):
-        if not _AUTHORITY.fullmatch(host):
-            return "Host is not a host"
-    return None
+    return head_fault(method, headers, is_http_10=version == HttpVersion10)

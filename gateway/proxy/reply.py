@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
 from gateway.core import problem, rpc_error
-from gateway.core.decision import Decision, Facts, Refused
+from gateway.core.decision import REPLAYED, Decision, Facts, Refused
 from gateway.core.intent import KeptAnswer
 from gateway.core.record import IntentRecord, shown
 from gateway.core.request import HeaderPairs
@@ -134,7 +134,9 @@ class Reply:
         fields = [(b"Date", formatdate(usegmt=True).encode()), *answer.headers]
         if not self._has_no_body(answer.status):
             fields.append((b"Content-Length", b"%d" % len(answer.body)))
-        fields += (*_marked(marks), (b"Idempotent-Replayed", b"true"))
+        fields += _marked(marks)
+        if marks.decision is REPLAYED:
+            fields.append((b"Idempotent-Replayed", b"true"))
         self._write(self._head(answer.status, _phrase(answer.status), tuple(fields)) + answer.body)
 
     def park(self, marks: Marks, record: IntentRecord, waited_s: int | None) -> None:

@@ -20,8 +20,10 @@ from gateway.store.sweep import sweep, take_turn
 _EVERY_S = 1.0
 # Between two rounds. One costs the store 20 ms where nothing has ended yet, and 450 ms with long lists in all shards.
 _PRUNE_EVERY_S = 60.0
-# What was queued leaves a hint for those who deliver; one that is lost is found again within this.
+# What was queued leaves a hint for those who deliver; one that is lost is found again within this. Where no rule sends
+# anything later there are only other gateways' hints, and those of older policies.
 _HINT_EVERY_S = 10.0
+_HINT_SELDOM_S = 60.0
 
 
 class Sweeping:
@@ -74,7 +76,8 @@ class Sweeping:
         await sweep(self._store, due.tickets)
         await expire_all(self._store, due.approvals)
         if now >= self._hint_at:
-            self._hint_at = now + _HINT_EVERY_S
+            parks = any(entry.rule.parks for entry in self._rules().entries)
+            self._hint_at = now + (_HINT_EVERY_S if parks else _HINT_SELDOM_S)
             await leave_hints(self._store)
         for entry in self._rules().entries:
             if entry.rule.budgets:

@@ -130,12 +130,12 @@ async def proxy(
     inline = Inline(admission, store, sender, clock, tasks, metrics)
     quotas = Quotas(QuotaUse(store), tasks)
     means = Means(store, sender, clock, wakes, tasks, pauses, metrics, stopping or asyncio.Event())
-    naming, reading, barring = Naming(store), Reading(store, sender), Barring(pauses, quotas)
+    naming, reading, barring = Naming(store, inline.room), Reading(store, sender), Barring(pauses, quotas)
     leases = Leases(store, clock, wakes, tasks, quotas, lambda: secrets.token_urlsafe(_SECRET_BYTES))
     agents = AgentApi(rules, leases, store, claims)
     try:
         async with delivering(means, rules, log, grace_s=assignment.grace_s) as deliverer:
-            parking = Parking(store, admission, inline.quarantine, clock, deliverer)
+            parking = Parking(store, admission, inline.quarantine, inline.room, clock, deliverer)
             gate = Gate(rules, naming, inline, reading, claims, barring, parking)
             yield Listener(gate, agents, Recorder(metrics, log), rules, _trusted(assignment)).server()
     finally:

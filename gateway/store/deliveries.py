@@ -11,11 +11,11 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.write import AdmitReply, Admitted, ResourceKey, Settled, TicketId, Write
 from gateway.store import reply
 from gateway.store.abandoned import Abandoned
-from gateway.store.answer import Answer
+from gateway.store.answer import Answer, number
 from gateway.store.fence import FenceStore
 from gateway.store.kept_requests import inflate_request
 from gateway.store.keys import HINTS, PARKED_BYTES, deliveries, resource_keys, shard_of, shards
-from gateway.store.link import Reply
+from gateway.store.link import Reply, pack
 from gateway.store.script import Script
 
 TAKE = Script("take")
@@ -25,9 +25,11 @@ TAKE = Script("take")
 _TAKEN_MS = 3_000
 # Until another deliverer looks into a shard where something is due.
 _LOOK_AGAIN_MS = 200
-# Of one look: shards, and resources of each.
-_SHARDS_AT_ONCE = 64
-_RESOURCES_AT_ONCE = 64
+# Of one look: shards, and resources of each. Four looks come by all shards, however much is due in them.
+_SHARDS_AT_ONCE = 256
+_RESOURCES_AT_ONCE = 16
+# Bytes of requests that are sent and still count as kept; what every process has of them is little beside the bound.
+_FREED_AT_ONCE = 1 << 20
 # Inflating more than this takes over a millisecond, and the event loop would wait for it.
 _AT_ONCE = 64 << 10
 # A delivery that may never have begun is due again after this; and past its life, should its admission still arrive.
@@ -41,12 +43,17 @@ class Deliveries:
     def __init__(self, store: FenceStore) -> None:
         self._store = store
         self._abandoned = Abandoned(self._abandon)
+        self._freed = 0
 
     async def close(self) -> None:
+        if self._freed:
+            await self._tell_freed()
         await self._abandoned.close()
 
     async def due(self) -> list[ResourceKey]:
         """Resources whose queue has something due now."""
+        if self._freed:
+            await self._tell_freed()
         call, now_ms = self._store.link.call, self._store.expected_ms()
         hinted = _texts(await call("ZRANGE", HINTS, "-inf", now_ms, "BYSCORE", "LIMIT", 0, _SHARDS_AT_ONCE))
         found = await asyncio.gather(*(self._due_in(shard, now_ms) for shard in hinted))
@@ -60,7 +67,7 @@ class Deliveries:
             case "taken":
                 return await _taken(answer)
             case "superseded" | "failed":
-                return Dropped(reply.record_of(answer._replace(rest=answer.rest[1:])))
+                return Dropped(reply.record_of(answer))
             case _:
                 await _hint(self._store, shard_of(resource))
                 return None
@@ -91,13 +98,16 @@ class Deliveries:
         answer = await self._store.end(admitted, *ended, _spelled(conclusion.then))
         settled = reply.settle_reply(answer, admitted.write)
         if settled.outcome == "applied":
-            await self._freed(taken.size)
+            self._freed += taken.size
+            if self._freed >= _FREED_AT_ONCE:
+                await self._tell_freed()
         return settled
 
-    async def _freed(self, size: int) -> None:
+    async def _tell_freed(self) -> None:
         """So many bytes of requests are not kept any more; until they are counted anew."""
+        freed, self._freed = self._freed, 0
         with contextlib.suppress(StoreUnavailable):
-            await self._store.link.call("DECRBY", PARKED_BYTES, size)
+            await self._store.link.call("DECRBY", PARKED_BYTES, freed)
 
     async def _abandon(self, write: Write, ticket: TicketId) -> None:
         admitted = Admitted(write, ticket, None, reply.intent_of(write, ticket))
@@ -117,10 +127,10 @@ class Deliveries:
 async def leave_hints(store: FenceStore) -> None:
     """Look into every shard, and say of each that has a queue when it is due: a hint may be lost.
 
-    It costs the store half a millisecond and this process six, so that who answers requests should not do it.
+    It costs the store half a millisecond and this process two, so that who answers requests should not do it.
     """
     every = shards()
-    counts = await asyncio.gather(*(store.link.call("EXISTS", deliveries(shard)) for shard in every))
+    counts = await asyncio.gather(*(store.link.send(pack("EXISTS", deliveries(shard))) for shard in every))
     for shard, count in zip(every, counts, strict=True):
         if count:
             await _hint(store, shard)
@@ -139,12 +149,12 @@ def _spelled(then: Again | GivenUp) -> str:
 
 
 async def _taken(answer: Answer) -> Taken:
-    packed, *shown = answer.rest
+    packed, size, *shown = answer.rest
     assert isinstance(packed, bytes)
     record = reply.record_of(answer._replace(rest=shown))
     if len(packed) <= _AT_ONCE:
-        return Taken(record, inflate_request(packed), len(packed))
-    return Taken(record, await asyncio.to_thread(inflate_request, packed), len(packed))
+        return Taken(record, inflate_request(packed), number(size))
+    return Taken(record, await asyncio.to_thread(inflate_request, packed), number(size))
 
 
 def _texts(reply: Reply) -> list[str]:

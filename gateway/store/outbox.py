@@ -18,7 +18,7 @@ from gateway.core.write import ResourceKey
 from gateway.store.answer import Answer, number, text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import notifications, shard_keys, shard_of_id, shards
-from gateway.store.link import Reply
+from gateway.store.link import Reply, pack
 from gateway.store.script import SENDING_PARTS, Script
 
 CLAIM = Script("claim", SENDING_PARTS)
@@ -44,11 +44,11 @@ class Outbox:
         tells of it.
         """
         now_ms = self._store.expected_ms()
-        asked = (self._due(shard, now_ms) for shard in shards())
+        asked = (self._waiting(shard, now_ms) for shard in shards())
         found: list[Due] = []
-        for answer in await asyncio.gather(*asked, return_exceptions=True):
+        for shard, answer in zip(shards(), await asyncio.gather(*asked, return_exceptions=True), strict=True):
             if not isinstance(answer, BaseException):
-                found += (due for due in answer if due.upstream in upstreams)
+                found += (due for due in _read(answer, shard) if due.upstream in upstreams)
             elif not (isinstance(answer, StoreUnavailable) and self._store.healthy):
                 raise answer
         return sorted(found, key=lambda due: due.at_ms)
@@ -69,12 +69,16 @@ class Outbox:
         arguments = (str(claimed.attempt), word, why, str(after_ms))
         await self._store.run(REPORT, _keys(claimed.notification.id), *about, *arguments)
 
-    async def _due(self, shard: str, now_ms: int) -> list[Due]:
+    def _waiting(self, shard: str, now_ms: int) -> asyncio.Future[Reply]:
         asked = ("BYSCORE", "LIMIT", 0, _AT_ONCE, "WITHSCORES")
-        reply = await self._store.link.call("ZRANGE", notifications(shard, "waiting"), "-inf", now_ms, *asked)
-        assert isinstance(reply, list)
-        members = zip(reply[::2], reply[1::2], strict=True)
-        return [due for member, score in members if (due := _read_due(member, score, shard)) is not None]
+        # A coroutine for each shard would take three times as long.
+        return self._store.link.send(pack("ZRANGE", notifications(shard, "waiting"), "-inf", now_ms, *asked))
+
+
+def _read(reply: Reply, shard: str) -> list[Due]:
+    assert isinstance(reply, list)
+    members = zip(reply[::2], reply[1::2], strict=True)
+    return [due for member, score in members if (due := _read_due(member, score, shard)) is not None]
 
 
 def _told(outcome: Received | Again | Dead) -> tuple[str, str, int]:
@@ -120,4 +124,5 @@ def notification_of(fields: dict[str, Reply]) -> Notification:
         Epoch(number(fields["epoch"])),
         text(fields["holder"]),
         text(fields["reason"]),
+        text(fields.get("digest", b"")),
     )

@@ -10,7 +10,9 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.intent import IntentId
 from gateway.core.kept_request import KeptRequest
 from gateway.core.record import IntentRecord
+from gateway.core.write import Write
 from gateway.store.answer import Answer, unknown_word
+from gateway.store.budgets import give_back, reserve
 from gateway.store.fence import FenceStore
 from gateway.store.kept_requests import inflate_request
 from gateway.store.keys import HINTS, PARKED_BYTES, kept_request, resource_keys, shard_keys, shard_of, shard_of_id
@@ -30,7 +32,7 @@ class Decide:
     """Somebody's word on an intent that waits for an approval.
 
     `by` is told by the trail; `principal` is who that is, None for an operator, who is nobody's principal. `digest`:
-    the request that was looked at, None where nobody says.
+    the request that was looked at; without it nothing is approved.
     """
 
     verdict: Literal["approve", "deny"]
@@ -68,15 +70,29 @@ async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> Int
             raise unknown_word(answer)
 
 
-async def retry(store: FenceStore, record: IntentRecord, *, note: str, by: str) -> IntentRecord | Refused:
-    """Queue again what has failed, as it came. Refused: `wrong-state`, `no-such-intent`."""
+async def retry(
+    store: FenceStore, record: IntentRecord, *, note: str, by: str, write: Write | None = None
+) -> IntentRecord | Refused:
+    """Queue again what has failed, as it came. Refused: `wrong-state`, `no-such-intent`, `quota-exceeded`.
+
+    `write`: what it takes of its rule's budgets, if it has any, for its place was given back when it failed.
+    """
+    attempt = store.new_ticket(record.resource)
+    if write is not None:
+        refused = await reserve(store, write, attempt)
+        if refused is not None:
+            return refused
     answer = await store.run(RETRY, resource_keys(record.resource), record.resource, record.id, note, by)
+    if write is not None and answer.word != "queued":
+        await give_back(store, write.rule, record.id, attempt)
     match answer.word:
         case "queued":
             await _hint(store, answer, record)
             return record_of(answer)
         case "wrong-state":
             why = f"the intent is {record_of(answer).state}, and only a queued one that failed can be sent again"
+        case "approved":
+            why = "its approval is used up; whoever made it has to repeat it, and it has to be approved again"
         case "overtaken":
             why = "a newer epoch rules its resource; whoever has it now has to repeat the request"
         case "not-kept":
@@ -127,7 +143,7 @@ async def recount_parked(store: FenceStore) -> int:
 
 
 async def _hint(store: FenceStore, answer: Answer, record: IntentRecord) -> None:
-    """Deliverers look at once; without the hint, within ten seconds."""
+    """Deliverers look at once; without the hint, within a minute."""
     await store.link.call("ZADD", HINTS, "LT", answer.now_ms, shard_of(record.resource))
 
 

@@ -118,7 +118,8 @@ def settle_reply(answer: Answer, write: Write) -> Settled:
 def extend_reply(answer: Answer, write: Write) -> ExtendReply:
     match answer.word:
         case "extended":
-            return Extended()
+            (left_ms,) = answer.rest
+            return Extended(None if left_ms == b"" else number(left_ms) / 1000)
         case "lapsed":
             return Lapsed()
         case _:

@@ -1,8 +1,9 @@
 """The scripts: one Lua file a verb, with the shared parts before it, called by digest, sent whole when unknown.
 
-The two that every write calls are functions as well: a server makes all parts of a library once, and those of a script
-at every call, which takes as long as a third of the whole call. Where a server does not have the function yet, or does
-not run it (no right to it; no room, in which a script may still answer without writing), the script is run.
+Those that every write or every delivery calls are functions as well: a server makes all parts of a library once, and
+those of a script at every call, which takes as long as a third of the whole call. Where a server does not have the
+function yet, or does not run it (no right to it; no room, in which a script may still answer without writing), the
+script is run.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ from gateway.store.link import ErrorReply, Link, Reply, ScriptMissing, pack
 
 # In this order: each may use what comes before it.
 _PARTS = ("epoch", "audit", "notification", "former", "intent", "parking", "waiters", "ticket", "pause")
-_FUNCTIONS = ("admit", "settle")
+_FUNCTIONS = ("admit", "settle", "take", "deliver")
 # For what keeps requests. The others, which run for every write, would only make these functions anew each time.
 KEEPING_PARTS = ("epoch", "audit", "kept")
 # For what sends notifications.

@@ -3,14 +3,16 @@ so that nobody waits for them for ever (G5), and unknown intents are found whose
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gateway.core.faults import StoreUnavailable
 from gateway.core.intent import IntentId
 from gateway.core.write import ResourceKey, TicketId
 from gateway.store.fence import FenceStore
 from gateway.store.keys import SWEEPER, approvals, deadlines, questions, shard_of_id, shards
-from gateway.store.link import Reply
+from gateway.store.link import Reply, pack
 
 # Of all gateways that sweep every second one does; a little less, so that the same one may do it again.
 _TURN_MS = 900
@@ -70,11 +72,16 @@ async def _busy(store: FenceStore) -> list[str]:
     """The shards in which anything has a deadline, is asked about, or waits for an approval.
 
     One look at all lists of a shard costs half of what one at each does, and a tenth of what a script does: for all
-    shards 0.4 to 0.7 ms of the store's time, and 6 ms of this process's.
+    shards 0.4 to 0.7 ms of the store's time, and 2 ms of this process's.
     """
-    every = shards()
-    counts = await asyncio.gather(*(store.link.call("EXISTS", *_looked_at(shard)) for shard in every))
-    return [shard for shard, count in zip(every, counts, strict=True) if count]
+    counts = await asyncio.gather(*map(store.link.send, _looks()))
+    return [shard for shard, count in zip(shards(), counts, strict=True) if count]
+
+
+@lru_cache(maxsize=1)
+def _looks() -> Sequence[bytes]:
+    """The same every second; to spell them takes as long as to ask."""
+    return tuple(pack("EXISTS", *_looked_at(shard)) for shard in shards())
 
 
 async def _due(store: FenceStore, shard: str, now_ms: int) -> Due:

@@ -20,6 +20,7 @@ from gateway.store.compensations import Compensations
 from gateway.store.connect import open_store
 from gateway.store.fence import FenceStore
 from gateway.upstream.sender import HttpSender
+from tests.admin.description import check_described
 from tests.raw import RawAnswer, RawClient
 from tests.stack import POLICY, rules_from
 from tests.store.fences import PATIENCE_S
@@ -39,14 +40,16 @@ class Admin:
     async def call(
         self, method: str, target: str, *fields: str, body: bytes | None = None, host: str = "localhost"
     ) -> RawAnswer:
-        """One request; a JSON one unless `fields` say otherwise."""
+        """One request; a JSON one unless `fields` say otherwise. What is answered is what the OpenAPI document says."""
         kind = [] if any(line.startswith("Content-Type") for line in fields) else ["Content-Type: application/json"]
         lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", *kind, *fields]
         if body is not None:
             lines.append(f"Content-Length: {len(body)}")
         async with RawClient(self.port) as client:
             await client.send("\r\n".join(lines).encode() + b"\r\n\r\n" + (body or b""))
-            return await client.answer(method)
+            answer = await client.answer(method)
+        check_described(method, target, answer)
+        return answer
 
 
 @contextlib.asynccontextmanager

@@ -17,8 +17,11 @@ ID = id_of(ONE)
 
 
 async def post(admin: Admin, call: str, *fields: str, **document: object) -> RawAnswer:
-    body = json.dumps({"note": "looks right", **document}).encode()
-    return await admin.call("POST", f"/api/v1/intents/{ID}/{call}", *fields, body=body)
+    document = {"note": "looks right", **document}
+    record = await admin.store.recall(ID) if call == "approve" else None
+    if call == "approve" and "digest" not in document:
+        document["digest"] = record.parking.digest if record is not None and record.parking is not None else "none"
+    return await admin.call("POST", f"/api/v1/intents/{ID}/{call}", *fields, body=json.dumps(document).encode())
 
 
 def name_of(answer: RawAnswer) -> str:
@@ -82,6 +85,34 @@ async def test_a_digest_binds_the_approval(admin: Admin) -> None:
     other = await post(admin, "approve", digest=digest[::-1])
     assert (other.status, name_of(other)) == (409, "wrong-state")
     assert name_of(await post(admin, "approve", digest=digest)) == "queued"
+
+
+async def test_an_approval_names_the_request(admin: Admin) -> None:
+    """Without a digest nobody knows what was looked at. Who denies may leave it out."""
+    await parked(admin.store, ONE)
+
+    blind = await admin.call("POST", f"/api/v1/intents/{ID}/approve", body=b'{"note": "x"}')
+
+    assert blind.status == 400 and "`digest`" in blind.problem["detail"]
+    assert await state_of(admin.store, ID) == "awaiting_approval"
+    assert name_of(await post(admin, "deny")) == "denied"
+
+
+async def test_a_body_is_had_as_it_came(admin: Admin) -> None:
+    """As a file, also one that is too large to be shown; not any more once it is gone."""
+    body = b"\0" * (1 << 20) + b"!"
+    await parked(admin.store, ONE, replace(REQUEST, body=body))
+    shown = json.loads((await admin.call("GET", f"/api/v1/intents/{ID}")).body)
+    assert (shown["request"]["body"], shown["request"]["body_base64"]) == (None, None)
+
+    whole = await admin.call("GET", f"/api/v1/intents/{ID}/body")
+
+    assert (whole.status, whole.body) == (200, body)
+    assert whole.value("Content-Disposition") == f'attachment; filename="{ID}.bin"'
+    assert whole.value("X-Content-Type-Options") == "nosniff"
+    await post(admin, "deny")
+    assert name_of(await admin.call("GET", f"/api/v1/intents/{ID}/body")) == "wrong-state"
+    assert (await admin.call("GET", "/api/v1/intents/none/body")).status == 404
 
 
 async def test_an_approval_after_a_takeover(admin: Admin) -> None:

@@ -14,11 +14,13 @@ from tests.store.parked import parked
 
 TOKEN = "0123456789abcdef"
 ANNA, BEN, CARL = "key-of-anna-0123456789", "key-of-ben-0123456789", "key-of-carl-0123456789"
+DORA = "key-of-dora-0123456789"
 PRINCIPALS = """
 principals:
   - {name: anna, key: "${file:KEYS/anna}", resources: "**", approve: true}
   - {name: ben, key: "${file:KEYS/ben}", resources: "**"}
   - {name: carl, key: "${file:KEYS/carl}", resources: "invoice/*", approve: true}
+  - {name: dora, key: "${file:KEYS/dora}", tenant: other, resources: "**", approve: true}
 """
 
 
@@ -29,7 +31,7 @@ def key(text: str) -> str:
 @pytest.fixture
 async def guarded(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
     """A listener with a token, and principals of which some may approve."""
-    for name, text in (("anna", ANNA), ("ben", BEN), ("carl", CARL)):
+    for name, text in (("anna", ANNA), ("ben", BEN), ("carl", CARL), ("dora", DORA)):
         (tmp_path / name).write_text(text)
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies" / "principals.yaml").write_text(PRINCIPALS.replace("KEYS", str(tmp_path)))
@@ -47,6 +49,8 @@ async def guarded(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
         ((f"Authorization: Bearer {TOKEN}", key(BEN)), "forbidden"),
         ((f"Authorization: Bearer {TOKEN}", key(CARL)), "forbidden"),
         ((key(CARL),), "forbidden"),
+        ((key(DORA),), "forbidden"),
+        ((f"Authorization: Bearer {TOKEN}", key(DORA)), "forbidden"),
         ((key(ANNA), key(ANNA)), "unauthenticated"),
         ((f"Authorization: Bearer {TOKEN}", key(ANNA), key(BEN)), "header-malformed"),
         ((key(ANNA),), "queued"),
@@ -74,10 +78,11 @@ async def test_an_approver_sees_what_it_may_approve_and_nothing_else(guarded: Ad
     """Without the admin token; with it everything, as ever."""
     await parked(guarded.store, ONE)
     seen = {}
-    for name, who in (("anna", ANNA), ("ben", BEN), ("carl", CARL)):
+    for name, who in (("anna", ANNA), ("ben", BEN), ("carl", CARL), ("dora", DORA)):
         answer = await guarded.call("GET", "/api/v1/intents?state=awaiting_approval", key(who))
         one = await guarded.call("GET", f"/api/v1/intents/{ID}", key(who))
-        seen[name] = (answer.status, len(json.loads(answer.body).get("items", ())), one.status)
+        body = await guarded.call("GET", f"/api/v1/intents/{ID}/body", key(who))
+        seen[name] = (answer.status, len(json.loads(answer.body).get("items", ())), one.status, body.status)
     others = [
         await guarded.call(method, target, key(ANNA))
         for method, target in (
@@ -86,5 +91,10 @@ async def test_an_approver_sees_what_it_may_approve_and_nothing_else(guarded: Ad
         )
     ]  # fmt: skip
 
-    assert seen == {"anna": (200, 1, 200), "ben": (401, 0, 401), "carl": (200, 0, 403)}
+    assert seen == {
+        "anna": (200, 1, 200, 200),
+        "ben": (401, 0, 401, 401),
+        "carl": (200, 0, 403, 403),
+        "dora": (200, 0, 403, 403),
+    }
     assert [answer.status for answer in others] == [403, 401, 401, 401, 401]

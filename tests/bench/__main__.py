@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from tests.bench import growth, hot, latency, matching, memory, table, throughput, workers
+from tests.bench import growth, hot, latency, matching, memory, queue, table, throughput, workers
 from tests.bench.figure import Figure
 from tests.bench.packages import missing_packages
 from tests.bench.process import Failed
@@ -29,6 +29,7 @@ _GROUPS: dict[str, tuple[str, _Measure]] = {
     "growth": ("what must not cost more", growth.measure),
     "hot": ("one serial resource, 64 callers, two gateways", hot.measure),
     "memory": ("room", memory.measure),
+    "queue": ("what is sent later, and operators' words", queue.measure),
 }
 _MATCH = "match"
 
@@ -37,8 +38,9 @@ _MATCH = "match"
 @click.argument("names", nargs=-1, type=click.Choice([*_GROUPS, _MATCH]))
 @click.option("--seconds", type=click.IntRange(1), default=2, show_default=True, help="How long a load lasts.")
 @click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="How often each is repeated.")
+@click.option("--queued", type=click.IntRange(1_000), default=20_000, show_default=True, help="Writes in the queue.")
 @click.option("--json", "target", type=click.Path(path_type=Path), help="Write the figures to a file too.")
-def main(names: tuple[str, ...], seconds: int, rounds: int, target: Path | None) -> None:
+def main(names: tuple[str, ...], seconds: int, rounds: int, queued: int, target: Path | None) -> None:
     """Measure the gateway beside nginx that runs two scripts in the store. NAMES: groups of figures, else all."""
     chosen = names or (*_GROUPS, _MATCH)
     groups: list[table.Group] = []
@@ -48,7 +50,7 @@ def main(names: tuple[str, ...], seconds: int, rounds: int, target: Path | None)
             stack.callback(_write, groups, target)
         on = None if set(chosen) == {_MATCH} else _set_up(stack)
         _say_where()
-        measured = [_has_measured(name, groups, on, Plan(seconds, rounds)) for name in chosen]
+        measured = [_has_measured(name, groups, on, Plan(seconds, rounds, queued)) for name in chosen]
     sys.exit(0 if all(measured) else 1)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from tests.bench.message import is_whole
 
 BROKEN = 0
-_BODY = b'{"title":"a report","text":"what a worker found out today"}'
+BODY = b'{"title":"a report","text":"what a worker found out today"}'
 _WRITE = (
     b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
     b"Fencing-Token: 7\r\nFencing-Holder: agent-a\r\nIdempotency-Key: %b\r\n\r\n%b"
@@ -63,4 +63,4 @@ async def connected(port: int, count: int, on_answer: Callable[[Connection, int]
 
 def keyed_write(target: bytes, key: bytes) -> bytes:
     """The write that wrk's script sends too."""
-    return _WRITE % (target, len(_BODY), key, _BODY)
+    return _WRITE % (target, len(BODY), key, BODY)

@@ -55,7 +55,7 @@ class Setting:
 @contextlib.contextmanager
 def gateway(name: str, directory: Path, store: Store, setting: Setting) -> Iterator[Subject]:
     """A running gateway, once all of its workers listen."""
-    port = free_port()
+    port, admin = free_port(), free_port()
     own = directory / f"gateway-{port}"
     written = own / "policies"
     written.mkdir(parents=True)
@@ -63,11 +63,11 @@ def gateway(name: str, directory: Path, store: Store, setting: Setting) -> Itera
         (written / f"{upstream}.yaml").write_text(text)
     command = [
         *(sys.executable, "-m", "gateway", "serve", "--policies", str(written)),
-        *("--listen", f"127.0.0.1:{port}", "--admin", f"127.0.0.1:{free_port()}"),
+        *("--listen", f"127.0.0.1:{port}", "--admin", f"127.0.0.1:{admin}"),
         # A store that keeps nothing, as the yardstick's.
         *("--store", store.url, "--allow-unsafe-store"),
         *("--workers", str(setting.workers), "--log-format", "json", *setting.options),
     ]
     log = own / "log"
     with serving(command, log, port, listeners=setting.workers) as parent:
-        yield Subject(name, port, children(parent), store, log)
+        yield Subject(name, port, children(parent), store, log, admin=admin)

@@ -79,6 +79,16 @@ def children(pid: int) -> tuple[int, ...]:
     return tuple(int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
 
 
+def parent_of(pid: int) -> int:
+    """The process that has started it."""
+    return read_parent(Path(f"/proc/{pid}/stat").read_text())
+
+
+def read_parent(stat: str) -> int:
+    """ppid (field 4 of proc(5)); the name before it may hold blanks and brackets."""
+    return int(stat.rpartition(")")[2].split()[1])
+
+
 def cpu_s(pids: Sequence[int]) -> float:
     """The processor time of these processes, all threads, in user and in kernel mode."""
     return sum(read_cpu_ticks(Path(f"/proc/{pid}/stat").read_text()) for pid in pids) / _TICKS_A_SECOND

@@ -10,7 +10,7 @@ from tests.bench.store import Store
 class Subject:
     """A server: its port, the processes that do its work, and the store that works for it.
 
-    `keeps`: what is in its store stays there from one load to the next.
+    `admin`: where operators ask, if anywhere. `keeps`: what is in its store stays there from one load to the next.
     """
 
     name: str
@@ -19,3 +19,4 @@ class Subject:
     store: Store
     log: Path | None = field(default=None, compare=False)
     keeps: bool = False
+    admin: int = 0

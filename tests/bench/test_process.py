@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.process import Failed, free_port, read_cpu_ticks, read_status_kib, serving
+from tests.bench.process import Failed, free_port, read_cpu_ticks, read_parent, read_status_kib, serving
 from tests.process import is_alive
 
 _STAT = "17 (a) (name) S 1 17 17 0 -1 4194560 100 0 0 0 {user} {system} 0 0 20 0 1 0 500 1000 20"
@@ -17,6 +17,11 @@ _SERVER = "import socket, time; s = socket.create_server(('127.0.0.1', {port}));
 def test_cpu_is_user_and_system_time() -> None:
     """The name of a process may look like the end of it."""
     assert read_cpu_ticks(_STAT.format(user=30, system=12)) == 42
+
+
+def test_a_parent_is_told_apart_from_the_name() -> None:
+    """As above."""
+    assert read_parent(_STAT.format(user=30, system=12)) == 1
 
 
 def test_a_missing_field_is_no_zero() -> None:

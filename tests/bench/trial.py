@@ -13,10 +13,11 @@ _WARMING_UP_S = 1
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long a load lasts, and how often each is repeated."""
+    """How long a load lasts, how often each is repeated, and how many writes a queue has."""
 
     seconds: int
     rounds: int
+    queued: int = 20_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,30 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from gateway.core.delivery import GivenUp
-from tests.admin.conftest import Admin
-from tests.cli.operating import Ended, operate, operate_on_terminal
+from tests.admin.conftest import Admin, listening
+from tests.cli.operating import TOKEN, Ended, operate, operate_on_terminal
 from tests.store.fences import state_of
-from tests.store.parked import APPROVED, delivered, delivering, id_of, mail, parked
+from tests.store.parked import APPROVED, REQUEST, delivered, delivering, id_of, mail, parked
 
 ONE = mail("one", of=APPROVED)
 ID = id_of(ONE)
+PRINCIPALS = f"principals:\n  - {{name: anna, key: 'sha256:{0:064x}', resources: '**', approve: true}}\n"
 
 
 async def approvals(admin: Admin, *arguments: str) -> Ended:
     return await operate(admin.port, "approvals", *arguments)
+
+
+async def digest_of(admin: Admin) -> str:
+    """Of the one request, which waits now."""
+    parking = (await parked(admin.store, ONE)).parking
+    assert parking is not None
+    return parking.digest
 
 
 async def test_what_waits_is_listed(admin: Admin) -> None:
@@ -26,7 +37,7 @@ async def test_what_waits_is_listed(admin: Admin) -> None:
     listed = await approvals(admin)
 
     head, line = listed.out.splitlines()
-    assert head.split() == ["ID", "REQUEST", "RESOURCE", "RULE", "RISK", "FROM", "HOLDER", "SINCE"]
+    assert head.split() == ["ID", "REQUEST", "RESOURCE", "RULE", "RISK", "FROM", "HOLDER", "SINCE", "DIGEST"]
     assert line.split()[:8] == [ID, "POST", "/mails", "report/7", "replace", "high", "agent-7", "A"]
     [item] = json.loads((await approvals(admin, "--json")).out)
     assert item["id"] == ID
@@ -44,15 +55,59 @@ async def test_the_request_is_shown_first(admin: Admin) -> None:
 
 
 async def test_what_is_approved_is_queued(admin: Admin) -> None:
-    """A script is not asked; the consequence is said all the same."""
+    """A script names the digest that somebody has looked at, and is told what came of it: afterwards."""
+    digest = await digest_of(admin)
+
+    approved = await approvals(admin, "approve", ID, "--note", "looks right", "--digest", digest)
+
+    assert (approved.status, approved.out) == (0, f"{ID} is queued: it is sent at once, once.\n")
+    again = await approvals(admin, "approve", ID, "--note", "again", "--digest", digest)
+    assert again.status == 1 and "only one that waits for an approval can be decided" in again.err
+    assert again.out == "" and "sent at once" not in again.err
+
+
+@pytest.mark.parametrize("flags", [(), ("--yes",), ("--json",)], ids=["no terminal", "yes", "json"])
+async def test_nothing_is_approved_unseen(flags: tuple[str, ...], admin: Admin) -> None:
+    """Where nobody is shown the request its digest has to be named."""
     await parked(admin.store, ONE)
 
-    approved = await approvals(admin, "approve", ID, "--note", "looks right")
+    refused = await approvals(admin, "approve", ID, "--note", "x", *flags)
 
-    assert (approved.status, approved.out) == (0, f"{ID} is queued.\n")
-    assert "It is SENT at once, as shown." in approved.err
-    again = await approvals(admin, "approve", ID, "--note", "again")
-    assert again.status == 1 and "only one that waits for an approval can be decided" in again.err
+    assert refused.status == 2 and "--digest" in refused.err
+    assert await state_of(admin.store, ID) == "awaiting_approval"
+
+
+async def test_a_person_is_shown_what_is_approved(admin: Admin) -> None:
+    """On a terminal, before the question; with --yes the digest is wanted there too."""
+    await parked(admin.store, ONE)
+
+    blind = await operate_on_terminal(admin.port, "approvals", "approve", ID, "--note", "ok", "--yes", typed=b"")
+    assert blind.status == 2 and await state_of(admin.store, ID) == "awaiting_approval"
+    approved = await operate_on_terminal(admin.port, "approvals", "approve", ID, "--note", "ok", typed=b"y\n")
+
+    assert approved.status == 0 and '  {"to": "x"}' in approved.out
+    assert approved.out.endswith(f"{ID} is queued: it is sent at once, once.\n")
+
+
+async def test_a_body_that_is_not_shown_is_exported(admin: Admin, tmp_path: Path) -> None:
+    """What is shown says how."""
+    body = b"\xff" * 3000
+    await parked(admin.store, ONE, replace(REQUEST, body=body))
+    assert f"`fencegate approvals export {ID} -o FILE`" in (await approvals(admin, "show", ID)).out
+
+    exported = await approvals(admin, "export", ID, "-o", str(tmp_path / "body"))
+
+    assert (exported.status, (tmp_path / "body").read_bytes()) == (0, body)
+
+
+async def test_an_approvers_key_is_asked_for_by_its_name(store_url: str, tmp_path: Path) -> None:
+    """The admin token alone approves nothing where there are principals."""
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "principals.yaml").write_text(PRINCIPALS)
+    async with listening(store_url, tmp_path, token=TOKEN) as admin:
+        refused = await approvals(admin, "approve", ID, "--note", "x", "--digest", "x")
+
+    assert refused.status == 1 and "set FENCEGATE_KEY" in refused.err
 
 
 async def test_a_person_is_asked(admin: Admin) -> None:
@@ -62,7 +117,8 @@ async def test_a_person_is_asked(admin: Admin) -> None:
     kept = await operate_on_terminal(admin.port, "approvals", "deny", ID, "--note", "no", typed=b"n\n")
     assert kept.status == 1 and await state_of(admin.store, ID) == "awaiting_approval"
     denied = await operate_on_terminal(admin.port, "approvals", "deny", ID, "--note", "no", typed=b"y\n")
-    assert (denied.status, denied.out) == (0, f"{ID} is denied.\n")
+    told = f"{ID} is denied: it is never sent, and whoever repeats it is told so.\n"
+    assert (denied.status, denied.out.endswith(told)) == (0, True)
 
 
 async def test_another_request_than_the_one_looked_at_is_not_approved(admin: Admin) -> None:

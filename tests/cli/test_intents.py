@@ -11,6 +11,7 @@ from gateway.core.write import ResourceKey
 from tests.admin.conftest import Admin
 from tests.cli.operating import Ended, operate, operate_on_terminal
 from tests.intending import ANSWER, begun, ended, intended
+from tests.store.parked import delivered, delivering, id_of, mail, parked
 
 
 async def intents(admin: Admin, *arguments: str) -> Ended:
@@ -106,6 +107,19 @@ async def test_an_answer_cannot_command_the_terminal(body: bytes, wanted: str, a
     shown = await intents(admin, "show", admitted.intent)
 
     assert wanted in shown.out
+
+
+async def test_what_was_queued_can_be_sent_again_by_the_operator(admin: Admin) -> None:
+    """Nobody waits for it: whoever says that it was not applied is told how it is sent."""
+    write = mail("one")
+    await parked(admin.store, write)
+    async with delivering(admin.store) as queue:
+        await delivered(queue, write, "unknown")
+    id = id_of(write)
+
+    resolved = await intents(admin, "resolve", id, "--not-applied", "--note", "x")
+
+    assert f"`fencegate intents retry {id}` sends it again too." in resolved.err
 
 
 @pytest.mark.parametrize(("flag", "state"), [("--applied", "applied"), ("--not-applied", "not_applied")])

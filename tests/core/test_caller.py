@@ -8,11 +8,12 @@ from gateway.core.caller import (
     Caller,
     Control,
     is_control_header,
+    overrides_request,
     parse_holder,
     parse_idempotency_key,
     read_control,
 )
-from gateway.core.decision import HEADER_MALFORMED, TOKEN_MALFORMED, Decision, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, HEADER_MALFORMED, TOKEN_MALFORMED, Decision, Refused
 from gateway.core.request import Headers
 
 NOTHING = Control(None, None, None, None, None)
@@ -107,6 +108,8 @@ def test_two_authorizations_are_none() -> None:
         (b"fencing_token", True),
         (b"fencegate-key", True),
         (b"fencegate_key", True),
+        (b"fencing.token", True),
+        (b"fencegate~key", True),
         (b"fencegate-keys", False),
         (b"fencing", False),
         (b"x-fencing-token", False),
@@ -115,8 +118,29 @@ def test_two_authorizations_are_none() -> None:
     ],
 )
 def test_what_belongs_to_the_gateway_is_told_by_its_name(name: bytes, is_ours: bool) -> None:
-    """Fields that begin with `Fencing-`, and `Fencegate-Key`; an underscore counts as a dash."""
+    """Fields that begin with `Fencing-`, and `Fencegate-Key`; an underscore or a dot counts as a dash."""
     assert is_control_header(name) is is_ours
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("X-HTTP-Method-Override", "x_http_method", "X.HTTP-Method-Override", "X~Rewrite-Url"),
+        *("X`Method.Override", "X\xe4HTTP-Method"),
+    ],
+)
+def test_an_override_is_refused_in_every_spelling(name: str) -> None:
+    """Under its own name, so that its sender finds it."""
+    refused = overrides_request(Headers(((b"Accept", b"*/*"), (name.encode("latin-1"), b"DELETE"))))
+
+    assert refused is not None and refused.decision is AMBIGUOUS_TARGET
+    assert refused.detail.startswith(f"Not forwarded: {name.lower().title()} would make another request")
+
+
+@pytest.mark.parametrize("name", ["X-HTTP-Methods", "X.Api.Version", "X_Request_Id", "Method-Override"])
+def test_a_name_that_nobody_takes_for_an_override_passes(name: str) -> None:
+    """A dot or an underscore alone is no fault."""
+    assert overrides_request(Headers(((name.encode(), b"1"),))) is None
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,8 @@ def test_no_two_decisions_share_a_name() -> None:
     """Each constant is in the table under its own name: none was taken for one that was there before."""
     constants = {name: value for name, value in vars(module).items() if isinstance(value, Decision)}
     assert constants.pop("STILL_UNKNOWN") == replace(constants["OUTCOME_UNKNOWN"], status=409)
+    refusal, kept_no_more = constants.pop("REFUSAL_NOT_KEPT"), constants["ANSWER_NOT_KEPT"]
+    assert (refusal.name, refusal.status, refusal.action) == (kept_no_more.name, kept_no_more.status, "fix-request")
     exceeded, unresolved = constants["QUOTA_EXCEEDED"], constants["RESOURCE_UNRESOLVED"]
     of_budgets = [constants.pop(name) for name in ("BUDGET_EXCEEDED", "BEYOND_ANY_BUDGET", "AMOUNT_UNRESOLVED")]
     names = [(one.name, one.status) for one in of_budgets]

@@ -53,6 +53,12 @@ def request(arrival: Arrival | None, *pairs: tuple[bytes, bytes]) -> Request:
             request(PROXY, (b"Forwarded", b'for="[2001:db8::1]:80"'), (b"Host", b"gate")),
             ((b"Forwarded", b'for="[2001:db8::1]:80", for=10.0.0.1;proto=http;host=gate'),),
         ),
+        (
+            "rfc7239",
+            request(PROXY, (b"Forwarded", b'for="192.0.2.1'), (b"Forwarded", b'for="\\"_a\\\\"')),
+            ((b"Forwarded", b'for="\\"_a\\\\", for=10.0.0.1;proto=http'),),
+        ),
+        ("rfc7239", request(PROXY, (b"Forwarded", b'for="_a\\"')), ((b"Forwarded", b"for=10.0.0.1;proto=http"),)),
         ("rfc7239", request(Arrival("2001:db8::2")), ((b"Forwarded", b'for="[2001:db8::2]";proto=http'),)),
     ],
     ids=[
@@ -63,6 +69,8 @@ def request(arrival: Arrival | None, *pairs: tuple[bytes, bytes]) -> Request:
         "the other form does not count",
         "an agent in RFC 7239's form",
         "a proxy's word in RFC 7239's form",
+        "an open quote would take in what is added",
+        "a quote that only seems closed",
         "an IPv6 address stands in brackets and quotes",
     ],
 )

@@ -34,6 +34,26 @@ def asked(*pairs: tuple[bytes, bytes], target: str = "/reports/7?a=%20b") -> Req
         b"Private-Token",
         b"X-Amz-Security-Token",
         b"X-Hub-Signature",
+        b"X-AccessToken",
+        b"X-AuthToken",
+        b"X-ApiToken",
+        b"X-AccessKey",
+        b"X-AccessKeyId",
+        b"X-PrivateKey",
+        b"X-SessionId",
+        b"X-Session-Id",
+        b"X_Session_Id",
+        b"PHPSESSID",
+        b"X-CSRFToken",
+        b"X-Xsrf",
+        b"X-Bearer",
+        b"X-OTP",
+        b"Sid",
+        b"X-Sig",
+        b"X-OAuth",
+        b"X-ClientSecret",
+        b"X-UserPassword",
+        b"X-PasswordHash",
         b"DPoP",
         b"X-Tenant-Pass",
         b"Connection",
@@ -51,7 +71,29 @@ def test_what_proves_or_belongs_to_a_connection_is_not_kept(name: bytes) -> None
     assert keep_request(request, b"", UPSTREAM).headers == ((b"X-Author", b"me"),)
 
 
-@pytest.mark.parametrize("name", [b"Idempotency-Key", b"X-Author", b"Host", b"Content-Encoding", b"If-Match"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        b"Idempotency-Key",
+        b"X-IdempotencyKey",
+        b"X-Author",
+        b"X-Authority",
+        b"X-Keyword",
+        b"X-Monkey",
+        b"X-Max-Tokens",
+        b"X-Passage",
+        b"X-Compass",
+        b"X-Inside",
+        b"X-Signal",
+        b"X-Design",
+        b"X-Sessions",
+        b"Mcp-Session-Id",
+        b"Host",
+        b"Content-Encoding",
+        b"If-Match",
+    ],
+    ids=bytes.decode,
+)
 def test_what_says_something_about_the_write_is_kept(name: bytes) -> None:
     """A key that names an action opens nothing."""
     assert keep_request(asked((name, b"v")), b"", UPSTREAM).headers == ((name, b"v"),)

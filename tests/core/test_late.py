@@ -16,9 +16,14 @@ from gateway.core.decision import (
     Facts,
     Refused,
 )
-from gateway.core.late import LateResult, is_late
+from gateway.core.late import LateResult, is_late, is_proved
+from gateway.core.rule import Authority
 from gateway.core.write import ResourceKey
+from tests.intending import RULE
 from tests.lateness import kept, late
+from tests.playbook import INTENT
+
+KEY = (b"Idempotency-Key", b"k-1")
 
 
 @pytest.mark.parametrize(
@@ -57,6 +62,8 @@ def test_the_same_thing_sent_again_is_the_same_late_result() -> None:
         pytest.param(replace(late(), request=kept(target="/reports/7")), id="target"),
         pytest.param(replace(late(), write=replace(late().write, holder="agent-b")), id="holder"),
         pytest.param(replace(late(), write=replace(late().write, tenant="north")), id="tenant"),
+        pytest.param(replace(late(), write=late().write.named(INTENT)), id="its intent's key"),
+        pytest.param(replace(late(), request=kept(late().request.body, KEY)), id="a key for the upstream"),
     ],
 )
 def test_what_differs_is_another_late_result(other: LateResult) -> None:
@@ -67,3 +74,19 @@ def test_what_differs_is_another_late_result(other: LateResult) -> None:
 def test_an_empty_body_is_not_a_missing_one() -> None:
     """Of the second nobody knows what it was."""
     assert late(body=b"").digest != late(body=None).digest
+
+
+@pytest.mark.parametrize(
+    ("authority", "decision", "expected"),
+    [
+        pytest.param("lease", STALE_EPOCH, False, id="an overtaken lease: its secret is gone"),
+        pytest.param("lease", LEASE_EXPIRED, True, id="the newest lease: its secret was compared"),
+        pytest.param("lease", HOLDER_MISMATCH, True, id="the newest lease under another name"),
+        pytest.param("signed", STALE_EPOCH, True, id="a claim: its signature was verified"),
+        pytest.param("header", STALE_EPOCH, False, id="a bare epoch"),
+        pytest.param("header", HOLDER_MISMATCH, False, id="a bare epoch of another"),
+    ],
+)
+def test_who_has_proved_that_the_resource_was_his(authority: Authority, decision: Decision, expected: bool) -> None:
+    """And who could be anybody."""
+    assert is_proved(Refused(decision, "d"), replace(RULE, authority=authority)) is expected

@@ -43,6 +43,14 @@ def test_the_signature_is_that_of_the_official_libraries() -> None:
     assert signature == b"v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
+def test_a_message_names_the_request_that_waits() -> None:
+    """By its digest: whoever approves says which request it was that they looked at."""
+    waits = replace(TOLD, event="awaiting_approval", state="awaiting_approval", digest="the-digest")
+
+    assert json.loads(message(waits, (KEY,), 1, None).body)["data"]["digest"] == "the-digest"
+    assert "digest" not in json.loads(message(TOLD, (KEY,), 1, None).body)["data"]
+
+
 def test_each_secret_signs() -> None:
     """While one is replaced by the other a receiver knows either."""
     both = sign((KEY, OTHER), ID, 1, b"{}")

@@ -51,8 +51,11 @@ class ScriptedQueue:
         self._take = deque(scripts.pop("take", []))
         self._scripts = {verb: Script(*lines) for verb, lines in scripts.items()}
         self._tickets = 0
+        self.looks = 0
+        self.asked: list[ResourceKey] = []
 
     async def due(self) -> list[ResourceKey]:
+        self.looks += 1
         found = self._due.popleft() if self._due else []
         if isinstance(found, BaseException):
             raise found
@@ -61,6 +64,7 @@ class ScriptedQueue:
 
     async def take(self, resource: ResourceKey) -> Taken | Dropped | None:
         self._said.say("take")
+        self.asked.append(resource)
         found = self._take.popleft() if self._take else None
         if isinstance(found, BaseException):
             raise found

@@ -1,6 +1,8 @@
 """Deliverers: what they take, what they put back, and when they go on."""
 
+import asyncio
 import contextlib
+import itertools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ from gateway.core.decision import INTENT_IN_PROGRESS, PAUSED, STALE_EPOCH, Refus
 from gateway.core.delivery import Dropped
 from gateway.core.faults import StoreUnavailable
 from gateway.core.outcome import NotSent
+from gateway.core.write import ResourceKey
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from gateway.flow.delivery import Deliverer
@@ -48,9 +51,15 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
 
 
 async def delivered(
-    rules: RuleSet, said: Transcript, sender: ScriptedSender, is_over: Callable[[], bool], **scripts: list[object]
-) -> None:
-    """Let a deliverer work until this is so."""
+    rules: RuleSet,
+    said: Transcript,
+    sender: ScriptedSender,
+    is_over: Callable[[], bool],
+    *,
+    nudges: bool = False,
+    **scripts: list[object],
+) -> ScriptedQueue:
+    """Let a deliverer work until this is so. `nudges`: it is told of something after its first look."""
     clock, tasks = BootClock(), Tasks()
     queue = ScriptedQueue(said, **scripts)
     admission = Admission(queue, clock, Wakes(), tasks, unpaused(ScriptedStore(said)))
@@ -61,10 +70,14 @@ async def delivered(
         running = Tasks()
         running.spawn(deliverer.run())
         try:
+            if nudges:
+                await until(lambda: queue.looks == 1, within_s=5)
+                deliverer.nudge()
             await until(is_over, within_s=5)
         finally:
             await deliverer.close(1.0)
             await running.drain(1.0)
+    return queue
 
 
 async def test_a_queue_is_emptied(rules: RuleSet) -> None:
@@ -133,7 +146,7 @@ async def test_a_store_that_is_away_ends_nothing(rules: RuleSet) -> None:
     said = Transcript()
     await delivered(
         rules, said, ScriptedSender(said), lambda: said.count("take") == 2,
-        due=[StoreUnavailable("away"), [RESOURCE], [RESOURCE]], take=[StoreUnavailable("away")],
+        due=[StoreUnavailable("away"), [RESOURCE], [], [RESOURCE]], take=[StoreUnavailable("away")],
     )  # fmt: skip
 
     assert said == ["take", "take"]
@@ -144,8 +157,59 @@ async def test_a_record_that_breaks_a_delivery_ends_nothing(rules: RuleSet) -> N
     said = Transcript()
     with contextlib.suppress(TimeoutError):
         await delivered(
-            rules, said, ScriptedSender(said), lambda: said.count("take") == 2, due=[[RESOURCE], [RESOURCE]],
+            rules, said, ScriptedSender(said), lambda: said.count("take") == 2, due=[[RESOURCE], [], [RESOURCE]],
             take=[ValueError("no such thing")],
         )  # fmt: skip
 
     assert said == ["take", "take"]
+
+
+async def test_queues_take_turns(rules: RuleSet) -> None:
+    """Where more of them wait than there are places, each sends one and goes to the end of the line."""
+    said = Transcript()
+    resources = [ResourceKey(f"report/{number}") for number in range(33)]
+    sender = ScriptedSender(said, *(ScriptedAnswer(said) for _ in range(66)))
+    queue = await delivered(
+        rules, said, sender, lambda: said.count("take") >= 66, due=[resources],
+        take=66 * [taken()], admit=66 * [ADMIT], end=66 * [SETTLED],
+    )  # fmt: skip
+
+    assert set(queue.asked) == set(resources)
+    assert all(one != next_one for one, next_one in itertools.pairwise(queue.asked[:60]))
+
+
+async def test_a_queue_that_nobody_waits_behind_goes_on(rules: RuleSet) -> None:
+    """It keeps its place to its end."""
+    said = Transcript()
+    one, other = ResourceKey("report/1"), ResourceKey("report/2")
+    sender = ScriptedSender(said, *(ScriptedAnswer(said) for _ in range(4)))
+    queue = await delivered(
+        rules, said, sender, lambda: said.count("take") == 6, due=[[one, other], []],
+        take=4 * [taken()], admit=4 * [ADMIT], end=4 * [SETTLED],
+    )  # fmt: skip
+
+    assert len(queue.asked) == 6 and set(queue.asked) == {one, other}
+    assert queue.looks <= 3
+
+
+@pytest.mark.parametrize(
+    ("later", "least", "most"), [(", delivery: queued", 2, 5), ("", 1, 1)], ids=["a rule queues", "no rule queues"]
+)
+async def test_a_store_is_asked_as_often_as_it_pays(later: str, least: int, most: int, tmp_path: Path) -> None:
+    """Where no rule sends anything later there is only what older policies left."""
+    said = Transcript()
+    loop = asyncio.get_running_loop()
+    end = loop.time() + 0.5
+    rules = rules_from(tmp_path / "p", POLICY.replace(", delivery: queued", later))
+    queue = await delivered(rules, said, ScriptedSender(said), lambda: loop.time() > end, due=[])
+
+    assert least <= queue.looks <= most
+
+
+async def test_what_was_taken_here_is_looked_for_at_once(tmp_path: Path) -> None:
+    """However seldom the store is asked otherwise."""
+    said = Transcript()
+    rules = rules_from(tmp_path / "p", POLICY.replace(", delivery: queued", ""))
+    await delivered(rules, said, ScriptedSender(said), lambda: "take" in said, due=[[], [RESOURCE]], nudges=True)
+
+    assert said == ["take"]

@@ -260,12 +260,14 @@ async def test_nothing_is_asked_of_the_store_where_nobody_is_told(
     """A gateway whose policies have no `notify` pays nothing for it."""
     looks: list[int] = []
 
-    async def noted(command: str, *arguments: object) -> object:
+    def noted(_command: bytes) -> "asyncio.Future[list[object]]":
         looks.append(1)
-        return []
+        nothing = asyncio.get_running_loop().create_future()
+        nothing.set_result([])
+        return nothing
 
     async with sending(store, tmp_path, None) as gateway:
-        monkeypatch.setattr(store.link, "call", noted)
+        monkeypatch.setattr(store.link, "send", noted)
         turns = 0
 
         def many_turns() -> bool:

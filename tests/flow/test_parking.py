@@ -1,20 +1,23 @@
 """Writes that are sent later: what is asked of the store, and what their callers are told."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
 
 from gateway.core.decision import STALE_EPOCH, Facts, Refused
-from gateway.core.faults import BodyTooLarge, CallerGone, StoreUnavailable
+from gateway.core.faults import BodyTooLarge, CallerGone, NoRoom, StoreUnavailable
 from gateway.core.intent import KeptAnswer
 from gateway.core.parking import Approval
 from gateway.core.request import Headers
 from gateway.core.rule import Limits
 from gateway.core.write import Replayed
+from gateway.flow import parking
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from gateway.flow.parking import Parking
 from gateway.flow.quarantine import Quarantine
+from gateway.flow.room import Room
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from tests.flow.queueing import Nobody, record
@@ -44,28 +47,42 @@ class Body(NoBody):
     length: int | None = None
     whole: bytes = b"body"
     pieces: list[bytes] = field(default_factory=list)
+    fault: Exception | None = None
+    spooled: bool = False
+
+    reads: int = 0
 
     def rewind(self) -> bool:
-        return False
+        self.pieces = [self.whole] if self.spooled else []
+        return self.spooled
 
-    async def hold(self, limit: int) -> bytes:
-        if len(self.whole) > limit:
-            raise BodyTooLarge(f"more than {limit} bytes")
-        return self.whole
+    async def spool(self, feed: Callable[[bytes], None], in_memory: int) -> bytes | None:
+        assert in_memory <= 1 << 20
+        if self.fault is not None:
+            raise self.fault
+        self.spooled, self.length = True, len(self.whole)
+        return None
+
+    def take_buffered(self) -> bytes | None:
+        return None
+
+    async def read(self) -> bytes:
+        self.reads += 1
+        return self.pieces.pop(0) if self.pieces else b""
 
 
 async def parked(
     *replies: object, body: Body | None = None, prefer: bytes = b"", gone: tuple[bool, ...] = (), of: object = QUEUED,
-    stopping: bool = False, **scripts: list[object],
+    stopping: bool = False, room: Room | None = None, **scripts: list[object],
 ) -> tuple[list[str], ScriptedCaller, int]:  # fmt: skip
     """The conversation, the caller, and how often the deliverer was nudged."""
     said, clock, deliverer = Transcript(), BootClock(), Nobody(is_stopping=stopping)
     store = ScriptedStore(said, park=list(replies), **scripts)
     admission = Admission(store, clock, Wakes(), Tasks(), unpaused(store))
-    parking = Parking(store, admission, Quarantine(store, Counted()), clock, deliverer)
+    taking = Parking(store, admission, Quarantine(store, Counted(), clock), room or Room(), clock, deliverer)
     caller = ScriptedCaller(said, gone=gone)
     asked = replace(request(), headers=Headers(((b"Prefer", prefer),) if prefer else ()))
-    await parking.run(write(of, intent=INTENT), asked, body or Body(), caller)  # type: ignore[arg-type]
+    await taking.run(write(of, intent=INTENT), asked, body or Body(), caller)  # type: ignore[arg-type]
     return said, caller, deliverer.nudged
 
 
@@ -90,12 +107,40 @@ async def test_an_intent_that_was_applied_is_replayed() -> None:
     assert said[-1] == "replay 201 made" and nudged == 0
 
 
-@pytest.mark.parametrize("body", [Body(length=11), Body(whole=b"x" * 11)], ids=["announced", "as it turns out"])
+@pytest.mark.parametrize(
+    "body",
+    [Body(length=11), Body(whole=b"x" * 11), Body(fault=BodyTooLarge())],
+    ids=["announced", "read before", "as it turns out"],
+)
 async def test_a_body_that_cannot_be_kept_is_refused(body: Body) -> None:
-    """Before the store is asked."""
+    """Before the store is asked, and without being held."""
     said, _, _ = await parked(body=body)
 
     assert said == ["proceed", "refuse body-too-large"]
+    assert body.reads == 0
+
+
+async def test_a_body_for_which_the_disk_has_no_room_is_refused() -> None:
+    """Its caller may send it again."""
+    said, caller, _ = await parked(body=Body(fault=NoRoom("the disk is full")))
+
+    assert said == ["proceed", "refuse no-room"]
+    assert caller.refusals[0].why == "the disk is full"
+
+
+async def test_a_large_body_is_held_only_when_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits on the disk for its turn; one that has waited too long is refused, and may be sent again."""
+    monkeypatch.setattr(parking, "PATIENCE_S", 0.01)
+    large, room = replace(RULE, upstream=replace(UPSTREAM, limits=Limits(body=1 << 20)), parks="queued"), Room(1 << 20)
+    body = Body(whole=b"x" * (1 << 20))
+    async with room.taken(1 << 20):
+        said, caller, _ = await parked(body=body, of=large, room=room)
+
+        assert said == ["proceed", "refuse no-room"]
+        assert (caller.refusals[0].facts.retry_after_s, body.reads) == (1, 0)
+
+    said, _, _ = await parked(record(), body=body, of=large, room=room)
+    assert said[-1] == "park queued queued"
 
 
 async def test_a_caller_that_is_gone_leaves_nothing() -> None:
@@ -127,7 +172,9 @@ async def test_what_comes_too_late_is_kept_where_the_rule_says_so() -> None:
         (record("denied", reason="not now"), "refuse approval-denied"),
         (record("expired"), "refuse approval-denied"),
         (record("superseded"), "refuse stale-epoch"),
-        (record("failed", reason="answered 422"), "refuse upstream-unreachable"),
+        (replace(record("failed"), answer=KeptAnswer(422, (), b"bad")), "replay 422 bad"),
+        (record("failed", reason="answered 422"), "refuse answer-not-kept"),
+        (record("failed", reason="its request was lost"), "refuse upstream-unreachable"),
         (replace(record("applied"), answer=KeptAnswer(201, (), b"made")), "replay 201 made"),
         (replace(record("applied"), resolved_by="operator"), None),
     ],

@@ -5,12 +5,15 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from gateway.core.decision import STALE_EPOCH, TOKEN_INVALID, Facts, Refused
+from gateway.core.decision import LEASE_EXPIRED, STALE_EPOCH, TOKEN_INVALID, Facts, Refused
 from gateway.core.faults import BodyTooLarge, CallerGone, StoreUnavailable
-from gateway.core.rule import Limits
+from gateway.core.rule import Limits, Rule
+from gateway.flow.clock import BootClock
 from gateway.flow.quarantine import Quarantine
 from tests.playbook import RULE, UPSTREAM, Counted, NoBody, ScriptedCaller, ScriptedStore, Transcript, request, write
+from tests.until import until
 
+MIB = 1 << 20
 SMALL = replace(RULE, upstream=replace(UPSTREAM, limits=Limits(body=10)), on_stale="quarantine")
 STALE = Refused(STALE_EPOCH, "Not forwarded: too old. Stop.", Facts(highest_epoch=43))
 
@@ -37,10 +40,21 @@ class Body(NoBody):
         return self.held
 
 
+@dataclass
+class Large(Body):
+    """A body of some MiB; `limit` is what it was held under."""
+
+    limit: int | None = None
+
+    async def hold(self, limit: int) -> bytes:
+        self.limit = limit
+        return b"held"
+
+
 async def told(body: Body, *answers: object, refused: Refused = STALE) -> tuple[Refused, list[str], list[str]]:
     """What the sender is told, the conversation, and what was counted."""
     said, counted = Transcript(), Counted()
-    quarantine = Quarantine(ScriptedStore(said, quarantine=list(answers)), counted)
+    quarantine = Quarantine(ScriptedStore(said, quarantine=list(answers)), counted, BootClock())
     final = await quarantine.kept(write(SMALL), refused, request(), body, ScriptedCaller(said))
     return final, said, counted.said
 
@@ -65,9 +79,10 @@ async def test_as_much_is_kept_as_came(body: Body, conversation: list[str], exte
 
     assert said == conversation
     assert counted == [f"quarantined {extent}"]
+    what = "What was sent" if extent == "whole" else "The head of what was sent, without its body,"
     assert final == replace(
         STALE,
-        detail="Not forwarded: too old. Stop. What was sent is kept for an operator to look at.",
+        detail=f"Not forwarded: too old. Stop. {what} is kept for an operator to look at.",
         facts=replace(STALE.facts, quarantine="3ffid"),
     )
 
@@ -92,3 +107,64 @@ async def test_a_gateway_that_is_stopped_waits_for_no_body() -> None:
     """The cancellation goes on to whoever is to be told."""
     with pytest.raises(asyncio.CancelledError):
         await told(Body(held=asyncio.CancelledError()))
+
+
+LARGE = replace(RULE, upstream=replace(UPSTREAM, limits=Limits(body=10 * MIB)), on_stale="quarantine")
+EXPIRED = Refused(LEASE_EXPIRED, "Not forwarded: too late.", Facts(highest_epoch=41))
+
+
+@pytest.mark.parametrize(
+    ("body", "refused", "rule", "held_under"),
+    [
+        pytest.param(Large(length=MIB), STALE, LARGE, MIB, id="as much as anybody may have kept"),
+        pytest.param(Large(length=MIB + 1), STALE, LARGE, None, id="more than that"),
+        pytest.param(Large(), STALE, LARGE, MIB, id="in chunks"),
+        pytest.param(Large(length=10 * MIB), EXPIRED, LARGE, 10 * MIB, id="its secret was compared"),
+        pytest.param(
+            Large(length=10 * MIB), STALE, replace(LARGE, authority="signed"), 10 * MIB, id="its claim was verified"
+        ),
+    ],
+)
+async def test_who_proves_nothing_has_little_kept(
+    body: Large, refused: Refused, rule: Rule, held_under: int | None
+) -> None:
+    """An overtaken secret cannot be checked any more: it may be made up."""
+    said = Transcript()
+    quarantine = Quarantine(ScriptedStore(said, quarantine=["3ffid"]), Counted(), BootClock())
+    await quarantine.kept(write(rule), refused, request(), body, ScriptedCaller(said))
+
+    assert body.limit == held_under
+    assert said == (["quarantine head"] if held_under is None else ["proceed", "quarantine held"])
+
+
+async def test_of_many_unproved_results_the_heads_are_kept() -> None:
+    """4 MiB in a minute; of those who proved something all are kept, and no body is held that is not read."""
+    said = Transcript()
+    quarantine = Quarantine(ScriptedStore(said, quarantine=["id"] * 8), Counted(), BootClock())
+    for refused in [STALE] * 6 + [EXPIRED] * 2:
+        await quarantine.kept(write(LARGE), refused, request(), Large(length=MIB), ScriptedCaller(said))
+
+    kept = [line for line in said if line != "proceed"]
+    assert kept == ["quarantine held"] * 4 + ["quarantine head"] * 2 + ["quarantine held"] * 2
+
+
+async def test_many_large_bodies_are_not_held_at_once() -> None:
+    """32 MiB of them; who comes then is refused at once, and its head is kept."""
+    said = Transcript()
+    quarantine = Quarantine(ScriptedStore(said, quarantine=["id"] * 6), Counted(), BootClock())
+    going_on = asyncio.Event()
+
+    class Slow(Large):
+        async def hold(self, limit: int) -> bytes:
+            await going_on.wait()
+            return b"held"
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(5):
+            body = Slow(length=10 * MIB)
+            group.create_task(quarantine.kept(write(LARGE), EXPIRED, request(), body, ScriptedCaller(said)))
+        await until(lambda: said.count("quarantine head") == 2)
+        assert said.count("proceed") == 3
+        going_on.set()
+
+    assert said.count("quarantine held") == 3

@@ -21,6 +21,7 @@ from gateway.flow.clock import BootClock
 from gateway.flow.inline import Inline
 from gateway.flow.pauses import Pauses
 from gateway.flow.ports import Marks
+from gateway.flow.session import Term
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from tests.playbook import (
@@ -264,6 +265,49 @@ async def test_a_session_ends_with_its_signed_claim() -> None:
     told = await on.run()
 
     assert isinstance(told, Marks) and told.session == "cut: token-invalid"
+
+
+async def test_a_session_ends_with_its_lease() -> None:
+    """Without another word of the store, which may be away, and with the reason that it would give."""
+    on = play(extend=[Extended(3.0), LIVES])
+    running = asyncio.ensure_future(on.run())
+    await on.said.until("extend t1")
+    await asyncio.sleep(0)
+    on.clock.slept_s = 3.5
+    on.wakes.on_wake(RESOURCE)
+
+    told = await running
+
+    assert isinstance(told, Marks) and told.session == "cut: lease-expired"
+    assert on.said.count("extend t1") == 1
+
+
+async def test_a_renewed_lease_prolongs_its_session() -> None:
+    """The end that the store told last counts."""
+    on = play(extend=[Extended(3.0), Extended(60.0), Refused(STALE_EPOCH, "")])
+    running = asyncio.ensure_future(on.run())
+    for turn, slept_s in enumerate((2.5, 3.5), start=1):
+        await on.said.until("extend t1", times=turn)
+        await asyncio.sleep(0)
+        on.clock.slept_s = slept_s
+        on.wakes.on_wake(RESOURCE)
+
+    told = await running
+
+    assert isinstance(told, Marks) and told.session == "cut: stale-epoch"
+
+
+@pytest.mark.parametrize(
+    ("lease_left_s", "turn_s"), [(None, 1.5), (60.0, 1.5), (3.0, 1.5), (1.0, 0.5), (0.08, 0.05), (0.03, 0.03)]
+)
+def test_towards_the_end_of_its_lease_the_store_is_asked_more_often(lease_left_s: float | None, turn_s: float) -> None:
+    """A renewal wakes nobody, and may come at the last moment."""
+    clock = TurnedClock()
+    term = Term(clock, clock.after(5.0), None)
+
+    term.renew(clock.after(5.0), None if lease_left_s is None else clock.after(lease_left_s))
+
+    assert term.turn() == pytest.approx(turn_s, abs=0.01)
 
 
 async def test_an_agent_that_leaves_ends_its_session(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ _NOISE = (b"X-A: 1", b"x-b:2", b"X-C:  spaced  ", b"X-Empty:", b"Cookie: a=1; b=
 _ODD_FIELDS = (
     *(b"Fencing_Token: 9", b"Fencing-Token : 1", b"Fencing-Anything: x", b"Fencegate-Key: k", b"Fencing-Sequence: 01"),
     *(b"X-HTTP-Method-Override: DELETE", b"X_Http_Method: PUT", b"Proxy-Authorization: Basic eDp5", b"TE: trailers"),
+    *(b"X.HTTP-Method-Override: DELETE", b"Fencing.Token: 9", b"X~Fencing.Token: 99", b"Content.Length: 7"),
     *(b"Trailer: Fencing-Token", b"Keep-Alive: timeout=5", b"Upgrade: h2c", b"HTTP2-Settings: AAM", b"Expect: 200-ok"),
     *(b"Expect: 100-continue", b"Content-Length: 0", b"Content-Length: 7", b"Content-Length: +5", b"Content-Length:"),
     *(b"Content-Length: 5, 5", b"Content-Length: 0x5", b"Transfer-Encoding: chunked", b"Transfer-Encoding: xchunked"),

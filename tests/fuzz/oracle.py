@@ -116,15 +116,19 @@ def _has_one_reading(message: Message) -> bool:
     names = Counter(name.lower() for name, _ in message.fields)
     if any(names[name] > 1 for name in _ONCE):
         return False
-    return not any(name.replace(b"_", b"-") in _OVERRIDES for name in names)
+    return not any(_plain(name) in _OVERRIDES for name in names)
+
+
+def _plain(name: bytes) -> bytes:
+    return re.sub(rb"[^a-z0-9]", b"-", name.lower())
 
 
 def _stripped(message: Message, epoch: list[bytes]) -> Seen:
     named = {option.strip().lower() for value in message.values(b"connection") for option in value.split(b",")}
-    dropped = _HOP_BY_HOP | {name.replace(b"_", b"-") for name in named}
+    dropped = _HOP_BY_HOP | {_plain(name) for name in named}
     kept = []
     for name, value in message.fields:
-        plain = name.lower().replace(b"_", b"-")
+        plain = _plain(name)
         if plain == b"authorization" and _LEASE_TOKEN.search(value):
             continue
         if plain not in dropped and not plain.startswith(b"fencing-"):

@@ -10,12 +10,14 @@ FREE: tuple[State, ...] = ("not_applied", "superseded", "expired", "failed")
 
 @dataclass
 class Parked:
-    """An intent. `kept`: whether its request still is."""
+    """An intent. `kept`: whether its request still is; `heir`: the epoch that repeated it while it was on its way."""
 
     state: State
     epoch: int
     failures: int = 0
     kept: bool = True
+    approved: bool = False
+    heir: int = 0
 
 
 @dataclass
@@ -36,6 +38,10 @@ class Line:
             self.let_go.append(self.highest)
         self.highest = epoch
 
+    def advance(self, epoch: int) -> None:
+        """An operator's floor: nobody has the resource, and what was let go of counts no more."""
+        self.highest, self.let_go = epoch, []
+
     def park(self, name: str, state: State) -> str:
         """The word of the answer: a state, or why it was not taken."""
         one = self.known.get(name)
@@ -50,6 +56,8 @@ class Line:
                 self._leaves(name)
                 self.queue.append(name)
                 self._forget()
+        if one.state == "in_flight":
+            one.heir = max(one.heir, self.highest)
         told = {"applied": "replayed", "unknown": "outcome-unknown", "denied": "approval-denied"}
         return told.get(one.state, one.state)
 
@@ -93,6 +101,7 @@ class Line:
             self._forget()
         else:
             self._ends(name, "failed" if outcome == "not_applied" else outcome, kept=outcome != "applied")
+        self._hand_over(name)
 
     def decide(self, name: str, *, approve: bool) -> str:
         one = self.known[name]
@@ -104,13 +113,15 @@ class Line:
         if not approve:
             self._ends(name, "denied", kept=False)
             return "denied"
-        one.state = "queued"
+        one.state, one.approved = "queued", True
         self.queue.append(name)
         return "queued"
 
     def retry(self, name: str) -> str:
         one = self.known[name]
-        if one.state not in ("failed", "not_applied") or one.epoch < self.highest or not one.kept:
+        if one.state not in ("failed", "not_applied") or one.approved:
+            return "wrong-state"
+        if one.epoch < self.highest or not one.kept:
             return "wrong-state"
         one.state, one.failures = "queued", 0
         self.queue.append(name)
@@ -118,6 +129,7 @@ class Line:
 
     def resolve(self, name: str, outcome: State) -> None:
         self._ends(name, outcome, kept=outcome != "applied")
+        self._hand_over(name)
 
     def expire(self, name: str) -> None:
         if self.known[name].state == "awaiting_approval":
@@ -131,6 +143,17 @@ class Line:
         one.state, one.kept = state, kept
         self._leaves(name)
         self._forget()
+
+    def _hand_over(self, name: str) -> None:
+        """Where nothing was done, it is its heir's."""
+        one = self.known[name]
+        if one.state not in ("queued", "failed", "not_applied") or one.heir <= one.epoch:
+            return
+        one.epoch, one.heir = one.heir, 0
+        if one.state == "queued":
+            self._leaves(name)
+            self.queue.append(name)
+            self._forget()
 
     def _leaves(self, name: str) -> None:
         if name in self.queue:

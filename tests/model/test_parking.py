@@ -8,6 +8,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
+from gateway.core.decision import Refused
 from gateway.core.delivery import Again, Conclusion, Dropped, GivenUp, Taken
 from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId
@@ -66,6 +67,15 @@ class ParkingMachine(StoreMachine):
         """A newer holder, after the one before has let go, or was taken over."""
         if now:
             self.next_holder(released)
+
+    @rule(now=seldom)
+    def advance(self, now: bool) -> None:
+        """An operator ends whoever writes; somebody else comes after that."""
+        if now:
+            advanced = self.run(self.stores[0].advance(RESOURCE, None, f"request {next(self.notes)}"))
+            assert not isinstance(advanced, Refused)
+            self.line.advance(advanced)
+            self.next_holder(released=False)
 
     def next_holder(self, released: bool) -> None:
         if released and self.line.highest:
@@ -150,8 +160,12 @@ class ParkingMachine(StoreMachine):
     def decide(self, data: st.DataObject, approve: bool) -> None:
         waiting = [name for name, one in self.line.known.items() if one.state == "awaiting_approval"]
         name = data.draw(st.sampled_from(sorted(waiting or self.line.known)))
-        verdict = Decide("approve" if approve else "deny", "operator", None, f"note {next(self.notes)}")
-        reply = self.run(decide(self.stores[0], self.record(name), verdict))
+        record = self.record(name)
+        assert record.parking is not None
+        verdict = Decide(
+            "approve" if approve else "deny", "operator", None, f"note {next(self.notes)}", record.parking.digest
+        )
+        reply = self.run(decide(self.stores[0], record, verdict))
         told = reply.state if isinstance(reply, IntentRecord) else reply.decision.name
         assert told == self.line.decide(name, approve=approve)
 

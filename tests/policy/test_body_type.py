@@ -74,10 +74,10 @@ def test_an_empty_body_needs_no_type_where_json_is_read() -> None:
     assert body_fault(untyped(body=b""), "json") is None
 
 
-@pytest.mark.parametrize("name", ["Content_Type", "content_encoding", "CONTENT_TYPE"])
+@pytest.mark.parametrize("name", ["Content_Type", "content_encoding", "CONTENT_TYPE", "Content.Type"])
 @pytest.mark.parametrize("kind", ["json", "form"])
 def test_a_header_that_some_read_as_another_is_ambiguous(name: str, kind: Kind) -> None:
-    """CGI and its heirs make no difference between an underscore and a dash."""
+    """CGI and its heirs make no difference between an underscore, a dot and a dash."""
     kinds: dict[Kind, str] = {"json": "application/json", "form": FORM}
     fault = body_fault(untyped(("Content-Type", kinds[kind]), (name, "identity"), body=b"{}"), kind)
 

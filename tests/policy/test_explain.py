@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
 from gateway.core.intent import Intent
+from gateway.policy.answer import form_fault
 from gateway.policy.explain import explain
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.ruleset import RuleSet
@@ -141,6 +142,34 @@ def test_the_intent_key_is_shown(
     assert [one.entry for one in explanation.considered if one.taken] == ["rule keyed"]
 
 
+@pytest.mark.parametrize(
+    ("method", "header", "decision"),
+    [
+        ("GET", ("X-HTTP-Method", "PUT"), "ambiguous-target"),
+        ("PUT", ("X.HTTP-Method-Override", "DELETE"), "ambiguous-target"),
+        ("PUT", ("Connection", "content-type"), "bad-request"),
+        ("PUT", ("Transfer-Encoding", "gzip, chunked"), "bad-request"),
+        ("GET", ("Content-Length", "3"), "bad-request"),
+        ("TRACE", ("X", "1"), "bad-request"),
+        ("PUT", ("Fencing-Holder", ""), "token-malformed"),
+        ("PUT", ("Fencing-Sequence", "01"), "header-malformed"),
+    ],
+    ids=[
+        *("an override of a read", "an override with a dot", "a type taken away", "a coding", "a read with a body"),
+        *("a method", "a holder", "a sequence"),
+    ],
+)
+def test_a_request_of_the_wrong_form_comes_before_no_rule(
+    ruleset: RuleSet, method: str, header: tuple[str, str], decision: str
+) -> None:
+    """As in the data path: nothing is matched, and the detail says what to mend."""
+    told = explain(ruleset, request(method, "/x/7", header), CALLER)
+
+    assert (told.answer.decision, told.answer.upstream, told.answer.rule) == (decision, "api", None)
+    assert told.answer.detail
+    assert told.considered == ()
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(["PUT", "PATCH", "DELETE", "POST", "GET", "put"]),
@@ -158,6 +187,11 @@ def test_the_trail_and_the_data_path_agree(
 
     told = explain(ruleset, asked, CALLER)
 
+    malformed = form_fault(asked)
+    if malformed is not None:
+        assert told.answer.decision == malformed.decision.name
+        assert told.considered == ()
+        return
     match ruleset.match(asked, CALLER):
         case Matched() as found:
             resource = ruleset.resolve(found, asked, CALLER)

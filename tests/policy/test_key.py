@@ -76,8 +76,9 @@ def test_a_quoted_key_and_a_bare_one_are_one_key(spelled: str) -> None:
         [("Idempotency-Key", "a"), ("idempotency-key", "a")],
         [("Idempotency-Key", "a"), ("Idempotency_Key", "b")],
         [("Idempotency_Key", "b")],
+        [("Idempotency.Key", "b")],
     ],
-    ids=["empty", "long", "not ASCII", "NUL", "blank", "half quoted", "twice", "two spellings", "underscore"],
+    ids=["empty", "long", "not ASCII", "NUL", "blank", "half quoted", "twice", "two spellings", "underscore", "dot"],
 )
 @pytest.mark.parametrize("templates", [(HEADER,), ("{query.key}",), ("{query.key}", HEADER)], ids=" ".join)
 @pytest.mark.parametrize("required", [True, False], ids=["required", "optional"])

@@ -123,6 +123,7 @@ def test_a_message_is_judged_by_its_body(ruleset: RuleSet, body: object, decisio
         ([("Mcp-Name", "file:///a")], message("resources/read", params={"uri": "file:///a"}), "read"),
         ([("Mcp-Name", "t1")], message("tasks/get", params={"taskId": "t1"}), "read"),
         ([("Mcp-Method", "ping")], call("write", note=7), "ambiguous-target"),
+        ([("Mcp.Method", "tools/call")], message("ping"), "ambiguous-target"),
         ([("Mcp-Method", "tools/call")], message("ping"), "ambiguous-target"),
         ([("Mcp-Method", "Tools/call")], call("write", note=7), "ambiguous-target"),
         ([("Mcp-Method", "tools/call"), ("Mcp-Method", "tools/call")], call("write", note=7), "ambiguous-target"),

@@ -109,10 +109,12 @@ async def test_a_rule_says_what_is_compared(
         assert len(gate.upstream.seen) == 1
 
 
-async def test_a_call_of_json_rpc_is_not_its_id(store_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [1, 300_000], ids=["in memory", "on disk"])
+async def test_a_call_of_json_rpc_is_not_its_id(store_url: str, tmp_path: Path, size: int) -> None:
     """A client numbers its calls anew after a restart; the replay carries the id that was asked now."""
 
-    def call(id: object, text: str = "x") -> bytes:
+    def call(id: object, letter: str = "x") -> bytes:
+        text = letter * size
         return json.dumps({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"text": text}}).encode()
 
     async with mail(store_url, tmp_path) as gate:

@@ -56,6 +56,7 @@ FAULTS = {
     "an upgrade that no Connection names": PUT + b"Upgrade: anything/1\r\nContent-Length: 3\r\n\r\nabc",
     "h2c by prior knowledge": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "a type that Connection takes away": PUT + b"Connection: Content_Type\r\nContent-Length: 0\r\n\r\n",
+    "a type that Connection takes away by another name": PUT + b"Connection: Content.Type\r\nContent-Length: 0\r\n\r\n",
     "a coding that Connection takes away": PUT + b"Connection: close, content-encoding\r\nContent-Length: 0\r\n\r\n",
     "a session that Connection takes away": PUT + b"Connection: Mcp-Session-Id\r\nContent-Length: 0\r\n\r\n",
     "a method that is no token": b"P@T /reports/7 HTTP/1.1\r\nHost: gateway\r\n\r\n",
@@ -187,7 +188,11 @@ async def test_a_read_with_a_body_is_refused(store_url: str, tmp_path: Path, met
 
 
 @pytest.mark.parametrize(
-    "name", ["X-HTTP-Method-Override", "x-http-method", "X_Method_Override", "X-Original-URL", "X-Rewrite-Url"]
+    "name",
+    [
+        *("X-HTTP-Method-Override", "x-http-method", "X_Method_Override", "X.HTTP-Method-Override"),
+        *("X~HTTP-Method-Override", "X-Original-URL", "X-Rewrite-Url"),
+    ],
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_method_override_is_refused(store_url: str, tmp_path: Path, method: str, name: str) -> None:

@@ -52,6 +52,8 @@ async def test_end_to_end_fields_pass_in_order_and_spelling(store_url: str, tmp_
         "Fencing-Anything: 1",
         "Fencing_Token: 9",
         "fencing_holder: x",
+        "Fencing.Token: 9",
+        "Fencegate~Key: k",
         "Fencegate_Key: k",
         "Fencegate-Key: k",
         "Fencing-Sequence: 1",

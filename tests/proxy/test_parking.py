@@ -28,7 +28,8 @@ async def approve(store_url: str, answer: RawAnswer, verdict: Literal["approve",
     async with opened(store_url) as store:
         record = await store.recall(str(intent(answer)["id"]))
         assert record is not None
-        decided = await decide(store, record, Decide(verdict, "operator", None, "a test"))
+        assert record.parking is not None
+        decided = await decide(store, record, Decide(verdict, "operator", None, "a test", record.parking.digest))
         assert not isinstance(decided, Refused), decided
 
 
@@ -36,7 +37,8 @@ async def approve_newest(store_url: str, verdict: Literal["approve", "deny"] = "
     """Decide about what waits for an approval, if there is anything."""
     async with opened(store_url) as store:
         for record in (await intents(store, "awaiting_approval", None)).items:
-            await decide(store, record, Decide(verdict, "operator", None, "a test"))
+            assert record.parking is not None
+            await decide(store, record, Decide(verdict, "operator", None, "a test", record.parking.digest))
             return True
     return False
 
@@ -75,6 +77,17 @@ async def test_a_queued_write_is_taken_and_delivered(store_url: str, tmp_path: P
         assert seen.values("x-trace") == ["7"]
 
 
+async def test_a_large_write_is_taken_from_the_disk(store_url: str, tmp_path: Path) -> None:
+    """JSON too: the same by value is the same intent, and it is delivered byte for byte."""
+    large = json.dumps({"to": "x", "text": "y" * 300_000}).encode()
+    async with stack(store_url, tmp_path, QUEUED) as gate:
+        answer = await send(gate, "k-1", body=large)
+        again = await send(gate, "k-1", "Prefer: wait=10", body=large.replace(b", ", b","))
+
+        assert (answer.status, again.decision) == (202, "replayed")
+        assert [seen.body for seen in gate.upstream.seen] == [large]
+
+
 async def test_whoever_prefers_to_wait_gets_the_answer(store_url: str, tmp_path: Path) -> None:
     """`Prefer: wait=N` (RFC 7240) holds the call for the real answer."""
     async with stack(store_url, tmp_path, QUEUED) as gate:
@@ -83,6 +96,25 @@ async def test_whoever_prefers_to_wait_gets_the_answer(store_url: str, tmp_path:
         assert (answer.status, answer.decision) == (200, "replayed")
         assert answer.value("Preference-Applied") == "wait=10"
         assert len(gate.upstream.seen) == 1
+
+
+async def test_whoever_prefers_to_wait_is_told_why_it_was_refused(store_url: str, tmp_path: Path) -> None:
+    """The upstream's own answer, as of a write that was sent at once; the record has it too."""
+    head = b"HTTP/1.1 422 No\r\nContent-Type: text/plain\r\nSet-Cookie: a=b\r\n"
+
+    async def answer(_seen: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(head + b"Content-Length: 3\r\n\r\nbad")
+
+    async with stack(store_url, tmp_path, QUEUED, RecordingUpstream(answer)) as gate:
+        told = await send(gate, "k-1", "Prefer: wait=10")
+
+        assert (told.status, told.decision, told.body) == (422, "forwarded", b"bad")
+        assert (told.value("Fencing-Outcome"), told.value("Content-Type")) == ("not_applied", "text/plain")
+        assert told.value("Set-Cookie") is None and told.value("Idempotent-Replayed") is None
+        async with opened(store_url) as store:
+            [record] = (await intents(store, "failed", None)).items
+        response = (await shown(gate, record.id))["response"]
+        assert isinstance(response, dict) and (response["status"], response["body"]) == (422, "bad")
 
 
 async def test_waiting_has_an_end(store_url: str, tmp_path: Path) -> None:
@@ -152,6 +184,7 @@ async def test_what_is_denied_is_told_as_such(verdict: str, told: str, store_url
         waited, repeated = await waiting, await send(gate, "k-1")
 
         assert (waited.status, waited.decision) == (repeated.status, repeated.decision) == (403, told)
+        assert "(a test)" in str(waited.problem["detail"]) and "(a test)" in str(repeated.problem["detail"])
         facts = waited.problem["intent"]
         assert isinstance(facts, dict) and facts["state"] == "denied"
         record = await shown(gate, facts["id"])

@@ -114,6 +114,33 @@ async def test_a_retry_of_a_late_result_is_the_same_one(store_url: str, tmp_path
         await the_one_kept(store_url, answer)
 
 
+@pytest.mark.parametrize("size", [10, 100_000], ids=["small", "refused before it is read"])
+async def test_the_same_bytes_under_other_keys_are_other_actions(store_url: str, tmp_path: Path, size: int) -> None:
+    """Each is kept, and each repeat is the same one."""
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        await ask(gate.port, "POST", "/mail/7", *told(42), *KEYED, body=b"new")
+        ids = []
+        for key in ("k-2", "k-3", "k-2", "k-4"):
+            fields = *told(41), f"Idempotency-Key: {key}", KEYED[1]
+            answer = await ask(gate.port, "POST", "/mail/7", *fields, body=b"x" * size)
+            ids.append(answer.problem["quarantine"])
+
+    assert ids[0] == ids[2] and len(set(ids)) == 3
+    assert {late.id for late, _ in await everything_kept(store_url)} == set(ids)
+
+
+async def test_a_made_up_token_makes_nobody_keep_megabytes(store_url: str, tmp_path: Path) -> None:
+    """The secret of an overtaken lease cannot be checked any more: in a minute, 4 MiB of bodies are kept."""
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        await overtaken(gate)
+        made_up = f"Fencing-Token: 1.{'x' * 32}"
+        for at in range(5):
+            answer = await ask(gate.port, "PUT", f"/reports/7?at={at}", made_up, body=bytes(1 << 20))
+            assert (answer.decision, "without its body" in str(answer.problem["detail"])) == ("stale-epoch", at == 4)
+
+    assert sorted(late.size or 0 for late, _ in await everything_kept(store_url)) == [0, *[1 << 20] * 4]
+
+
 @pytest.mark.parametrize(
     "fields",
     [

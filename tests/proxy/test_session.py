@@ -179,6 +179,24 @@ async def test_a_session_ends_when_a_write_of_its_token_would_be_refused(
         await upstream.until(lambda: upstream.order[-1] == "reset")
 
 
+async def test_a_session_ends_at_the_instant_its_lease_does(
+    store_url: str, tmp_path: Path, raw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not the next question to the store that ends it."""
+    monkeypatch.setattr("gateway.flow.session._EXTEND_EVERY_S", 4.0)
+    monkeypatch.setattr("gateway.flow.session._SHORTEST_TURN_S", 4.0)
+    upstream = SessionUpstream()
+    async with stack(store_url, tmp_path, POLICY, upstream) as gate:
+        token = await lease(gate.port, ROOM)
+        async with Agent(gate.port) as agent:
+            await agent.open(LIVE, token)
+            await until(lambda: bool(raw.exists(resource_keys(ROOM)[3])))
+            seconds, micros = raw.time()
+            raw.hset(resource_keys(ROOM)[0], "x", seconds * 1000 + micros // 1000 + 300)
+            hurry(raw)
+            assert await agent.rest() == cut(1008, "lease-expired")
+
+
 async def test_a_session_in_the_middle_of_a_frame_breaks_off(store_url: str, tmp_path: Path) -> None:
     """A close frame would be read as a part of the frame that is on its way."""
     upstream = SessionUpstream()

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from gateway.core.delivery import Again, Conclusion, Dropped, GivenUp
-from gateway.core.intent import IntentId
+from gateway.core.intent import IntentId, KeptAnswer
+from gateway.core.record import IntentRecord
 from gateway.core.write import Admitted, Waiting
 from gateway.store.deliveries import leave_hints
 from gateway.store.fence import FenceStore
 from gateway.store.intents import pause, resume
 from gateway.store.keys import HINTS, PARKED_BYTES, kept_request, resource_keys, shard_of
-from gateway.store.parking import recount_parked, request_of
+from gateway.store.parking import recount_parked, request_of, retry
 from tests.store.fences import (
     ANSWER,
     OTHER_SECRET,
@@ -320,6 +321,56 @@ async def test_an_operators_advance_ends_what_is_queued(store: FenceStore) -> No
         assert isinstance(await queue.take(RESOURCE), Dropped)
 
 
+async def test_an_operators_floor_ends_also_what_was_released(store: FenceStore) -> None:
+    """A successor had come before: nothing of either epoch is sent below the floor."""
+    lease = await granted(store)
+    await parked(store, leased_mail("one", lease.epoch))
+    await store.release(RESOURCE, lease.epoch, SECRET)
+    newer = await granted(store, "B", OTHER_SECRET)
+    await parked(store, leased_mail("two", newer.epoch, secret=OTHER_SECRET))
+    await store.advance(RESOURCE, None, "request")
+
+    async with delivering(store) as queue:
+        dropped = [await queue.take(RESOURCE) for _ in range(2)]
+
+    assert [one.record.state for one in dropped if isinstance(one, Dropped)] == ["superseded"] * 2
+
+
+@pytest.mark.parametrize(("then", "state"), [(Again(0.0), "queued"), (GivenUp(), "failed")], ids=["again", "given up"])
+async def test_a_successor_that_repeats_what_is_on_its_way_has_it_next(
+    then: Again | GivenUp, state: str, store: FenceStore, raw: Any
+) -> None:
+    """The delivery is its own epoch's; where nothing was done, the intent is the successor's."""
+    await parked(store, ONE)
+    mine = mail("one", 43, holder="B")
+    async with delivering(store) as queue:
+        one = await taken(queue)
+        attempt = await begun(queue, ONE)
+        seen = await parked(store, mine)
+        await queue.end(one, attempt, Conclusion("not_applied", "answered 429", None, then))
+        record = await store.recall(id_of(ONE))
+
+        assert (seen.state, seen.epoch) == ("in_flight", 42)
+        assert record is not None and (record.state, record.epoch, record.holder) == (state, 43, "B")
+        if state == "queued":
+            make_due(raw)
+            await delivered(queue, mine, "applied")
+
+
+async def test_a_refusal_is_kept_until_it_is_sent_again(store: FenceStore) -> None:
+    """Who made it learns why; and what is sent again has no answer yet."""
+    await parked(store, ONE)
+    why = KeptAnswer(422, (), b"no such box")
+    async with delivering(store) as queue:
+        await delivered(queue, ONE, "not_applied", GivenUp(), why)
+        failed = await store.recall(id_of(ONE))
+        assert failed is not None and failed.answer == why
+
+        again = await retry(store, failed, note="a box was made", by="operator")
+
+        assert isinstance(again, IntentRecord) and again.answer is None
+
+
 async def test_a_delivery_waits_for_older_writes_in_flight(store: FenceStore) -> None:
     """G3 holds for it as for any write."""
     older = await admitted(store, bare(41))
@@ -390,6 +441,8 @@ async def test_what_waits_has_bounds_and_is_counted(store: FenceStore, raw: Any)
     assert await state_of(store, id_of(TWO)) is None
     async with delivering(store) as queue:
         await delivered(queue, ONE, "applied")
+        assert await queue.due() == []
+        assert int(raw.get(PARKED_BYTES)) == 0
     assert record.id and await recount_parked(store) == 0
     assert (await parked(store, TWO)).state == "queued"
 

@@ -51,6 +51,18 @@ async def test_a_ticket_lives_as_long_as_it_is_told_from_now(store: FenceStore, 
     assert before - 26_000 < deadline_ms(raw, one) < before - 20_000
 
 
+async def test_it_says_how_long_the_lease_lasts(store: FenceStore, raw: Any) -> None:
+    """By the store's clock; where others grant the epochs, there is nothing to say."""
+    lease = await granted(store)
+    one = await admitted(store, leased(lease.epoch))
+    raw.hset(resource_keys(RESOURCE)[0], "x", lease.expires_at_ms - 40_000)
+
+    told = await store.extend(one, ttl_s=LIFE_S)
+
+    assert isinstance(told, Extended) and told.lease_left_s is not None
+    assert 0 < told.lease_left_s <= 20.0
+
+
 async def test_an_overdue_ticket_that_nobody_has_judged_lives_on(store: FenceStore, raw: Any) -> None:
     """Nothing was admitted past it, and now nothing will be."""
     one = await admitted(store, bare(42))
@@ -121,7 +133,7 @@ async def test_whoever_extended_is_woken_when_it_has_to_ask_again(store_url: str
         assert await woken.get() is None
         lease = await granted(other)
         one = await admitted(store, leased(lease.epoch) if by != "a newer write" else bare(lease.epoch + 1, "A"))
-        assert await store.extend(one, ttl_s=LIFE_S) == Extended()
+        assert name_of(await store.extend(one, ttl_s=LIFE_S)) == "Extended"
         if by == "a newer write":
             await ask(other, bare(lease.epoch + 2, "B"))
         elif by == "a grant":

@@ -58,6 +58,7 @@ async def test_an_unknown_write_is_told(store: FenceStore, raw: Any) -> None:
         "reason": "no answer within 30 s",
         "attempts": "0",
         "failure": "",
+        "digest": "",
     }
 
 

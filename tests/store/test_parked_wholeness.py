@@ -13,6 +13,7 @@ from gateway.core.record import IntentRecord
 from gateway.core.write import Admitted
 from gateway.store.deliveries import Deliveries
 from gateway.store.fence import FenceStore
+from gateway.store.kept_requests import digest_request
 from gateway.store.keys import resource_keys
 from gateway.store.parking import Decide, decide, expire, retry
 from tests.store.fences import RESOURCE, admitted, bare, everything, opened
@@ -71,7 +72,10 @@ async def on_its_way(on: Scene) -> OnItsWay:
     return OnItsWay(on, await taken(on.queue), await begun(on.queue, HEAD))
 
 
-YES, NO = (Decide(word, "anna", "anna", "a note") for word in ("approve", "deny"))  # type: ignore[arg-type]
+YES, NO = (
+    Decide(word, "anna", "anna", "a note", digest_request(REQUEST))  # type: ignore[arg-type]
+    for word in ("approve", "deny")
+)
 CALLS: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "park": lambda on: on.store.park(NEW, REQUEST),
     "park what failed": lambda on: on.store.park(FAILED, REQUEST),

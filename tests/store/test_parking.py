@@ -39,8 +39,8 @@ NO = Decide("deny", "anna", "anna", "not this month")
 
 async def decided(store: FenceStore, verdict: Decide) -> IntentRecord | Refused:
     record = await store.recall(id_of(ONE))
-    assert record is not None
-    return await decide(store, record, verdict)
+    assert record is not None and record.parking is not None
+    return await decide(store, record, replace(verdict, digest=verdict.digest or record.parking.digest))
 
 
 async def test_what_wants_an_approval_waits_with_its_request(store: FenceStore, raw: Any) -> None:
@@ -126,6 +126,46 @@ async def test_an_approval_is_for_the_request_that_was_looked_at(store: FenceSto
     assert isinstance(await decided(store, same), IntentRecord)
 
 
+async def test_an_approval_is_for_no_request_that_has_taken_the_place_of_the_one_looked_at(
+    store: FenceStore, raw: Any
+) -> None:
+    """An expired intent leaves its key free, and another request has its id: only its own digest approves it."""
+    first = await parked(store, ONE)
+    assert first.parking is not None
+    make_expired(raw, ONE)
+    await expire(store, IntentId(id_of(ONE)))
+    evil = await parked(store, mail("one", of=APPROVED, says=b"two"), replace(REQUEST, body=b'{"to": "evil"}'))
+    assert evil.id == first.id and evil.parking is not None
+
+    looked_at = Decide("approve", "anna", "anna", "ok", first.parking.digest)
+    assert name_of(await decide(store, evil, looked_at)) == "wrong-state"
+    assert name_of(await decide(store, evil, replace(looked_at, digest=None))) == "wrong-state"
+    assert await state_of(store, id_of(ONE)) == "awaiting_approval"
+    assert isinstance(await decide(store, evil, replace(looked_at, digest=evil.parking.digest)), IntentRecord)
+    assert name_of(await decide(store, evil, looked_at)) == "wrong-state"
+
+
+async def test_who_denies_may_name_no_request(store: FenceStore) -> None:
+    """Whichever it is, it is not sent."""
+    record = await parked(store, ONE)
+
+    denied = [await decide(store, record, NO) for _ in range(2)]
+    assert denied[0] == denied[1] and isinstance(denied[0], IntentRecord) and denied[0].state == "denied"
+
+
+@pytest.mark.parametrize("epoch", [42, 43], ids=["the same epoch", "a newer epoch"])
+async def test_nobody_approves_what_they_sent_after_another_has_repeated_it(epoch: int, store: FenceStore) -> None:
+    """Each principal that sent it is one that made it, whoever was the last."""
+    await parked(store, replace(ONE, principal="anna"))
+    again = mail("one", epoch, of=APPROVED)
+    for principal in ("ben", "carl", "anna"):
+        await parked(store, replace(again, principal=principal))
+
+    for principal in ("anna", "ben", "carl"):
+        assert name_of(await decided(store, replace(YES, by=principal, principal=principal))) == "forbidden"
+    assert isinstance(await decided(store, replace(YES, by="ann", principal="ann")), IntentRecord)
+
+
 async def test_an_approval_after_a_takeover_supersedes(store: FenceStore, raw: Any) -> None:
     """Only the epoch counts, and a newer one rules: nothing is sent, the key is free."""
     await parked(store, ONE)
@@ -195,6 +235,22 @@ async def test_what_has_failed_is_sent_again_by_an_operator(store: FenceStore, r
         assert await queued(store, raw) == [id_of(write)]
         assert raw.pttl(kept_request(shard_of(RESOURCE), id_of(write))) == -1
         await delivered(queue, write, "applied")
+
+
+async def test_what_was_approved_and_has_failed_is_not_sent_again_by_an_operator(store: FenceStore, raw: Any) -> None:
+    """Its approval is used up: whoever repeats the request waits for another one."""
+    await parked(store, ONE)
+    await decided(store, YES)
+    async with delivering(store) as queue:
+        await delivered(queue, ONE, "not_applied", GivenUp())
+    record = await store.recall(id_of(ONE))
+    assert record is not None and record.state == "failed"
+
+    told = await retry(store, record, note="again", by="operator")
+
+    assert isinstance(told, Refused) and told.decision.name == "wrong-state" and "approved again" in told.detail
+    assert await queued(store, raw) == []
+    assert (await parked(store, ONE)).state == "awaiting_approval"
 
 
 async def test_what_was_resolved_as_not_applied_can_be_sent_again(store: FenceStore) -> None:

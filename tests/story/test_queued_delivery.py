@@ -44,10 +44,11 @@ async def send(gateway: Gateway, key: str, *, rule: str = "queued", box: str = "
 
 
 async def decide(gateway: Gateway, answer: RawAnswer, verdict: str, note: str) -> RawAnswer:
-    """An operator's word, by the admin API of a gateway."""
-    document = json.dumps({"note": note}).encode()
-    target = f"/api/v1/intents/{json.loads(answer.body)['id']}/{verdict}"
-    return await ask(gateway.admin, "POST", target, _JSON, body=document, host="localhost")
+    """An operator's word on what is shown, by the admin API of a gateway."""
+    target = f"/api/v1/intents/{json.loads(answer.body)['id']}"
+    shown = await ask(gateway.admin, "GET", target, host="localhost")
+    document = json.dumps({"note": note, "digest": json.loads(shown.body)["digest"]}).encode()
+    return await ask(gateway.admin, "POST", f"{target}/{verdict}", _JSON, body=document, host="localhost")
 
 
 async def states(gateway: Gateway, answers: dict[str, RawAnswer]) -> dict[str, str]:

@@ -75,6 +75,30 @@ def test_an_underscore_does_not_get_a_field_past_its_name() -> None:
     assert [line for line in lines if line.endswith(b"999")] == []
 
 
+@pytest.mark.parametrize("mark", list(".!#$%&'*+^|~`"))
+def test_nor_does_any_other_mark_of_a_token(mark: str) -> None:
+    """PHP reads a dot as an underscore, other heirs of CGI each of these; what they confuse with nothing passes."""
+    to = upstream(credentials=((b"X-Api-Key", b"secret"),), epoch_header=b"X-Epoch")
+    names = ("Fencing-Token", "Fencegate-Key", "X-Epoch", "X-Api-Key", "Content-Length", "X-Forwarded-For")
+    spoofs = tuple((name.replace("-", mark).encode(), b"999") for name in names)
+
+    lines = forwarded(to, *spoofs, (f"Api{mark}Version".encode(), b"2"))
+
+    assert lines == [HOST, f"Api{mark}Version: 2".encode(), b"X-Api-Key: secret", b"X-Epoch: 42"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Client-IP", "Proxy-Client-IP", "WL-Proxy-Client-IP", "X-ProxyUser-Ip", "X-Remote-Addr", "X-Host"),
+        *("X-Azure-ClientIP", "X-Appengine-User-Ip", "Fly-Client-IP", "Client.IP"),
+    ],
+)
+def test_an_agent_says_nothing_of_its_own_address(name: str) -> None:
+    """Whatever the server, or the cloud before it, takes it from."""
+    assert forwarded(upstream(), (name.encode(), b"192.0.2.1"), write=None) == [HOST]
+
+
 def test_what_the_gateway_adds_cannot_be_removed_and_comes_once() -> None:
     """Credentials and the epoch replace the caller's own fields, whatever its Connection line says."""
     to = upstream(credentials=((b"Authorization", b"Bearer ours"),), epoch_header=b"X-Epoch")

@@ -83,7 +83,7 @@ local function park(of)
   one.principal, one.notify, one.holds = asks.principal or '', asks.notify or '', asks.holds and '1' or ''
   one.fingerprint, one.about, one.in_doubt = fingerprint, ARGV[13], ''
   one.retain, one.query, one.asked = tonumber(asks.retain), tonumber(asks.query or 0), 0
-  one.native, one.answer, one.evidence, one.resolved_by = asks.native or '', '', '', ''
+  one.native, one.answer, one.evidence, one.resolved_by, one.heir = asks.native or '', '', '', '', ''
   intents.park_as(one, {
     since = clock.text(now), failures = 0, digest = asks.digest, risk = asks.risk,
     approval = asks.approve and 'awaited' or nil, expires = asks.approve and clock.text(now + asks.approve) or nil,
@@ -235,7 +235,7 @@ if intent ~= '' then
   one.fingerprint, one.about = fingerprint, ARGV[13]
   one.retain, one.query, one.asked = tonumber(asks.retain), tonumber(asks.query or 0), 0
   one.sent_at, one.native = lives and one.sent_at or now, asks.native or ''
-  one.answer, one.evidence, one.resolved_by, one.parking = '', '', '', ''
+  one.answer, one.evidence, one.resolved_by, one.parking, one.heir = '', '', '', '', ''
   intents.step(one, 'in_flight', now, 'admitted', gateway)
 else
   audit.note(one, '', 'in_flight', 'admitted', gateway)

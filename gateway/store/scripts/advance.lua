@@ -3,7 +3,7 @@
 -- ARGV     1 resource, 2 epoch ('' for the next, not behind the clock), 3 id of this request, 4 the largest epoch that
 --          this gateway has seen for the resource
 -- Returns  {advanced, now, e}; or a refusal {stale-epoch or epochs-exhausted, now, e, h, x, n}
--- Writes   f (e, a), t and o; w when it wakes
+-- Writes   f (e, a, g), t and o; w when it wakes
 
 local resource, wanted, request = ARGV[1], ARGV[2], ARGV[3]
 
@@ -31,5 +31,7 @@ if e and not epochs.less(e, epoch) then
 end
 
 epochs.raise(epoch, 'a', request)
+-- Nothing below the operator's floor goes out: not even what was queued under a lease that was given back.
+redis.call('HDEL', K.fence, 'g')
 waiters.wake_all(resource)
 return { 'advanced', now, epoch }

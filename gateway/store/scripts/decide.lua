@@ -2,7 +2,7 @@
 --          only while no newer epoch rules. Of two who decide at once, one wins.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 approve or deny, 4 by whom, 5 the principal who that is ('' for an
---          operator), 6 note, 7 digest of the request that was looked at ('' where none is named)
+--          operator), 6 note, 7 digest of the request that was looked at ('' where none is named: only to deny)
 -- Returns  {decided, wrong-state, own-request or other-request, now, the record's fields and their values in turn}, or
 --          {unseen, now}
 -- Writes   i, e, s, a and n; q and q: where it is approved, r and k where it ends
@@ -26,7 +26,8 @@ end
 -- Its own repeat: the reply was lost.
 local told = words.read(record.parking)
 local state = verdict == 'given' and 'queued' or 'denied'
-if record.state == state and told.approval == verdict and told.by == by and record.reason == note then
+local same = ARGV[7] == told.digest or verdict == 'refused' and ARGV[7] == ''
+if record.state == state and told.approval == verdict and told.by == by and record.reason == note and same then
   return answer('decided')
 end
 
@@ -34,11 +35,11 @@ if record.state ~= 'awaiting_approval' then
   return answer('wrong-state')
 end
 
-if ARGV[5] ~= '' and ARGV[5] == record.principal then
+if ARGV[5] ~= '' and intents.was_sent_by(record, told, ARGV[5]) then
   return answer('own-request')
 end
 
-if ARGV[7] ~= '' and ARGV[7] ~= told.digest then
+if not same then
   return answer('other-request')
 end
 

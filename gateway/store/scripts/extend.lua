@@ -3,9 +3,9 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret
 --          ('' under header authority), 7 ms that the ticket lives from now on
--- Returns  {extended, now}; {lapsed, now} for a ticket that has ended; or a refusal {paused, stale-epoch,
---          token-invalid, holder-mismatch or lease-expired, now, e, h, x, n, '', ''}, or {resource-held, now, e, h, x,
---          n, what holds it, its state}
+-- Returns  {extended, now, ms until the lease ends ('' under header authority)}; {lapsed, now} for a ticket that has
+--          ended; or a refusal {paused, stale-epoch, token-invalid, holder-mismatch or lease-expired, now, e, h, x, n,
+--          '', ''}, or {resource-held, now, e, h, x, n, what holds it, its state}
 -- Writes   t and d (the deadline); w, so that the gateway is woken when it has to ask again
 
 local resource, id, gateway = ARGV[1], ARGV[2], ARGV[3]
@@ -38,4 +38,4 @@ end
 
 tickets.extend(id, resource, ticket, key, now + ARGV[7])
 waiters.watch(gateway, micros, now)
-return { 'extended', now }
+return { 'extended', now, ARGV[6] ~= '' and fence.x - now or '' }

@@ -1,8 +1,8 @@
 -- Promise  G4: what was proved not applied is queued again when an operator says so: as it came, under its own epoch.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 note, 4 by whom
--- Returns  {queued, wrong-state, overtaken or not-kept, now, the record's fields and their values in turn}, or
---          {unseen, now}
+-- Returns  {queued, wrong-state, approved, overtaken or not-kept, now, the record's fields and their values in turn},
+--          or {unseen, now}
 -- Writes   i, r, q, q:, s, a and n
 
 local resource, id, note = ARGV[1], ARGV[2], ARGV[3]
@@ -29,6 +29,12 @@ if record.parking == '' or (record.state ~= 'failed' and record.state ~= 'not_ap
   return answer('wrong-state')
 end
 
+-- An approval is used once.
+local told = words.read(record.parking)
+if told.approval then
+  return answer('approved')
+end
+
 if highest and epochs.less(record.epoch, highest) then
   return answer('overtaken')
 end
@@ -37,9 +43,8 @@ if redis.call('HEXISTS', KEYS[7] .. 'r:' .. id, 'request') == 0 then
   return answer('not-kept')
 end
 
-local told = words.read(record.parking)
 told.failures, told.since = 0, clock.text(now)
 intents.park_as(record, told)
-record.resolved_by, record.evidence = '', ''
+record.resolved_by, record.evidence, record.answer = '', '', ''
 intents.step(record, 'queued', now, note, ARGV[4])
 return answer('queued')

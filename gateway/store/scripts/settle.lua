@@ -94,6 +94,9 @@ end
 local function end_as(one, state)
   if state == 'applied' and answer ~= '' then
     one.answer = answer
+  elseif one.parking ~= '' then
+    -- Why it was refused: whoever waits for it has no other answer.
+    one.answer = intents.FREE[state] and answer or ''
   end
   intents.step(one, state, now, reason, gateway)
   if state == 'applied' and ARGV[14] then
@@ -220,7 +223,7 @@ end
 local function restore()
   if kept then
     own.state, own.created_at = record and record.state or '', record and record.created_at or now
-    own.parking = record and record.parking or ''
+    own.parking, own.heir = record and record.parking or '', record and record.heir or ''
     own.holds = own.holds ~= '' and own.holds or record and record.holds or ''
     if own.state == 'unknown' and own.in_doubt == '' then
       -- That attempt was judged before the failover, or was made after it, and nobody can tell.

@@ -2,9 +2,9 @@
 --          overtaken, or is too old, leaves the queue.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 gateway, 3 for how many ms it is taken
--- Returns  {taken, now, request, the record's fields and their values in turn}; {superseded or failed, now, '', the
---          same fields} for one that ended here; {early, now} where nothing is to be done now, {empty, now} where
---          nothing is queued
+-- Returns  {taken, now, request, the bytes that it occupies, the record's fields and their values in turn};
+--          {superseded or failed, now, the same fields} for one that ended here; {early, now} where nothing is to be
+--          done now, {empty, now} where nothing is queued
 -- Writes   q; and of one that ends i, r, k, q:, s, a and n, f (g)
 
 local resource, gateway = ARGV[1], ARGV[2]
@@ -40,7 +40,7 @@ end
 
 local function ended(state, why)
   intents.step(record, state, now, why, gateway)
-  return { state, now, '', unpack(intents.shown(record)) }
+  return { state, now, unpack(intents.shown(record)) }
 end
 
 if intents.is_overtaken(record, highest, released) then
@@ -51,10 +51,10 @@ if now - words.read(record.parking).since > record.retain then
   return ended('failed', 'it was not delivered in its time; last: ' .. record.reason)
 end
 
-local request = redis.call('HGET', KEYS[7] .. 'r:' .. id, 'request')
+local request, size = unpack(redis.call('HMGET', KEYS[7] .. 'r:' .. id, 'request', 'size'))
 if not request then
   return ended('failed', 'its request was lost')
 end
 
 redis.call('ZADD', KEYS[7] .. 'q', clock.text(now + ARGV[3]), resource)
-return { 'taken', now, request, unpack(intents.shown(record)) }
+return { 'taken', now, request, size, unpack(intents.shown(record)) }

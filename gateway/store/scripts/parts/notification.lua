@@ -23,7 +23,8 @@ function notifications.tell(record, event, incident, reason, step)
   redis.call(
     'HSET', K.shard .. NOTIFICATION .. id, 'event', event, 'incident', incident, 'at', at, 'intent', record.id,
     'state', record.state, 'upstream', record.upstream, 'rule', record.rule, 'resource', record.resource,
-    'epoch', record.epoch, 'holder', record.holder, 'reason', reason, 'attempts', 0, 'failure', ''
+    'epoch', record.epoch, 'holder', record.holder, 'reason', reason, 'attempts', 0, 'failure', '',
+    'digest', words.read(record.parking or '').digest or ''
   )
   redis.call('ZADD', K.shard .. WAITING, at, id .. ' ' .. record.upstream)
 end

@@ -6,14 +6,15 @@ local DONE = { applied = true, superseded = true, denied = true, expired = true 
 local AGAIN = { failed = true, not_applied = true }
 -- What the store spends on one beside the request: bounds in bytes bound their number too.
 local OVERHEAD = 1024
-local TOLD = { 'since', 'failures', 'digest', 'risk', 'approval', 'expires', 'by' }
+local TOLD = { 'since', 'failures', 'digest', 'risk', 'approval', 'expires', 'by', 'senders' }
 
 local function queue_of(resource)
   return K.shard .. 'q:' .. resource
 end
 
 -- How it is parked, in words (`words.read`): since when it has been queued, how many deliveries failed since then, the
--- digest of its request, its rule's risk, and the approval: awaited, given or refused, until when, by whom.
+-- digest of its request, its rule's risk, and the approval: awaited, given or refused, until when, by whom; and of one
+-- that waits for it all principals that sent it, with commas.
 function intents.park_as(record, told)
   local spelled = {}
   for _, word in ipairs(TOLD) do
@@ -116,18 +117,52 @@ function intents.fits(request, room)
   return #request + OVERHEAD <= tonumber(room)
 end
 
+-- Whether this principal is one of those that sent it. Of one that a former version took only the last is known.
+function intents.was_sent_by(record, told, principal)
+  return record.principal == principal or string.find(',' .. (told.senders or '') .. ',', ',' .. principal .. ',', 1, true)
+end
+
+-- Whoever repeats what waits for an approval is one more that asked for it, and cannot be the one that approves it.
+local function add_sender(record, principal)
+  local told = words.read(record.parking)
+  if record.state ~= 'awaiting_approval' or principal == '' or intents.was_sent_by(record, told, principal) then
+    return
+  end
+  told.senders = (told.senders or record.principal) .. ',' .. principal
+  intents.park_as(record, told)
+  intents.keep(record)
+end
+
 -- Whoever proves a newer epoch takes over what is parked, with the approval that was given. It goes to the end of the
 -- queue: those before it are of older epochs.
 function intents.adopt(record, epoch, holder, principal, now, by)
-  if record.state == 'in_flight' or not epochs.less(record.epoch, epoch) then
+  add_sender(record, principal)
+  if not epochs.less(record.epoch, epoch) then
     return
   end
-  record.epoch, record.holder, record.principal = epoch, holder, principal
+  if record.state == 'in_flight' then
+    -- This delivery is its own epoch's still. The following one, if there is one, is the successor's.
+    local before = record.heir ~= '' and cjson.decode(record.heir)[1] or '0'
+    if epochs.less(before, epoch) then
+      record.heir = cjson.encode({ epoch, holder, principal })
+      intents.keep(record)
+    end
+    return
+  end
+  record.epoch, record.holder, record.principal, record.heir = epoch, holder, principal, ''
   intents.keep(record)
   if record.state == 'queued' then
     redis.call('LREM', queue_of(record.resource), 1, record.id)
     redis.call('RPUSH', queue_of(record.resource), record.id)
-    intents.move_head(record.resource, now)
+    intents.move_head(record.resource, record.due or now)
   end
   audit.note(record, record.state, record.state, 'taken over by a newer epoch', by)
+end
+
+-- A delivery has ended during which a successor came (`adopt`). Where nothing was done, the intent is that one's.
+function intents.hand_over(record, now, by)
+  if record.state == 'queued' or AGAIN[record.state] then
+    local epoch, holder, principal = unpack(cjson.decode(record.heir))
+    intents.adopt(record, epoch, holder, principal, now, by)
+  end
 end

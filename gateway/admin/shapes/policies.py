@@ -1,0 +1,45 @@
+"""The policies in force, and what is used of their budgets."""
+
+from typing import get_args
+
+from gateway.admin.shapes.schema import COUNT, INSTANT, TEXT, Schema, list_of, nullable, one_of, record
+from gateway.core.budget import Per
+from gateway.core.rule import Authority, Mode
+
+_RULE = record(
+    {
+        "name": TEXT,
+        "match": list_of(TEXT),
+        "resource": TEXT,
+        "authority": one_of(get_args(Authority)),
+        "mode": one_of(get_args(Mode)),
+    }
+)
+
+SHAPES: dict[str, Schema] = {
+    "Policy": record(
+        {
+            "upstream": TEXT,
+            "url": TEXT,
+            "mount": record({"path": TEXT, "host": nullable(TEXT)}),
+            "reads": one_of(("pass", "deny")),
+            "rules": list_of(_RULE),
+        }
+    ),
+    "Loaded": record({"status": one_of(("loaded",))}),
+    "BudgetUsage": record(
+        {
+            "upstream": TEXT,
+            "rule": TEXT,
+            "per": one_of(get_args(Per)),
+            "by": TEXT,
+            "window_s": {"type": "number"},
+            "count": COUNT,
+            "count_limit": nullable(COUNT),
+            "value": nullable(TEXT),
+            "total": nullable(TEXT),
+            "total_limit": nullable(TEXT),
+            "oldest_leaves_at": INSTANT,
+        }
+    ),
+}

@@ -1,0 +1,41 @@
+"""The documents that are sent: an operator's or an approver's word, and why."""
+
+from gateway.admin.shapes.schema import COUNT, NAME, Schema, asked, one_of
+
+NOTE: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 500,
+    "pattern": r"\S",
+    "description": "Why: printable characters, for those who read the audit trail.",
+}
+
+_DIGEST: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 64,
+    "description": "That of the request that was looked at; another one is then not decided about.",
+}
+_EPOCH: Schema = {
+    "anyOf": [{"type": "string", "pattern": "^[0-9]{1,20}$"}, COUNT, {"type": "null"}],
+    "description": "At most 2^64-1, and larger than the highest; the next one where none is named.",
+}
+_ALL: Schema = {"const": True, "description": "All writes there are."}
+
+NOTHING = asked({})
+NOTED = asked({"note": NOTE})
+APPROVED = asked({"note": NOTE, "digest": _DIGEST})
+DENIED = asked({"note": NOTE}, {"digest": _DIGEST})
+RESOLVED = asked({"outcome": one_of(("applied", "not_applied")), "note": NOTE})
+ADVANCED = asked({}, {"epoch": _EPOCH})
+PAUSED: Schema = {
+    **asked(
+        {"reason": NOTE},
+        {"upstream": NAME, "rule": NAME, "resource": NAME, "tenant": NAME, "holder": NAME, "all": _ALL},
+    ),
+    "description": "One selector; `upstream` and `rule` together name one rule.",
+    "oneOf": [
+        *({"required": [name]} for name in ("resource", "tenant", "holder", "all")),
+        {"anyOf": [{"required": ["upstream"]}, {"required": ["rule"]}]},
+    ],
+}

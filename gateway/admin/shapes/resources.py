@@ -1,0 +1,61 @@
+"""Resources, the writes of one that are in flight, and the steps that writes made."""
+
+from gateway.admin.shapes.schema import COUNT, DIGITS, INSTANT, TEXT, Schema, list_of, nullable, record, ref
+
+_LEASE = record({"expires_at": INSTANT, "ttl_s": {"type": "number"}})
+_MEMBERS: dict[str, Schema] = {
+    "resource": TEXT,
+    "epoch": DIGITS,
+    "holder": nullable(TEXT),
+    "lease": nullable(_LEASE),
+    "revision": DIGITS,
+    "in_flight": COUNT,
+    "older_in_flight": COUNT,
+}
+_TICKET = record(
+    {
+        "id": TEXT,
+        "epoch": DIGITS,
+        "holder": TEXT,
+        "gateway": TEXT,
+        "upstream": TEXT,
+        "rule": TEXT,
+        "intent": nullable(TEXT),
+        "attempt": COUNT,
+        "deadline": INSTANT,
+    }
+)
+_EVENT = record(
+    {
+        "at": INSTANT,
+        "number": COUNT,
+        "intent": TEXT,
+        "from": nullable(TEXT),
+        "to": TEXT,
+        "resource": nullable(TEXT),
+        "ticket": nullable(TEXT),
+        "epoch": nullable(DIGITS),
+        "holder": nullable(TEXT),
+        "upstream": nullable(TEXT),
+        "rule": nullable(TEXT),
+        "input": nullable(TEXT),
+        "reason": TEXT,
+        "by": TEXT,
+        "principal": nullable(TEXT),
+    }
+)
+
+SHAPES: dict[str, Schema] = {
+    "Resource": record(_MEMBERS),
+    "ResourceShown": record(
+        {
+            **_MEMBERS,
+            "pause": nullable(ref("Pause")),
+            "tickets": list_of(ref("Ticket")),
+            "events": list_of(ref("Event")),
+        }
+    ),
+    "Advanced": record({"resource": TEXT, "epoch": DIGITS}),
+    "Ticket": _TICKET,
+    "Event": _EVENT,
+}
