@@ -119,7 +119,8 @@ end
 
 -- Whether this principal is one of those that sent it. Of one that a former version took only the last is known.
 function intents.was_sent_by(record, told, principal)
-  return record.principal == principal or string.find(',' .. (told.senders or '') .. ',', ',' .. principal .. ',', 1, true)
+  local senders = ',' .. (told.senders or '') .. ','
+  return record.principal == principal or string.find(senders, ',' .. principal .. ',', 1, true)
 end
 
 -- Whoever repeats what waits for an approval is one more that asked for it, and cannot be the one that approves it.
