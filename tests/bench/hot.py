@@ -70,7 +70,7 @@ def _crowd(gateways: list[Subject], stage: Stage, port: int, seconds: int) -> _C
 
 def _scripts(stage: Stage) -> int:
     """What gateways ask of the store are scripts; the commands within them are counted under their own names."""
-    return stage.store.calls("evalsha", "eval")
+    return stage.store.calls("fcall", "evalsha", "eval")
 
 
 def _take_gaps(port: int) -> list[float]:
