@@ -4,7 +4,8 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Self
+
+from tests.listening import Listening
 
 OK = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{"ok":true}'
 
@@ -50,7 +51,7 @@ def answering(data: bytes, *, close: bool = False, reset: bool = False) -> Answe
 
 
 @dataclass
-class RecordingUpstream:
+class RecordingUpstream(Listening):
     """Listens on loopback. `seen` has every whole request; `partial` what came of those that were never whole."""
 
     answer: Answer = answer_ok
@@ -62,33 +63,7 @@ class RecordingUpstream:
     port: int = 0
     tls: ssl.SSLContext | None = None
 
-    async def __aenter__(self) -> Self:
-        self._changed = asyncio.Condition()
-        self._serving: set[asyncio.Task[None]] = set()
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port, ssl=self.tls)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._serving:
-            task.cancel()
-        await asyncio.gather(*self._serving, return_exceptions=True)
-
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until what was seen satisfies the condition."""
-        async with asyncio.timeout(20), self._changed:
-            await self._changed.wait_for(is_so)
-
-    async def _tell(self) -> None:
-        async with self._changed:
-            self._changed.notify_all()
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._serving.add(task)
-        task.add_done_callback(self._serving.discard)
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         number = self.connections
         try:

@@ -5,9 +5,9 @@ import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Self
 
 from gateway.core.websocket import accept_of
+from tests.listening import Listening
 from tests.raw import RawAnswer, RawClient, ask, request
 from tests.recording import OK
 
@@ -49,7 +49,7 @@ def frame(text: bytes, *, masked: bool = True) -> bytes:
 
 
 @dataclass
-class SessionUpstream:
+class SessionUpstream(Listening):
     """Switches to WebSocket where it is asked to, and answers all else; `order` tells what came, and when.
 
     `port`: of its own choice, if none is given.
@@ -62,25 +62,7 @@ class SessionUpstream:
     received: bytes = b""
     reads: bool = True
     port: int = 0
-
-    async def __aenter__(self) -> Self:
-        self._changed = asyncio.Condition()
-        self._serving: set[asyncio.Task[None]] = set()
-        self.writers: list[asyncio.StreamWriter] = []
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._serving:
-            task.cancel()
-        await asyncio.gather(*self._serving, return_exceptions=True)
-
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until what came satisfies the condition."""
-        async with asyncio.timeout(20), self._changed:
-            await self._changed.wait_for(is_so)
+    writers: list[asyncio.StreamWriter] = field(default_factory=list)
 
     async def say(self, data: bytes) -> None:
         """Send on the newest session."""
@@ -88,15 +70,10 @@ class SessionUpstream:
         await self.writers[-1].drain()
 
     async def _note(self, event: str) -> None:
-        async with self._changed:
-            self.order.append(event)
-            self._changed.notify_all()
+        self.order.append(event)
+        await self._tell()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._serving.add(task)
-        task.add_done_callback(self._serving.discard)
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.closing(writer), contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")

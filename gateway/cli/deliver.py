@@ -2,7 +2,7 @@
 
 import click
 
-from gateway.cli.service import run_service
+from gateway.cli.service import log_format_option, log_level_option, run_service
 from gateway.serve.deliverer import deliver
 from gateway.settings import read_deliver_settings
 
@@ -12,8 +12,8 @@ from gateway.settings import read_deliver_settings
 @click.option("--store", metavar="URL", help="The gateways' store: redis://, rediss:// or unix://.")
 @click.option("--store-timeout", metavar="SECONDS", help="How long to wait for the store.  [2]")
 @click.option("--grace", metavar="SECONDS", help="How long deliveries may take to end at the end.  [largest total + 5]")
-@click.option("--log-format", metavar="json|text", help="[text on a terminal, else json]")
-@click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.  [info]")
+@log_format_option
+@log_level_option
 def command(**options: object) -> None:
     """Deliver what was queued. Every gateway does that too; this is for a host that should do nothing else.
 

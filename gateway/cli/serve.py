@@ -2,7 +2,7 @@
 
 import click
 
-from gateway.cli.service import run_service
+from gateway.cli.service import log_format_option, log_level_option, run_service
 from gateway.serve.supervisor import serve
 from gateway.settings import read_serve_settings
 
@@ -37,8 +37,8 @@ from gateway.settings import read_serve_settings
 @click.option("--quarantine-retain", metavar="DURATION", help="How long late results are kept.  [7d]")
 @click.option("--quarantine-bytes", metavar="N", help="How much of them is kept in all; the oldest go.  [268435456]")
 @click.option("--queue-bytes", metavar="N", help="How much may wait for delivery or approval in all.  [268435456]")
-@click.option("--log-format", metavar="json|text", help="[text on a terminal, else json]")
-@click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.  [info]")
+@log_format_option
+@log_level_option
 def command(**options: object) -> None:
     """Run the gateway. Each option may come from the environment: --data-dir from FENCEGATE_DATA_DIR, and so on.
 

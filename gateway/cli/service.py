@@ -11,6 +11,9 @@ from gateway.log import Form, Level, Log
 from gateway.serve.supervisor import StartRefused
 from gateway.settings import SettingsError
 
+log_format_option = click.option("--log-format", metavar="json|text", help="[text on a terminal, else json]")
+log_level_option = click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.  [info]")
+
 
 class Logged(Protocol):
     """The settings of every service."""

@@ -18,7 +18,7 @@ class NoWayBack:
 
     why: str
 
-    def render(self, headers: HeaderPairs, body: bytes | None) -> Unavailable:  # noqa: ARG002  # see the class
+    def render(self, headers: HeaderPairs, body: bytes | None) -> Unavailable:  # noqa: ARG002  # the port's signature; no answer changes it
         return Unavailable(self.why)
 
 

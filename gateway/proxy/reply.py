@@ -247,10 +247,7 @@ def _passed(answer: Answer) -> HeaderPairs:
 
 
 def _has_length(fields: HeaderPairs) -> bool:
-    for name, _ in fields:  # noqa: SIM110  # a generator costs more than the whole loop, for every answer
-        if len(name) == len(b"content-length") and name.lower() == b"content-length":
-            return True
-    return False
+    return any(len(name) == len(b"content-length") and name.lower() == b"content-length" for name, _ in fields)
 
 
 def _marked(marks: Marks) -> HeaderPairs:

@@ -94,7 +94,7 @@ class Sweeping:
     async def _tried(self, work: Awaitable[object]) -> None:
         try:
             await work
-        except Exception as error:  # noqa: BLE001  # as above; a store that is away included, which the turns tell
+        except Exception as error:  # noqa: BLE001  # what cannot be pruned must not end the gateway
             self._log.warning("pruning failed; it is tried again in a minute", why=f"{type(error).__name__}: {error}")
 
     def _found(self, away: StoreUnavailable | None) -> None:

@@ -180,7 +180,7 @@ class Exchange:
             self._fields.clear()
             self.reason = b""
 
-    def on_upgrade(self, rest: bytes) -> None:  # noqa: ARG002  # for whoever asked for it
+    def on_upgrade(self, rest: bytes) -> None:  # noqa: ARG002  # a handshake, its subclass, keeps what follows the head
         """`rest` is what came behind the head of a 101."""
         self.fail("the upstream switched protocols unasked")
 

@@ -237,7 +237,7 @@ class TlsWire(Wire):
         self.on_end = _ignore
         self.pause()
 
-    def send_now(self, data: bytes, guard: Guard) -> int:  # noqa: ARG002  # a plain wire's signature
+    def send_now(self, data: bytes, guard: Guard) -> int:  # noqa: ARG002  # as of a plain wire, whose place it takes
         """Nothing: of a record that has left in part, `send` has to know the rest."""
         return 0
 

@@ -83,7 +83,7 @@ class ScriptedQueue:
         reply = await self._scripts["admit"].next()
         if isinstance(reply, Admit):
             return Admitted(write, ticket, None, INTENT_ID, reply.attempt)
-        return reply  # type: ignore[return-value]
+        return reply
 
     async def abandon(self, write: Write, ticket: TicketId) -> None:
         self._said.say(f"abandon {ticket}")

@@ -82,7 +82,7 @@ async def parked(
     taking = Parking(store, admission, Quarantine(store, Counted(), clock), room or Room(), clock, deliverer)
     caller = ScriptedCaller(said, gone=gone)
     asked = replace(request(), headers=Headers(((b"Prefer", prefer),) if prefer else ()))
-    await taking.run(write(of, intent=INTENT), asked, body or Body(), caller)  # type: ignore[arg-type]
+    await taking.run(write(of, intent=INTENT), asked, body or Body(), caller)
     return said, caller, deliverer.nudged
 
 

@@ -97,7 +97,7 @@ class ParkingMachine(StoreMachine):
         way = APPROVED if self.ways[name] == "awaiting_approval" else QUEUED
         reply = self.run(self.stores[0].park(self.write(name, way), REQUEST))
         told = reply.state if isinstance(reply, IntentRecord) else name_of(reply)
-        assert {"Replayed": "replayed"}.get(told, told) == self.line.park(name, self.ways[name])  # type: ignore[arg-type]
+        assert {"Replayed": "replayed"}.get(told, told) == self.line.park(name, self.ways[name])
 
     @rule()
     def take(self) -> None:
