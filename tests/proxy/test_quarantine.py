@@ -242,7 +242,7 @@ async def test_what_was_done_already_is_not_kept(store_url: str, tmp_path: Path)
         answer = await ask(gate.port, "POST", "/mail/7", *told(41), *KEYED, body=OLD)
 
         assert answer.decision == "stale-epoch"
-        assert answer.problem["intent"] | {"id": ""} == {"id": "", "state": "applied"}  # type: ignore[operator]
+        assert answer.problem["intent"] | {"id": ""} == {"id": "", "state": "applied"}
         assert await everything_kept(store_url) == []
 
 

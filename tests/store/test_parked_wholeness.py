@@ -73,7 +73,7 @@ async def on_its_way(on: Scene) -> OnItsWay:
 
 
 YES, NO = (
-    Decide(word, "anna", "anna", "a note", digest_request(REQUEST))  # type: ignore[arg-type]
+    Decide(word, "anna", "anna", "a note", digest_request(REQUEST))
     for word in ("approve", "deny")
 )
 CALLS: dict[str, Callable[[Scene], Awaitable[object]]] = {
