@@ -72,10 +72,7 @@ async def on_its_way(on: Scene) -> OnItsWay:
     return OnItsWay(on, await taken(on.queue), await begun(on.queue, HEAD))
 
 
-YES, NO = (
-    Decide(word, "anna", "anna", "a note", digest_request(REQUEST))
-    for word in ("approve", "deny")
-)
+YES, NO = (Decide(word, "anna", "anna", "a note", digest_request(REQUEST)) for word in ("approve", "deny"))
 CALLS: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "park": lambda on: on.store.park(NEW, REQUEST),
     "park what failed": lambda on: on.store.park(FAILED, REQUEST),
