@@ -190,8 +190,7 @@ class ProxyServer(web.Server):
         await self.shutdown(_CLOSE_WITHIN_S)
 
     async def _tracked(self, request: web.BaseRequest) -> web.StreamResponse:
-        task = asyncio.current_task()
-        assert task is not None
+        task = request.task
         self._under_way.add(task)
         try:
             return await self._handle(request)
