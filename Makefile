@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 
-.PHONY: help run test test-all check bench clean
+.PHONY: help run test test-all check audit bench soak clean
 .DEFAULT_GOAL := help
 
 help:
@@ -12,6 +12,8 @@ help:
 	@echo "make test      the tests, without the slow ones"
 	@echo "make test-all  all tests"
 	@echo "make check     format, lint, types, the direction of imports"
+	@echo "make audit     known vulnerabilities of what is installed; needs pypi.org"
+	@echo "make soak      agents, faults and a checker of what came of it; SOAK=\"--seconds 3600 --seed 7\""
 	@echo "make bench     how fast it is, beside nginx; BENCH=\"--help\" says what it can be told"
 	@echo "make clean     remove what these have made"
 
@@ -45,6 +47,15 @@ check: $(VENV)/check.stamp
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+# Not part of check: it needs the network.
+audit: $(VENV)/test.stamp $(VENV)/check.stamp
+	@$(BIN)/python -m pip freeze --exclude-editable > $(VENV)/audited.txt
+	@$(BIN)/pip-audit --strict --no-deps --disable-pip --progress-spinner off -r $(VENV)/audited.txt \
+		|| { echo "make audit: vulnerable, or not audited: the lines above say which. Mirrors have no advisories; pypi.org is needed."; exit 1; }
+
+soak: $(VENV)/test.stamp
+	@$(BIN)/python -m tests.history $(SOAK)
 
 bench: $(VENV)/run.stamp
 	@$(BIN)/python -m tests.bench $(BENCH)

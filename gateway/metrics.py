@@ -23,6 +23,7 @@ from gateway.core import decision
 from gateway.core.decision import Decision
 from gateway.core.intent import State
 from gateway.core.late import Extent
+from gateway.core.places import Shed, Wait
 from gateway.core.rule import NotifyEvent, Rule, Upstream
 from gateway.core.write import Incident
 from gateway.tally import Distribution, Later, Tallies, Tally
@@ -50,6 +51,8 @@ _FENCE_REJECTIONS = frozenset(
         decision.RESOURCE_BUSY,
     )
 )
+# What nobody waits for.
+_SHED_ELSEWHERE: tuple[Shed, ...] = ("caller", "memory")
 # What is answered from the record of an intent instead of being forwarded. `outcome-unknown` is one word for two: the
 # first time it was sent, and asked again it was not. An intent with another fingerprint is no repeat.
 _REPEATS = frozenset(
@@ -76,7 +79,7 @@ def _incidents(registry: CollectorRegistry) -> Counter:
     """Workers find incidents and so does the parent; all of them are one series."""
     incidents = Counter(
         "fencegate_incidents",
-        "Effects that came twice, and writes that happened after somebody had said otherwise.",
+        "Effects that came twice, writes that happened after somebody had said otherwise, stores that lost work.",
         ["kind"],
         registry=registry,
     )
@@ -174,8 +177,22 @@ class Metrics:
             ["upstream", "rule", "kept"],
             registry=registry,
         )
+        self._waiting = Gauge(
+            "fencegate_waiting",
+            "Requests that wait, by what they wait for.",
+            ["what"],
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self._shed = Counter(
+            "fencegate_shed",
+            "Requests that were turned away because too many wait or too much is held, by what there was no more of.",
+            ["what"],
+            registry=registry,
+        )
         self._decided: dict[tuple[str, str, str, int | None], _Decided] = {}
         self._flying: dict[str, Tally] = {}
+        self._waits: dict[Wait, Tally] = {}
         self._scripts: dict[str, Distribution] = {}
 
     def prepare(self, upstreams: Iterable[str], directory: Path | None) -> None:
@@ -184,6 +201,9 @@ class Metrics:
         They are mapped into memory: where their place on the disk is only claimed as they are written, a full disk
         kills the process. Raises OSError where there is no room for them.
         """
+        # An alert needs them before the first one.
+        for what in (*get_args(Wait), *_SHED_ELSEWHERE):
+            self._shed.labels(what)
         for upstream in upstreams:
             self._flying[upstream] = self._tallies.tally(self._in_flight.labels(upstream))
         if directory is None or not hasattr(os, "posix_fallocate"):
@@ -232,6 +252,17 @@ class Metrics:
     def session_ended(self, upstream: Upstream) -> None:
         self._sessions.labels(upstream.name).dec()
 
+    def waits(self, what: Wait, change: int) -> None:
+        """So many more requests, or fewer, wait for this."""
+        tally = self._waits.get(what)
+        if tally is None:
+            tally = self._waits[what] = self._tallies.tally(self._waiting.labels(what))
+        tally.add(change)
+
+    def shed(self, what: Shed) -> None:
+        """A request was turned away: there was no place, or no room, for it."""
+        self._shed.labels(what).inc()
+
     def overtaken(self) -> None:
         """A write ended after a newer epoch had come."""
         self._superseded.inc()
@@ -279,6 +310,11 @@ class ParentMetrics:
         self._directory = directory
         self._registry = CollectorRegistry()
         self._store_up = Gauge("fencegate_store_up", "Whether the store answers.", registry=self._registry)
+        self._store_safe = Gauge(
+            "fencegate_store_safe",
+            "Whether everything that keeps the store's records safe was in order when it was last looked at.",
+            registry=self._registry,
+        )
         self._workers_ready = Gauge(
             "fencegate_workers_ready", "Worker processes that accept requests.", registry=self._registry
         )
@@ -312,6 +348,10 @@ class ParentMetrics:
 
     def policies_reloaded(self, result: Literal["loaded", "failed"]) -> None:
         self._reloads.labels(result).inc()
+
+    def store_examined(self, *, safe: bool) -> None:
+        """The store's settings were looked at."""
+        self._store_safe.set(safe)
 
     def worker_ended(self, pid: int) -> None:
         """A worker is gone: what it had in flight is no longer, what it counted stays."""

@@ -19,6 +19,14 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 Network = IPv4Network | IPv6Network
 
 _DURATION = re.compile("([0-9]{1,9})([smhd])")
+# As in store/url.py, which reads it.
+_STORE = (
+    r"^((redis|rediss|unix)://"
+    r"|rediss?\+sentinel://[^/?#]+/[^/?#]+(/[0-9]+)?(\?.*)?$"
+    r"|rediss?\+cluster://[^/?#]+/?(\?.*)?$)"
+)
+# As in store/durability.py.
+_DURABILITY = r"^(process|disk|replica:[1-9][0-9]?)$"
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
@@ -102,10 +110,18 @@ class ServeSettings(BaseSettings):
     admin_tls_key: Path | None = None
     # Where operators reach the admin listener, for the links in notifications; None: they have none.
     admin_url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
-    store: str | None = Field(default=None, pattern=r"^(redis|rediss|unix)://", repr=False)
+    store: str | None = Field(default=None, pattern=_STORE, repr=False)
     data_dir: Path = Path(".fencegate")
     workers: int = Field(default=1, ge=1, le=256)
+    # Of a worker: the memory that each costs (24 KiB) makes some 240 MiB.
+    max_connections: int = Field(default=10_000, ge=16, le=1_000_000)
+    # Likewise, of requests that wait for a body, a lease, a resource or a connection.
+    max_waiting: int = Field(default=4_000, ge=16, le=1_000_000)
+    # How long callers are still taken after SIGTERM, while /readyz says no: a balancer looks every few seconds.
+    drain: float = Field(default=0.0, ge=0, le=3_600)
     allow_unsafe_store: bool = False
+    # How safe a record has to be before anything happens because of it: see store/durability.py.
+    durability: str = Field(default="process", pattern=_DURABILITY)
     # A store in the same rack answers in a millisecond. Longer than this, and callers' own timeouts end first.
     store_timeout: float = Field(default=2.0, gt=0, le=60)
     # How long accepted writes may take to end at shutdown. None: the largest `timeouts.total` and five seconds.
@@ -131,7 +147,8 @@ class DeliverSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="FENCEGATE_", frozen=True, env_ignore_empty=True, extra="ignore")
 
     policies: Path
-    store: str = Field(pattern=r"^(redis|rediss|unix)://", repr=False)
+    store: str = Field(pattern=_STORE, repr=False)
+    durability: str = Field(default="process", pattern=_DURABILITY)
     store_timeout: float = Field(default=2.0, gt=0, le=60)
     grace: float | None = Field(default=None, ge=0, le=86_400)
     log_format: LogFormat | None = None
@@ -151,10 +168,18 @@ _WANTED = {
     "admin_tls_cert": "a PEM file with the admin listener's certificate",
     "admin_tls_key": "a PEM file with the certificate's private key",
     "admin_url": "the URL of the admin listener as operators reach it, as in https://fence.internal:8081",
-    "store": "a URL that begins with redis://, rediss:// or unix://",
+    "store": (
+        "a URL that begins with redis://, rediss:// or unix://, or "
+        "redis+sentinel://HOST:PORT,HOST:PORT/SERVICE (the sentinels, and the name of what they guard), or "
+        "redis+cluster://HOST:PORT,HOST:PORT (some nodes); rediss+sentinel:// and rediss+cluster:// for TLS"
+    ),
     "data_dir": "a directory",
     "workers": "a whole number from 1 to 256",
+    "max_connections": "a whole number from 16 to 1000000",
+    "max_waiting": "a whole number from 16 to 1000000",
+    "drain": "a number of seconds from 0 to 3600",
     "allow_unsafe_store": "true or false",
+    "durability": "process, disk or replica:N (as many replicas as have to have a record)",
     "store_timeout": "a number of seconds, more than 0 and at most 60",
     "grace": "a number of seconds from 0 to 86400",
     "audit_retain": "a duration from 60s to 3650d, as 90s, 30m, 12h or 7d",
@@ -182,6 +207,8 @@ def read_serve_settings(options: Mapping[str, object]) -> ServeSettings:
             "Set FENCEGATE_ADMIN_TOKEN to a secret of 16 characters or more, or listen on 127.0.0.1."
         )
     _check_pairs(settings)
+    if settings.store is None and settings.durability.startswith("replica"):
+        raise SettingsError("The bundled store has no replicas: name another with --store, or write --durability disk.")
     return settings
 
 

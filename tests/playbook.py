@@ -16,7 +16,7 @@ from gateway.core.epoch import Epoch
 from gateway.core.intent import Intent, IntentId, KeptAnswer
 from gateway.core.kept_request import KeptRequest
 from gateway.core.late import Extent, LateResult
-from gateway.core.lease import Lease
+from gateway.core.lease import Lease, LeaseMark, LeaseSecret
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
 from gateway.core.pause import PausesInForce
 from gateway.core.quota import Quota, Spending
@@ -195,7 +195,15 @@ class ScriptedStore:
         return reply
 
     async def grant(
-        self, resource: ResourceKey, holder: str, secret_digest: bytes, *, ttl_ms: int, takeover: bool, watch: bool
+        self,
+        resource: ResourceKey,
+        holder: str,
+        secret_digest: bytes,
+        *,
+        ttl_ms: int,
+        takeover: bool,
+        watch: bool,
+        mark: LeaseMark | None = None,
     ) -> Lease | Refused:
         reply = await self._ask("grant", f"grant {holder}{' takeover' * takeover}{' watch' * watch}")
         assert isinstance(reply, Lease | Refused)
@@ -221,9 +229,11 @@ class ScriptedStore:
         assert isinstance(reply, Lease | None)
         return reply
 
-    async def lease_secret(self, tenant: str, principal: str, key: str, resource: ResourceKey, holder: str) -> str:
+    async def lease_secret(
+        self, tenant: str, principal: str, key: str, resource: ResourceKey, holder: str
+    ) -> LeaseSecret:
         reply = await self._ask("lease_secret", f"lease_secret {tenant} {principal} {key} {holder}")
-        assert isinstance(reply, str)
+        assert isinstance(reply, LeaseSecret)
         return reply
 
 

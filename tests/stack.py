@@ -73,6 +73,10 @@ async def stack(
     upstream: RecordingUpstream | None = None,
     trusted_proxies: tuple[str, ...] = (),
     grace_s: float = 5.0,
+    max_waiting: int | None = None,
+    max_connections: int | None = None,
+    durability: str = "process",
+    store_timeout_s: float = 2.0,
 ) -> AsyncIterator[Stack]:
     """Start everything; `{port}` in the policy becomes the upstream's. `grace_s`: what is left may end in the end."""
     log = directory / "gateway.log"
@@ -80,7 +84,11 @@ async def stack(
         async with upstream or RecordingUpstream() as recorder:
             rules = rules_from(directory / "policies", policy.format(port=recorder.port))
             assignment = Assignment(
-                Address("127.0.0.1", 0), "", store_url, 2.0, 5.0, "json", "info", trusted_proxies=trusted_proxies
+                *(Address("127.0.0.1", 0), "", store_url, store_timeout_s, 5.0, "json", "info"),
+                trusted_proxies=trusted_proxies,
+                max_waiting=max_waiting,
+                max_connections=max_connections,
+                durability=durability,
             )
             async with proxy(assignment, lambda: rules, Log("json", descriptor=lines.fileno())) as server:
                 listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)

@@ -13,7 +13,8 @@ from gateway.core.caller import Caller
 from gateway.core.decision import BAD_REQUEST, Refused
 from gateway.core.record import IntentRecord
 from gateway.core.write import Write
-from gateway.flow.retrying import budgeted_rule, costed
+from gateway.flow.rejudging import NotTaken, judge_again
+from gateway.flow.retrying import judge_retry, untaken
 from gateway.store.parking import Decide, decide, request_of, retry
 
 # Enough for what was looked at, and why.
@@ -44,7 +45,7 @@ async def retry_intent(request: web.Request) -> web.Response:
     found = await find_record(request)
     if isinstance(found, Refused):
         return refusal(found)
-    write = await _costed(running, found)
+    write = await _judged(running, found)
     if isinstance(write, Refused):
         return refusal(write)
     record = await retry(running.store, found, note=note, by=OPERATOR, write=write)
@@ -54,14 +55,12 @@ async def retry_intent(request: web.Request) -> web.Response:
     return await answer_record(request, record)
 
 
-async def _costed(running: Running, record: IntentRecord) -> Write | Refused | None:
-    """The write with what it takes of its rule's budgets; None where nothing is taken, or nothing will be sent."""
-    rules = running.rules()
-    rule = budgeted_rule(record, rules)
-    if rule is None or record.state not in ("failed", "not_applied"):
+async def _judged(running: Running, record: IntentRecord) -> Write | Refused | None:
+    """The write by the rules in force, with what it takes of the budgets; None where the store will not send it."""
+    if record.state not in ("failed", "not_applied"):
         return None
     kept = await request_of(running.store, record.id)
-    return None if kept is None else costed(record, kept, rule, rules)
+    return None if kept is None else await judge_retry(record, kept, running.rules())
 
 
 async def _decide(request: web.Request, verdict: Literal["approve", "deny"]) -> web.Response:
@@ -74,12 +73,22 @@ async def _decide(request: web.Request, verdict: Literal["approve", "deny"]) -> 
     found = await find_record(request)
     if isinstance(found, Refused):
         return refusal(found)
-    record = forbidden(approver, found.resource, found.tenant) or await decide(running.store, found, asked)
+    refused = forbidden(approver, found.resource, found.tenant)
+    if refused is None and verdict == "approve":
+        refused = await _untaken(running, found)
+    record = refused or await decide(running.store, found, asked)
     if isinstance(record, Refused):
         return refusal(record)
     about = {"intent": record.id, "state": record.state, "by": asked.by, "note": asked.note}
     running.log.warning("an approver decided about an intent", **about)
     return await answer_record(request, record)
+
+
+async def _untaken(running: Running, record: IntentRecord) -> Refused | None:
+    """The refusal of an approval for what would not be sent. It goes on waiting, for the policy may be mended."""
+    kept = await request_of(running.store, record.id) if record.state == "awaiting_approval" else None
+    found = None if kept is None else await judge_again(record, kept, running.rules())
+    return untaken(record, found, "Deny it, or mend the policy first") if isinstance(found, NotTaken) else None
 
 
 def _read(document: Document | Refused, verdict: Literal["approve", "deny"], approver: Caller) -> Decide | Refused:

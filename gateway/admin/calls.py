@@ -5,6 +5,7 @@ from gateway.admin import (
     audit,
     budgets,
     compensations,
+    explain,
     health,
     index,
     intents,
@@ -14,11 +15,14 @@ from gateway.admin import (
     policies,
     quarantine,
     resources,
+    store,
 )
 from gateway.admin.call import Answer, Call, Parameter
+from gateway.admin.console import serving
 from gateway.admin.shapes import requests
 from gateway.admin.shapes.schema import BYTES, NAME, TEXT, one_of, page_of, ref
 from gateway.core.decision import (
+    AMBIGUOUS_TARGET,
     BAD_REQUEST,
     BODY_TOO_LARGE,
     EPOCHS_EXHAUSTED,
@@ -29,10 +33,12 @@ from gateway.core.decision import (
     NO_SUCH_RESOURCE,
     NOT_FOUND,
     NOT_IN_QUARANTINE,
+    NOTHING_LOST,
     POLICIES_INVALID,
     QUOTA_EXCEEDED,
     RESOURCE_BUSY,
     STALE_EPOCH,
+    STORE_REGRESSED,
     STORE_UNAVAILABLE,
     UNAUTHENTICATED,
     WRONG_STATE,
@@ -48,6 +54,7 @@ _LIST = (BAD_REQUEST, STORE_UNAVAILABLE)
 _ONE = (NOT_FOUND, STORE_UNAVAILABLE)
 _DOCUMENT = (BAD_REQUEST, BODY_TOO_LARGE)
 _DONE = (*_ONE, *_DOCUMENT)
+_SENT = (*_DONE, STORE_REGRESSED)
 
 _SHOWN = (Answer("The intent as it is then.", ref("IntentShown")),)
 
@@ -55,6 +62,22 @@ _OF_THE_LISTENER = (
     Call(
         "GET",
         "/",
+        serving.show_console,
+        "the operators' console",
+        (Answer("For a person with a browser.", TEXT, media="text/html"),),
+    ),
+    Call(
+        "GET",
+        serving.PATH,
+        serving.show_asset,
+        "what the console is made of",
+        (Answer("A module, a style sheet or a picture.", BYTES, media="*/*"),),
+        (NOT_FOUND,),
+        (Parameter("file", "Its name.", where="path", schema=NAME),),
+    ),
+    Call(
+        "GET",
+        "/api/v1",
         index.show_index,
         "this page",
         (Answer("For a person with a browser.", TEXT, media="text/html"),),
@@ -144,8 +167,8 @@ _OF_INTENTS = (
         intents.export_request_body,
         "the body of the request that is kept to be sent, byte for byte",
         (Answer("As it came.", BYTES, media="application/octet-stream"),),
-        (*_ONE, HEADER_MALFORMED, NO_SUCH_INTENT, WRONG_STATE),
-        (_INTENT,),
+        (*_ONE, BAD_REQUEST, HEADER_MALFORMED, NO_SUCH_INTENT, WRONG_STATE),
+        (_INTENT, Parameter("digest", "Of the request that is meant: another one is refused.")),
         for_approvers=True,
     ),
     Call(
@@ -164,7 +187,7 @@ _OF_INTENTS = (
         approvals.approve_intent,
         "let one that waits for an approval be sent, as it was looked at",
         _SHOWN,
-        (*_DONE, HEADER_MALFORMED, UNAUTHENTICATED, NO_SUCH_INTENT, WRONG_STATE),
+        (*_SENT, HEADER_MALFORMED, UNAUTHENTICATED, NO_SUCH_INTENT, WRONG_STATE),
         (_INTENT,),
         requests.APPROVED,
         for_approvers=True,
@@ -175,7 +198,7 @@ _OF_INTENTS = (
         approvals.deny_intent,
         "never send it",
         _SHOWN,
-        (*_DONE, HEADER_MALFORMED, UNAUTHENTICATED, NO_SUCH_INTENT, WRONG_STATE),
+        (*_SENT, HEADER_MALFORMED, UNAUTHENTICATED, NO_SUCH_INTENT, WRONG_STATE),
         (_INTENT,),
         requests.DENIED,
         for_approvers=True,
@@ -186,7 +209,7 @@ _OF_INTENTS = (
         approvals.retry_intent,
         "send a failed one again; it takes of its rule's budgets as a new one does",
         _SHOWN,
-        (*_DONE, NO_SUCH_INTENT, WRONG_STATE, QUOTA_EXCEEDED),
+        (*_SENT, NO_SUCH_INTENT, WRONG_STATE, QUOTA_EXCEEDED),
         (_INTENT,),
         requests.NOTED,
     ),
@@ -196,7 +219,7 @@ _OF_INTENTS = (
         compensations.compensate_intent,
         "take an applied one back: its compensation is sent, once",
         _SHOWN,
-        (*_DONE, NO_SUCH_INTENT, WRONG_STATE, RESOURCE_BUSY),
+        (*_SENT, NO_SUCH_INTENT, WRONG_STATE, RESOURCE_BUSY),
         (_INTENT,),
         requests.NOTED,
     ),
@@ -334,6 +357,43 @@ _OF_POLICIES = (
         (*_DOCUMENT, POLICIES_INVALID),
         body=requests.NOTHING,
     ),
+    Call(
+        "POST",
+        "/api/v1/explain",
+        explain.explain_request,
+        "which rule would take a request, and why each other one would not",
+        (Answer("What would be decided; its token is not asked for.", ref("Explanation")),),
+        (*_DOCUMENT, AMBIGUOUS_TARGET),
+        body=requests.EXPLAINED,
+    ),
 )
 
-CALLS = (*_OF_THE_LISTENER, *_OF_RESOURCES, *_OF_INTENTS, *_OF_PAUSES, *_OF_THE_QUARANTINE, *_OF_POLICIES)
+_OF_THE_STORE = (
+    Call(
+        "GET",
+        "/api/v1/store",
+        store.show_store,
+        "whether the store has lost what it acknowledged, and since when",
+        (Answer("Each of its servers.", ref("Store")),),
+        _LIST,
+    ),
+    Call(
+        "POST",
+        "/api/v1/store/accept",
+        store.accept_loss,
+        "go on after a loss: leases from before it have ended, and what waited is unknown",
+        (Answer("The store as it is then.", ref("LossAccepted")),),
+        (*_DOCUMENT, STORE_UNAVAILABLE, NOTHING_LOST),
+        body=requests.NOTED,
+    ),
+)
+
+CALLS = (
+    *_OF_THE_LISTENER,
+    *_OF_RESOURCES,
+    *_OF_INTENTS,
+    *_OF_PAUSES,
+    *_OF_THE_QUARANTINE,
+    *_OF_POLICIES,
+    *_OF_THE_STORE,
+)

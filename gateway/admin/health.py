@@ -7,8 +7,9 @@ from aiohttp import web
 from gateway.admin.running import RUNNING, Running
 from gateway.core.faults import StoreUnavailable
 from gateway.core.intent import State
+from gateway.core.problem import instant
 from gateway.metrics import CONTENT_TYPE
-from gateway.store import intent_views, pause_views
+from gateway.store import intent_views, losses, pause_views
 
 
 async def healthz(_request: web.Request) -> web.Response:
@@ -47,6 +48,10 @@ async def _reasons(running: Running) -> list[str]:
     away = await _store_is_away(running)
     if away is not None:
         reasons.append(f"the store is away: {away}")
+    elif (loss := await losses.regressed(running.store)) is not None:
+        since = instant(loss.since_ms)
+        reasons.append(f"the store has lost acknowledged work, as was found at {since}: `fencegate store` shows more")
+    reasons += [f"the store is unsafe: {check.name}: {check.saw}; {check.what_to_do}" for check in running.unfit()]
     return reasons
 
 

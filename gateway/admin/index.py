@@ -1,4 +1,4 @@
-"""What is on the admin listener, for a person with a browser."""
+"""What is on the admin listener, for a person who writes a client."""
 
 from collections.abc import Iterable
 from html import escape
@@ -11,7 +11,7 @@ from gateway.admin.call import Call
 PAGE: web.AppKey[str] = web.AppKey("index", str)
 
 _NOTE = """\
-<p>With an admin token set, all but <code>/healthz</code> and <code>/readyz</code> want
+<p>With an admin token set, all but <code>/healthz</code>, <code>/readyz</code> and the console want
 <code>Authorization: Bearer TOKEN</code>; a POST wants <code>Content-Type: application/json</code>.</p>"""
 
 
@@ -30,7 +30,8 @@ def render(calls: Iterable[Call]) -> str:
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>fencegate</title></head>
 <body><h1>fencegate {__version__}</h1>
-<p>This is the operators' listener. Agents' requests go to the proxy listener.</p>
+<p>This is the operators' listener; their console is at <a href="/">/</a>. Agents' requests go to the proxy
+listener.</p>
 <dl>{entries}</dl>
 {_NOTE}</body></html>
 """

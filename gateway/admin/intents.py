@@ -1,5 +1,6 @@
 """Intents: what became of each, and an operator's word on one of which nobody knows."""
 
+import asyncio
 import json
 
 from aiohttp import web
@@ -25,6 +26,7 @@ from gateway.store.compensation_views import compensation_of
 from gateway.store.fence import FenceStore
 from gateway.store.intent_views import LISTED, Flight
 from gateway.store.intents import Resolve, resolve
+from gateway.store.kept_requests import digest_request
 from gateway.store.keys import intent_id
 from gateway.store.parking import request_of
 from gateway.store.views import Ticket
@@ -69,8 +71,13 @@ async def show_intent(request: web.Request) -> web.Response:
 
 
 async def export_request_body(request: web.Request) -> web.Response:
-    """The body of the request that is kept to be sent, byte for byte, as a file to be stored."""
-    store = request.app[RUNNING].store
+    """The body of the request that is kept to be sent, byte for byte, as a file to be stored.
+
+    `digest`: of the request that is meant. Another one may have taken its place under the same id.
+    """
+    store, query = request.app[RUNNING].store, read_query(request, "digest")
+    if isinstance(query, Refused):
+        return refusal(query)
     found = await find_record(request)
     if isinstance(found, Refused):
         return refusal(found)
@@ -81,6 +88,10 @@ async def export_request_body(request: web.Request) -> web.Response:
         detail = "Of this intent no request is kept: it was sent, or it has ended."
         facts = Facts(resource=found.resource, intent=found.id, intent_state=found.state)
         return refusal(Refused(WRONG_STATE, detail, facts))
+    digest = query.get("digest")
+    if digest is not None and digest != await asyncio.to_thread(digest_request, kept):
+        detail = "Nothing was exported: `digest` is not that of the request that is kept now. Look at it again."
+        return refusal(Refused(WRONG_STATE, detail, Facts(found.resource, intent=found.id, intent_state=found.state)))
     return attachment(kept.body or b"", f"{found.id}.bin")
 
 

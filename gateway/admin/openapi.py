@@ -9,7 +9,18 @@ from aiohttp import web
 from gateway import __version__
 from gateway.admin.auth import OPEN_PATHS
 from gateway.admin.call import Answer, Call, Parameter
-from gateway.admin.shapes import health, intents, notifications, pauses, policies, problems, quarantine, resources
+from gateway.admin.shapes import (
+    explanation,
+    health,
+    intents,
+    notifications,
+    pauses,
+    policies,
+    problems,
+    quarantine,
+    resources,
+    store,
+)
 from gateway.admin.shapes.schema import Schema, one_of, ref
 from gateway.core import problem
 from gateway.core.decision import FORBIDDEN, INTERNAL, UNAUTHENTICATED, Decision
@@ -32,7 +43,7 @@ _SCHEMES = {
     "adminToken": {"type": "http", "scheme": "bearer", "description": _OPERATORS},
     "approverKey": {"type": "apiKey", "in": "header", "name": "Fencegate-Key", "description": _APPROVERS},
 }
-_SHAPES = (health, resources, intents, pauses, quarantine, notifications, policies, problems)
+_SHAPES = (health, resources, intents, pauses, quarantine, notifications, policies, explanation, store, problems)
 
 
 async def show_document(request: web.Request) -> web.Response:

@@ -48,4 +48,9 @@ def _rule(entry: Entry) -> dict[str, object]:
         "resource": entry.template.text,
         "authority": entry.rule.authority,
         "mode": entry.rule.mode,
+        "intent": entry.rule.intent.mode,
+        "parks": entry.rule.parks,
+        "on_stale": entry.rule.on_stale,
+        "risk": entry.rule.risk,
+        "compensated": entry.compensation is not None,
     }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from gateway.core.check import Check
 from gateway.flow.compensating import Compensating
 from gateway.log import Log
 from gateway.metrics import ParentMetrics
@@ -18,7 +19,7 @@ class Running:
     """The parent's store connection, its policies and its workers.
 
     `reload` reads the policies again, in the workers too, and returns what is wrong with them: nothing, if they are now
-    in force. `workers_ready` counts those that accept requests.
+    in force. `workers_ready` counts those that accept requests. `unfit`: what makes the store unsafe.
     """
 
     store: FenceStore
@@ -29,6 +30,7 @@ class Running:
     metrics: ParentMetrics
     log: Log
     compensating: Compensating
+    unfit: Callable[[], tuple[Check, ...]] = tuple
 
 
 # Who calls, as far as is known: all operators share the admin token.

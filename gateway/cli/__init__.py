@@ -28,6 +28,7 @@ _COMMANDS = {
     "pauses": "List, begin and end pauses: the emergency stop of a running gateway.",
     "quarantine": "List, show, export and drop what came too late to a running gateway, and was kept.",
     "notifications": "List what people are to be told by webhooks, and send dead letters again.",
+    "store": "Show whether a running gateway's store has lost what it acknowledged, and go on where it has.",
     "audit": "Show what a running gateway did, step by step.",
 }
 

@@ -3,6 +3,7 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlencode
 
 import click
 
@@ -55,11 +56,13 @@ def list_awaited(limit: int, admin: str, *, as_json: bool) -> None:
 
 @command.command("export")
 @click.argument("intent", metavar="ID")
+@digest_option
 @output_option
 @admin_option
-def export_body(intent: str, output: Path | None, admin: str) -> None:
+def export_body(intent: str, digest: str | None, output: Path | None, admin: str) -> None:
     """Write the body of what would be sent, byte for byte: a large one, or one that is no text, is not shown."""
-    export(read_admin(admin), f"{_path(intent)}/body", output)
+    query = "" if digest is None else f"?{urlencode({'digest': digest}, errors='replace')}"
+    export(read_admin(admin), f"{_path(intent)}/body{query}", output)
 
 
 @command.command("show")
@@ -142,7 +145,7 @@ def _ask(found: Item, verdict: _Verdict) -> str | None:
 def _print_awaited(found: Item) -> None:
     request = found.get("request")
     if isinstance(request, dict):
-        print_request(request, exported(found["id"]))
+        print_request(request, exported(found))
         click.echo("")
     print_members({name: found.get(name) for name in ("id", "state", *_SHOWN, "reason")})
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from gateway.cli.output import json_option, plain, print_json
+from gateway.policy.advice import advice
 from gateway.policy.finding import Finding, Wrong
 from gateway.policy.load import load_policies
 from gateway.policy.openapi.coverage import described_upstream, uncovered
@@ -26,23 +27,27 @@ from gateway.settings import environment
 @click.option("--upstream", metavar="NAME", help="Which upstream the document describes.  [by its server]")
 @json_option
 def command(directory: Path, openapi: Path | None, upstream: str | None, *, as_json: bool) -> None:
-    """Check the policy files in DIR. Exit status 1 if there are findings, each shown as file:line:column: message."""
+    """Check the policy files in DIR. Exit status 1 if there are findings, each shown as file:line:column: message.
+
+    A warning of what is most likely not meant leaves it at 0; with --openapi, each finding counts.
+    """
     if upstream is not None and openapi is None:
         raise click.UsageError("--upstream says what a document describes; give --openapi FILE too")
     loaded = load_policies(directory, environment())
     findings = loaded if isinstance(loaded, tuple) else _compared(loaded, openapi, upstream)
     coverage = () if isinstance(loaded, tuple) else reversible_coverage(loaded)
+    shown = findings if isinstance(loaded, tuple) else (*findings, *advice(loaded))
     if as_json:
-        shown_findings = [asdict(finding) for finding in findings]
+        shown_findings = [asdict(finding) for finding in shown]
         print_json({"ok": not findings, "findings": shown_findings, "reversible": _reversible(coverage)})
     else:
-        for finding in findings:
+        for finding in shown:
             click.echo(plain(finding))
         if not isinstance(loaded, tuple):
-            shown = f"{len(findings)} warnings" if findings else "no errors"
+            count = f"{len(shown)} warnings" if shown else "no errors"
             who = f"{len(loaded.principals)} principals, " if loaded.principals else ""
             _print_reversible(coverage)
-            click.echo(f"{directory}: {len(loaded.upstreams)} upstreams, {len(loaded.entries)} rules, {who}{shown}")
+            click.echo(f"{directory}: {len(loaded.upstreams)} upstreams, {len(loaded.entries)} rules, {who}{count}")
     if findings:
         raise click.exceptions.Exit(1)
 

@@ -9,7 +9,8 @@ from gateway.settings import read_deliver_settings
 
 @click.command("deliver")
 @click.option("--policies", metavar="DIR", help="The same directory as the gateways'.")
-@click.option("--store", metavar="URL", help="The gateways' store: redis://, rediss:// or unix://.")
+@click.option("--store", metavar="URL", help="The gateways' store, as for serve.")
+@click.option("--durability", metavar="process|disk|replica:N", help="As for serve.  [process]")
 @click.option("--store-timeout", metavar="SECONDS", help="How long to wait for the store.  [2]")
 @click.option("--grace", metavar="SECONDS", help="How long deliveries may take to end at the end.  [largest total + 5]")
 @log_format_option

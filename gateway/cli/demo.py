@@ -37,7 +37,11 @@ def _until_told_to_end() -> None:
 
 
 _TO_TRY = """
-It stays up until Ctrl-C. The operators' page is at http://{admin}/ , policies and logs are in {directory} .
+It stays up until Ctrl-C. Policies and logs are in {directory} .
+
+The operators' console is at http://{admin}/ , and the first scene as a timeline at
+http://{admin}/#/resources/report%2F7 (the others are of report/8, /9 and /10).
+
 To try, in another terminal:
 
   # a lease, and a write under it

@@ -13,9 +13,12 @@ from gateway.core.check import Check
 from gateway.core.faults import StoreUnavailable
 from gateway.flow.clock import BootClock
 from gateway.policy.ruleset import RuleSet
+from gateway.store.condition import diagnose
 from gateway.store.connect import open_store
 from gateway.store.doctor import examine
+from gateway.store.durability import Durability, read_durability
 from gateway.store.embedded import EmbeddedStore, EmbeddedStoreError, running_store
+from gateway.store.topology_doctor import examine_topology
 from gateway.upstream.doctor import examine_upstreams
 from gateway.upstream.sender import HttpSender
 
@@ -23,7 +26,7 @@ _WITHIN_S = 5.0
 
 
 @click.command("doctor")
-@click.option("--store", metavar="URL", envvar="FENCEGATE_STORE", help="redis://, rediss:// or unix://.")
+@click.option("--store", metavar="URL", envvar="FENCEGATE_STORE", help="As for serve.")
 @click.option(
     "--data-dir",
     metavar="DIR",
@@ -39,9 +42,16 @@ _WITHIN_S = 5.0
     envvar="FENCEGATE_POLICIES",
     help="Ask each upstream of these policies, once and without credentials, whether it wants any.",
 )
+@click.option(
+    "--durability",
+    metavar="process|disk|replica:N",
+    envvar="FENCEGATE_DURABILITY",
+    help="What gateways are started with.  [process]",
+)
 @json_option
-def command(store: str | None, data_dir: Path, policies: Path | None, *, as_json: bool) -> None:
-    """Check the store: version, persistence, eviction, scripts, clock. Exit status 1 if it is unfit.
+def command(store: str | None, data_dir: Path, policies: Path | None, durability: str | None, *, as_json: bool) -> None:
+    """Check the store: version, role, persistence, eviction, scripts, clock, and whether it can give what --durability
+    wants. Exit status 1 if it is unfit. Told besides: replicas, rights, memory, latency.
 
     With --policies: also whether an upstream can be written past the gate. A store is then optional.
     """
@@ -49,8 +59,9 @@ def command(store: str | None, data_dir: Path, policies: Path | None, *, as_json
     if not has_store and policies is None:
         raise click.ClickException(f"There is no data directory {data_dir}: give another, or a store with --store.")
     ruleset = None if policies is None else loaded(policies)
+    wanted = _read(durability)
     try:
-        checks = asyncio.run(_examine(store) if store else _examine_bundled(data_dir)) if has_store else []
+        checks = asyncio.run(_examine_store(store, data_dir, wanted)) if has_store else []
     except EmbeddedStoreError as error:
         raise click.ClickException(str(error)) from None
     except ValueError as error:
@@ -67,8 +78,9 @@ def _show(checks: list[Check], *, as_json: bool) -> None:
         print_json({"ok": all(check.ok for check in checks), "checks": [asdict(check) for check in checks]})
         return
     for check in checks:
-        click.echo(f"{'ok  ' if check.ok else 'BAD '}{check.name}: {plain(check.saw)}")
-        if not check.ok:
+        word = "BAD" if not check.ok else "see" if check.what_to_do else "ok "
+        click.echo(f"{word} {check.name}: {plain(check.saw)}")
+        if check.what_to_do:
             click.echo(f"    {check.what_to_do}")
 
 
@@ -80,26 +92,39 @@ async def _ask_upstreams(ruleset: RuleSet) -> list[Check]:
         sender.close()
 
 
-async def _examine_bundled(data_dir: Path) -> list[Check]:
+def _read(durability: str | None) -> Durability:
+    try:
+        return read_durability(durability or "process")
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--durability") from None
+
+
+async def _examine_store(store: str | None, data_dir: Path, durability: Durability) -> list[Check]:
+    return await (_examine(store, durability) if store else _examine_bundled(data_dir, durability))
+
+
+async def _examine_bundled(data_dir: Path, durability: Durability) -> list[Check]:
     """The server that a gateway runs there now, or one that is started for the examination."""
     running = running_store(data_dir)
     if running is not None:
-        return await _examine(running)
-    embedded = EmbeddedStore(data_dir, lambda note: click.echo(note, err=True))
+        return await _examine(running, durability)
+    embedded = EmbeddedStore(data_dir, lambda note: click.echo(note, err=True), flushes_always=durability.disk)
     await embedded.start()
     try:
-        return await _examine(embedded.url)
+        return await _examine(embedded.url, durability)
     finally:
         await embedded.stop()
 
 
-async def _examine(url: str) -> list[Check]:
+async def _examine(url: str, durability: Durability) -> list[Check]:
     try:
         store = await open_store(url, on_wake=_ignore, timeout_s=_WITHIN_S, clock=BootClock())
     except StoreUnavailable as away:
         return [Check("reachable", False, str(away), "Start the store, or correct its URL and the user's rights.")]
     try:
-        return await examine(store.link, wall_ms=round(datetime.now(UTC).timestamp() * 1000))
+        wall_ms = round(datetime.now(UTC).timestamp() * 1000)
+        checks = await examine(store.link, wall_ms=wall_ms, durability=durability)
+        return checks + await diagnose(store.link, durability) + await examine_topology(store.link)
     finally:
         await store.close()
 

@@ -146,7 +146,14 @@ def _announce(found: Item, outcome: str) -> None:
     if found["state"] == "unknown":
         click.echo(_CONSEQUENCES[outcome], err=True)
         if outcome == "not_applied" and found.get("request") is not None:
-            click.echo(f"It was queued: `fencegate intents retry {plain(found['id'])}` sends it again too.", err=True)
+            click.echo(_sent_again(found), err=True)
+
+
+def _sent_again(found: Item) -> str:
+    """Who else may have it sent."""
+    if found.get("approval") is not None:
+        return "Its approval is used up: whoever repeats it waits until somebody approves it again."
+    return f"It was queued: `fencegate intents retry {plain(found['id'])}` sends it again too."
 
 
 def _print_intent(found: Item) -> None:
@@ -155,7 +162,7 @@ def _print_intent(found: Item) -> None:
     response, events, request = found.get("response"), found["events"], found.get("request")
     if isinstance(request, dict):
         click.echo("\nIts request:")
-        print_request(request, exported(found["id"]))
+        print_request(request, exported(found))
     _print_compensation(found.get("compensation"))
     if isinstance(response, dict):
         click.echo(f"\nIts answer, as repeats get it: status {response['status']}")

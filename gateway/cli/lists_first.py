@@ -4,9 +4,11 @@ import click
 
 
 class ListsFirst(click.Group):
-    """A group whose subcommand `list` may be left out."""
+    """A group whose subcommand `list` may be left out, or another one that only shows."""
+
+    first = "list"
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
-            args = ["list", *args]
+            args = [self.first, *args]
         return super().parse_args(ctx, args)

@@ -9,9 +9,10 @@ from gateway.cli.output import plain
 SHOWN_BODY = 2000
 
 
-def exported(intent: object) -> str:
-    """Where all of a body is that is kept to be sent: the API's JSON has no large one."""
-    return f"`fencegate approvals export {plain(intent)} -o FILE` has all of it"
+def exported(found: Item) -> str:
+    """Where all of an intent's body is that is kept to be sent, this one's: the API's JSON has no large one."""
+    named = f"{plain(found['id'])} --digest {plain(found.get('digest'))}"
+    return f"`fencegate approvals export {named} -o FILE` has all of it"
 
 
 def print_request(request: Item, whole: str | None = None) -> None:

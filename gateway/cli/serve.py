@@ -24,11 +24,26 @@ from gateway.settings import read_serve_settings
 @click.option("--admin-tls-cert", metavar="FILE", help="Serve operators over TLS, with this certificate in PEM.")
 @click.option("--admin-tls-key", metavar="FILE", help="Its private key.")
 @click.option("--admin-url", metavar="URL", help="Where operators reach --admin: for the links in notifications.")
-@click.option("--store", metavar="URL", help="redis://, rediss:// or unix://.  [a bundled one in the data directory]")
+@click.option(
+    "--store",
+    metavar="URL",
+    help="redis://, rediss:// or unix://PATH; redis+sentinel://HOST:PORT,…/SERVICE; redis+cluster://HOST:PORT,…; "
+    "rediss+… for TLS.  [a bundled one in the data directory]",
+)
 @click.option("--data-dir", metavar="DIR", help="Where the bundled store keeps its data.  [.fencegate]")
 @click.option("--workers", metavar="N", help="Processes that carry traffic.  [1]")
+@click.option("--max-connections", metavar="N", help="Callers' connections that a worker takes at a time.  [10000]")
+@click.option("--max-waiting", metavar="N", help="Requests that may wait in a worker at a time.  [4000]")
+@click.option(
+    "--drain", metavar="SECONDS", help="How long callers are still taken after SIGTERM, with /readyz at 503.  [0]"
+)
 @click.option(
     "--allow-unsafe-store", is_flag=True, default=None, help="Start on a store that `fencegate doctor` finds unfit."
+)
+@click.option(
+    "--durability",
+    metavar="process|disk|replica:N",
+    help="How safe a record is before anything is sent or answered because of it.  [process]",
 )
 @click.option("--store-timeout", metavar="SECONDS", help="How long a write waits for the store.  [2]")
 @click.option("--grace", metavar="SECONDS", help="How long writes may take to end at shutdown.  [largest total + 5]")

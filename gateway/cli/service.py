@@ -39,7 +39,15 @@ def run_service(
     except SettingsError as error:
         raise click.ClickException(str(error)) from None
     log = Log(settings.log_format or ("text" if sys.stderr.isatty() else "json"), settings.log_level)
+    if shows_password(options):
+        log.warning("every user of this machine sees the store's password in the command line: use FENCEGATE_STORE")
     try:
         asyncio.run(start(settings, log))
     except StartRefused as refused:
         raise click.ClickException(str(refused)) from None
+
+
+def shows_password(options: Mapping[str, object]) -> bool:
+    """Whether an option, rather than the environment, has the store's password."""
+    store = options.get("store")
+    return isinstance(store, str) and ":" in store.partition("://")[2].rpartition("@")[0]

@@ -18,6 +18,8 @@ _LONGEST_ASKED_S = 3600.0
 # A refusal that says "not now" (RFC 4918, 8470 and 6585). Any other one is of the request, or of the credentials: it
 # would be refused again, and hold up the queue meanwhile.
 _NOT_NOW = frozenset((423, 425, 429))
+# How the reason of a write begins that the rules in force do not take as the one that it was when it came.
+NO_LONGER_TAKEN = "the policy no longer takes it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,8 +55,9 @@ TRANSITIONS: dict[State | None, frozenset[State]] = {
     "applied": frozenset({"compensating", "compensated"}),
     "compensating": frozenset({"applied", "compensated"}),
     "compensated": frozenset(),
-    "awaiting_approval": frozenset({"queued", "denied", "expired", "superseded", "applied"}),
-    "queued": frozenset({"in_flight", "superseded", "failed", "applied"}),
+    # unknown: a store that went back in time may have forgotten that it was sent.
+    "awaiting_approval": frozenset({"queued", "denied", "expired", "superseded", "applied", "unknown"}),
+    "queued": frozenset({"in_flight", "superseded", "failed", "applied", "unknown"}),
     "denied": frozenset(),
     "expired": _BEGUN | {"applied"},
     "superseded": _BEGUN | {"applied"},

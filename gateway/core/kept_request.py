@@ -106,10 +106,14 @@ def keep_request(request: Request, body: bytes | None, upstream: Upstream) -> Ke
 
     Fields that `upstream` is sent by the gateway itself are not kept either: they are the agent's own credentials.
     """
-    own = {plain_name(name) for name, _ in upstream.credentials}
-    dropped = _OF_ONE_EXCHANGE | own | nominated(request.headers.all(b"connection"))
+    dropped = _dropped(upstream) | nominated(request.headers.all(b"connection"))
     kept = tuple(pair for pair in request.headers.pairs if _is_kept(plain_name(pair[0]), dropped))
     return KeptRequest(request.method, request.target.raw, kept, body)
+
+
+def is_kept(name: bytes, upstream: Upstream) -> bool:
+    """Whether a field of this name is kept, unless a `Connection` line names it."""
+    return _is_kept(plain_name(name), _dropped(upstream))
 
 
 def unpack_request(packed: bytes) -> KeptRequest:
@@ -123,6 +127,10 @@ def unpack_request(packed: bytes) -> KeptRequest:
     pairs = (field.partition(b": ") for field in fields)
     headers = tuple((name, value) for name, _, value in pairs)
     return KeptRequest(method, target, headers, body if extent == _WHOLE else None)
+
+
+def _dropped(upstream: Upstream) -> frozenset[bytes]:
+    return _OF_ONE_EXCHANGE | {plain_name(name) for name, _ in upstream.credentials}
 
 
 def _is_kept(name: bytes, dropped: frozenset[bytes]) -> bool:

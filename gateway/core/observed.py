@@ -30,6 +30,7 @@ _OBSERVABLE = frozenset(
         decision.ANSWER_NOT_KEPT,
         decision.OUTCOME_UNKNOWN,
         decision.STORE_UNAVAILABLE,
+        decision.STORE_REGRESSED,
     )
 )
 # A quota has the same name, and is the principal's.

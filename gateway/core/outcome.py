@@ -21,10 +21,10 @@ class NotSent:
     """Not one byte of the request left the gateway.
 
     `late`: the ticket's deadline had passed before the first byte. `caller-broke`: the caller's body broke off first;
-    `too-large`: it was over the limit of what is passed on.
+    `too-large`: it was over the limit of what is passed on; `crowded`: too many wait for a connection already.
     """
 
-    cause: Literal["unreachable", "late", "caller-broke", "too-large"]
+    cause: Literal["unreachable", "late", "caller-broke", "too-large", "crowded"]
     detail: str
 
 

@@ -20,6 +20,11 @@ _SECRET = re.compile("[A-Za-z0-9_-]{22,128}")
 _COMPACT_JWS = re.compile("[A-Za-z0-9_-]+[.][A-Za-z0-9_-]+[.][A-Za-z0-9_-]+")
 # With a signature of RSA and a few claims of the issuer's own it is one kilobyte.
 _JWS_LENGTH = 8192
+# What may be a token in the middle of a text: all of its parts, for a part of another's key (`1000.a.b`) is none.
+_INSIDE = re.compile(r"(?<![\w.-])[\w-]+[.][\w-]+(?:[.][\w-]+)?(?![\w-]|[.][\w-])", re.ASCII)
+# Base64 of the shortest token, or of more; some leave its padding away, some use the other alphabet (RFC 4648).
+_ENCODED = re.compile("[A-Za-z0-9+/_-]{32,}")
+_TO_STANDARD = str.maketrans("-_", "+/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +93,26 @@ def token_in_authorization(value: str, sources: tuple[TokenSource, ...]) -> str 
 def authorization_is_a_token(value: str, sources: tuple[TokenSource, ...]) -> bool:
     """Whether an `Authorization` must not reach an upstream because it is a fencing token.
 
-    A lease token is recognised whatever the rule says: nothing else looks like it, and it must leak nowhere. So is a
-    signed claim that names an epoch and a resource; any other JWT is the agent's key to the API. A bare epoch only
-    where a rule takes it from there (`42` is a legal password of other systems).
+    A lease token is recognised whatever the rule says, wherever it stands in the value, in base64 too: nothing else
+    looks like it, and it must leak nowhere. So is a signed claim that names an epoch and a resource; any other JWT is
+    the agent's key to the API. A bare epoch only where a rule takes it from there (`42` is a legal password of other
+    systems).
     """
-    if any(_is_telling(parse_token(word)) for word in re.split("[\t ,]+", value)):
+    if _has_token(value) or any(_has_token(_plain(word)) for word in _ENCODED.findall(value)):
         return True
-    text = token_in_authorization(value, ("bearer", "basic"))
-    if text is None:
-        return False
-    proof = parse_token(text)
-    return _is_telling(proof) or (isinstance(proof, BareProof) and token_in_authorization(value, sources) is not None)
+    text = token_in_authorization(value, sources)
+    return text is not None and isinstance(parse_token(text), BareProof)
+
+
+def _has_token(text: str) -> bool:
+    return "." in text and any(_is_telling(parse_token(found)) for found in _INSIDE.findall(text))
+
+
+def _plain(encoded: str) -> str:
+    """What is in base64; rubbish for what is not in it."""
+    whole = len(encoded) - (len(encoded) % 4 == 1)
+    padding = "=" * (-whole % 4)
+    return base64.b64decode(encoded[:whole].translate(_TO_STANDARD) + padding).decode("latin-1")
 
 
 def _is_telling(proof: Proof | None) -> bool:

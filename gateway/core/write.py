@@ -14,7 +14,7 @@ from gateway.core.rule import Rule
 
 ResourceKey = NewType("ResourceKey", str)
 TicketId = NewType("TicketId", str)
-Incident = Literal["duplicate-effect", "late-write"]
+Incident = Literal["duplicate-effect", "late-write", "store-regressed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Write:
     `expires`: when a signed claim ends; past it the write is not admitted. None where the store keeps the term.
     `compensating`: the request that would take it back, to be filled from its answer; None where its rule has none.
     `costs`: what it takes of each of the rule's budgets, in millionths; empty where its admission takes nothing.
+    `call`: the id of the JSON-RPC call that it is; None where its answer's status alone tells the outcome.
     """
 
     rule: Rule
@@ -39,6 +40,7 @@ class Write:
     tenant: str = DEFAULT_TENANT
     compensating: Rendering | None = field(default=None, repr=False, compare=False)
     costs: tuple[int, ...] = ()
+    call: str | None = None
 
     def named(self, intent: Intent) -> "Write":
         """The same write, as this intent."""

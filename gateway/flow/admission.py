@@ -6,6 +6,7 @@ from collections.abc import Callable
 from gateway.core.clock import Clock, Deadline
 from gateway.core.decision import RESOURCE_BUSY, STORE_UNAVAILABLE, TAKEOVER_PENDING, TOKEN_INVALID, Facts, Refused
 from gateway.core.faults import CallerGone, StoreUnavailable
+from gateway.core.places import Places, overloaded
 from gateway.core.write import AdmitReply, Admitted, Replayed, ResourceKey, TicketId, Waiting, Write
 from gateway.flow.pauses import Pauses
 from gateway.flow.ports import Admitting
@@ -14,12 +15,24 @@ from gateway.flow.waiting import Interest, Lines, Wakes
 
 # What a refused caller is told to wait: writes usually take less, and a herd that returns at once gains nothing.
 RETRY_AFTER_S = 1
+# As many of one resource's writes wait at once: at a few milliseconds each they have their turn in time, and without
+# a bound one resource would take the places of all others.
+_LONGEST_LINE = 256
 
 
 class Admission:
     """Admits writes, in order of arrival within this gateway; the store keeps the order between gateways."""
 
-    def __init__(self, store: Admitting, clock: Clock, wakes: Wakes, tasks: Tasks, pauses: Pauses) -> None:
+    def __init__(
+        self,
+        store: Admitting,
+        clock: Clock,
+        wakes: Wakes,
+        tasks: Tasks,
+        pauses: Pauses,
+        places: Places | None = None,
+    ) -> None:
+        self.places = places or Places()
         self._store = store
         self._clock = clock
         self._wakes = wakes
@@ -34,15 +47,31 @@ class Admission:
 
         Raises CallerGone when the caller has left by the time the store would be asked: nothing is left behind.
         """
+        # Being told to wait moves an epoch that was granted elsewhere, and whoever finds no place must move nothing.
+        moves = write.rule.authority != "lease"
+        if moves and self._is_crowded(write.resource):
+            return self._crowded_out(write)
         heard = self._wakes.heard
         reply, deadline = await self._ask(write, is_gone, queued=False, behind=0)
         if isinstance(reply, Waiting) and write.rule.mode == "enforce":
+            if not moves and self._is_crowded(write.resource):
+                return self._crowded_out(write)
             # Interest from before the question: a wake-up that overtook the answer is not lost.
-            with self._wakes.interest(write.resource, heard) as interest:
+            with (
+                self.places.taken("admission", anyway=True),
+                self._wakes.interest(write.resource, heard) as interest,
+            ):
                 reply, deadline = await self._wait(write, is_gone, reply, interest)
         if isinstance(reply, Admitted):
             return reply, deadline
         return _gave_up(write, reply) if isinstance(reply, Waiting) else reply
+
+    def _is_crowded(self, resource: ResourceKey) -> bool:
+        return self._lines.length(resource) >= _LONGEST_LINE or not self.places.has_one("admission")
+
+    def _crowded_out(self, write: Write) -> Refused:
+        self.places.turned_away("admission")
+        return overloaded(Facts(resource=write.resource, epoch=write.epoch))
 
     def interest(self, resource: ResourceKey) -> Interest:
         """To be woken when the resource has changed: for who holds one of its tickets."""

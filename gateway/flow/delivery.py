@@ -1,6 +1,6 @@
 """What was queued is delivered: the head of each queue, on the ordinary path, until its upstream has it.
 
-    due ─ take ─ rule ─ admit ─ send ─ judge ─ settle          and again from `take` while the queue has more
+    due ─ take ─ rejudge ─ admit ─ send ─ judge ─ settle          and again from `take` while the queue has more
 
 Whatever is proved not applied is queued again by the script that settles it: a deliverer that dies at any step loses
 nothing, and repeats nothing that may have happened (G4, G5).
@@ -10,23 +10,17 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-from gateway.core.caller import ANONYMOUS
 from gateway.core.decision import STALE_EPOCH, Refused
 from gateway.core.delivery import Dropped, Taken
 from gateway.core.faults import StoreUnavailable
-from gateway.core.intent import Intent
-from gateway.core.kept_request import KeptRequest
 from gateway.core.record import IntentRecord
-from gateway.core.request import Headers, Request
-from gateway.core.rule import Rule
-from gateway.core.target import Target, read_target
-from gateway.core.write import ResourceKey, Write
+from gateway.core.write import ResourceKey
 from gateway.flow.admission import Admission
 from gateway.flow.queue import Queue
+from gateway.flow.rejudging import NotTaken, Rejudged, judge_again, lacks_approval
 from gateway.flow.sending import Sending
 from gateway.flow.tasks import Tasks
 from gateway.flow.turns import Turns
-from gateway.flow.undoing import undoable_again
 from gateway.log import Log
 from gateway.policy.ruleset import RuleSet
 
@@ -34,11 +28,8 @@ from gateway.policy.ruleset import RuleSet
 _LOOK_EVERY_S = 0.2
 # Where no rule sends anything later: for what was queued before the policies changed.
 _LOOK_SELDOM_S = 5.0
-# What cannot be sent now is due again soon, for somebody is at it; or later, once a policy may say how.
+# What cannot be sent now is due again soon, for somebody is at it.
 _SOON_S = 0.5
-_WITHOUT_A_RULE_S = 30.0
-# Where an id's shard ends, and the intent's own digest begins.
-_BEHIND_SHARD = 3
 
 
 class Deliverer:
@@ -74,6 +65,8 @@ class Deliverer:
             self._woken.clear()
             # While the store is away nothing can be delivered, and others say so.
             with contextlib.suppress(StoreUnavailable):
+                self._turns.put_first(await self._queue.approved())
+                self._begin_some()
                 if self._turns.has_room:
                     await self._look()
             with contextlib.suppress(TimeoutError):
@@ -99,10 +92,13 @@ class Deliverer:
 
     def _begin(self) -> None:
         """As many as have room. When the last of those that were found has begun, the store may have more."""
-        while not self._stopping and (resource := self._turns.begin()) is not None:
-            self._tasks.spawn(self._empty(resource))
+        self._begin_some()
         if self._finds and self._turns.has_room:
             self._woken.set()
+
+    def _begin_some(self) -> None:
+        while not self._stopping and (resource := self._turns.begin()) is not None:
+            self._tasks.spawn(self._empty(resource))
 
     async def _empty(self, resource: ResourceKey | None) -> None:
         """One place at work: for this queue, and for those that come after it."""
@@ -119,6 +115,8 @@ class Deliverer:
         """Deliver the head of a queue. False: there is none, or it cannot be sent now."""
         try:
             taken = None if self._stopping else await self._queue.take(resource)
+            if taken is not None and _was_approved(taken.record):
+                self._turns.passed(resource)
             if isinstance(taken, Dropped):
                 self._log.info("a queued write ended without being sent", **_about(taken.record))
                 return True
@@ -132,20 +130,23 @@ class Deliverer:
 
     async def _deliver(self, taken: Taken) -> bool:
         """False: it was put back, and nothing behind it is sent before it."""
-        record = taken.record
-        rule, request = self._rule_of(record), request_of(taken.request)
-        if rule is None or request is None:
-            self._log.warning("a queued write cannot be sent: no rule of its name is in force", **_about(record))
-            await self._queue.put_back(record.resource, _WITHOUT_A_RULE_S)
-            return False
-        return await self._send(taken, rule, request)
+        found = await judge_again(taken.record, taken.request, self._rules())
+        if isinstance(found, Rejudged) and lacks_approval(taken.record, found.write.rule):
+            found = NotTaken(f"rule {found.write.rule.name} wants an approval, and it has none")
+        return await (self._fail(taken, found) if isinstance(found, NotTaken) else self._send(taken, found))
 
-    async def _send(self, taken: Taken, rule: Rule, request: Request) -> bool:
+    async def _fail(self, taken: Taken, found: NotTaken) -> bool:
+        """Nothing is sent under a rule that did not take it: an operator sees why, and may have it sent again."""
+        if not await self._queue.fail(taken, found.reason):
+            return False
+        self._log.warning("a queued write has failed", **_about(taken.record) | {"why": found.reason})
+        return True
+
+    async def _send(self, taken: Taken, found: Rejudged) -> bool:
         record = taken.record
-        write = undoable_again(write_of(record, rule), self._rules(), request, taken.request.body)
-        got = await self._admission.admit(write, _has_no_caller)
+        got = await self._admission.admit(found.write, _has_no_caller)
         if isinstance(got, tuple):
-            outcome = await self._sending.run(taken, *got, request)
+            outcome = await self._sending.run(taken, *got, found.request)
             self._log.info("a queued write was sent", outcome=outcome, **_about(record))
             return True
         if isinstance(got, Refused) and got.decision is STALE_EPOCH:
@@ -166,42 +167,19 @@ class Deliverer:
         rule = self._rules().rule_for_resource(resource, None)
         return "" if rule is None else rule.upstream.name
 
-    def _rule_of(self, record: IntentRecord) -> Rule | None:
-        """The rule that took it, as it is in force now: with its credentials, its limits and its outcomes."""
-        return self._in_force().by_name.get((record.upstream, record.rule))
-
 
 class _Known:
-    """What is asked of one set of rules again and again: of thousands, one is not searched for at each delivery."""
+    """What is asked of one set of rules again and again."""
 
-    __slots__ = ("by_name", "parks", "rules")
+    __slots__ = ("parks", "rules")
 
     def __init__(self, rules: RuleSet) -> None:
         self.rules = rules
         self.parks = any(entry.rule.parks for entry in rules.entries)
-        each = (entry.rule for entry in rules.entries)
-        self.by_name = {(rule.upstream.name, rule.name): rule for rule in each}
 
 
-def write_of(record: IntentRecord, rule: Rule) -> Write:
-    """What was taken, as admission knows it. Its token was proved then, and is kept nowhere."""
-    intent = Intent(record.key or "", record.tenant, record.target, record.id[_BEHIND_SHARD:], record.fingerprint)
-    return Write(
-        rule,
-        record.resource,
-        record.epoch,
-        record.holder,
-        None,
-        intent=intent,
-        principal=record.principal or ANONYMOUS,
-        tenant=record.tenant,
-    )
-
-
-def request_of(kept: KeptRequest) -> Request | None:
-    """None for what no gateway has kept."""
-    target = read_target(kept.target)
-    return Request(kept.method, target, Headers(kept.headers)) if isinstance(target, Target) else None
+def _was_approved(record: IntentRecord) -> bool:
+    return record.parking is not None and record.parking.approval is not None
 
 
 def _has_no_caller() -> bool:

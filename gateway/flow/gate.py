@@ -7,16 +7,17 @@ from functools import partial
 from gateway.core.caller import Caller as Principal
 from gateway.core.caller import Control, overrides_request, read_control
 from gateway.core.claim import ClaimProof
-from gateway.core.coding import body_limit, body_too_large, decoded, over_stream_limit
+from gateway.core.coding import body_limit, over_stream_limit
 from gateway.core.decision import Refused
-from gateway.core.faults import BodyTooLarge
 from gateway.core.identify import identify, malformed_token
 from gateway.core.observed import is_observable
 from gateway.core.request import Request
 from gateway.core.rule import Rule, Upstream
 from gateway.core.write import ResourceKey, Write
 from gateway.flow.barring import Barring
+from gateway.flow.called import called
 from gateway.flow.inline import Inline
+from gateway.flow.legible import Arrived, arrive
 from gateway.flow.naming import Naming
 from gateway.flow.observe import Observed
 from gateway.flow.parking import Parking
@@ -24,8 +25,10 @@ from gateway.flow.parsing import PARSED_AT_ONCE, parsed
 from gateway.flow.ports import BodySource, Caller, Claims, Marks
 from gateway.flow.proving import prove
 from gateway.flow.read import Reading
+from gateway.flow.room import PATIENCE_S, Room, no_room
 from gateway.flow.undoing import undoable
 from gateway.policy.amount import read_costs
+from gateway.policy.jsonrpc import bare_call
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.ruleset import RuleSet
 
@@ -67,6 +70,8 @@ class Gate:
         self._naming = naming
         self._inline = inline
         self._reading = reading
+        # Not that of bodies that are read for their intents: a request waits for one while it has the other.
+        self._room = Room(places=inline.places)
 
     async def handle(self, request: Request, body: BodySource, principal: Principal, caller: Caller) -> Ended:
         """Answer the caller, whatever it sent. Raises CallerGone if there is nobody left to answer."""
@@ -76,37 +81,73 @@ class Gate:
         asked = _Asked(request, body, principal, control, caller)
         rules = self._policies()
         matched = rules.match(request, principal)
-        judged = request
+        judged: _Judged
         if isinstance(matched, NeedsBody):
-            upstream = matched.upstream
-            # Where a write may be observed, its token is judged only once its rule is known.
-            malformed = None if upstream.observes else malformed_token(control)
-            with_body = malformed or await _with_body(upstream, request, body, caller)
-            if isinstance(with_body, Refused):
-                return _refuse(caller, with_body, upstream)
-            judged = with_body
-            if upstream.protocol == "mcp":
-                caller.as_call(judged.body or b"")
-            matched = await _match_body(rules, judged, principal, matched.at_once)
-            assert not isinstance(matched, NeedsBody)
-        if isinstance(matched, Refused):
-            return _refuse(caller, matched)
-        if isinstance(matched, Read):
-            told = await self._reading.run(matched.upstream, matched.counted, request, body, caller)
-            return Ended(told, matched.upstream.name)
-        return await self._write(rules, matched, judged, asked)
+            judged = await self._read_and_judge(rules, matched, asked)
+        else:
+            judged = await self._judge(rules, matched, request, asked)
+        return await self._go_on(judged, asked)
 
-    async def _write(self, rules: RuleSet, matched: Matched, judged: Request, asked: "_Asked") -> Ended:
+    async def _read_and_judge(self, rules: RuleSet, needs: NeedsBody, asked: "_Asked") -> "_Judged":
+        upstream = needs.upstream
+        # Where a write may be observed, its token is judged only once its rule is known.
+        malformed = None if upstream.observes else malformed_token(asked.control)
+        arrived = malformed or await arrive(asked.body, upstream.limits.body, asked.caller)
+        if isinstance(arrived, Refused):
+            return _Turned(arrived, upstream)
+        takes = arrived.takes(asked.request, upstream.limits.body)
+        if takes == 0:
+            return await self._judge_body(rules, needs, arrived, asked)
+        async with self._room.taken(takes, PATIENCE_S) as has_room:
+            if not has_room:
+                return _Turned(no_room(None, "too many large bodies are read at once"), upstream)
+            return await self._judge_body(rules, needs, arrived, asked)
+
+    async def _judge_body(self, rules: RuleSet, needs: NeedsBody, arrived: Arrived, asked: "_Asked") -> "_Judged":
+        upstream = needs.upstream
+        judged = await arrived.read(asked.request, upstream.limits.body)
+        if isinstance(judged, Refused):
+            return _Turned(judged, upstream)
+        if upstream.protocol == "mcp":
+            await _as_call(asked.caller, judged.body or b"")
+        matched = await _match_body(rules, judged, asked.principal, needs.at_once)
+        assert not isinstance(matched, NeedsBody)
+        return await self._judge(rules, matched, judged, asked)
+
+    async def _judge(
+        self, rules: RuleSet, matched: Matched | Read | Refused, judged: Request, asked: "_Asked"
+    ) -> "_Judged":
         """`judged` is the request as the rules read it: with its body where one of them had to."""
+        if isinstance(matched, Refused):
+            return _Turned(matched)
+        return matched if isinstance(matched, Read) else await self._judge_write(rules, matched, judged, asked)
+
+    async def _go_on(self, judged: "_Judged", asked: "_Asked") -> Ended:
+        """Nothing of a body that the rules have read is in memory any more."""
+        caller = asked.caller
+        if isinstance(judged, _Turned):
+            return _refuse(caller, judged.refused, judged.upstream)
+        if isinstance(judged, Read):
+            told = await self._reading.run(judged.upstream, judged.counted, asked.request, asked.body, caller)
+            return Ended(told, judged.upstream.name)
+        rule, write = judged.rule, judged.write
+        if isinstance(write, Refused):
+            return await self._turned_away(rule, write, judged.resource, asked)
+        run = self._inline.run if rule.parks is None else self._parking.run
+        told = await run(write, asked.request, asked.body, caller)
+        intent_id = told.facts.intent if isinstance(told, Refused) else told.intent
+        return Ended(told, rule.upstream.name, rule.name, write.resource, write.epoch, write.holder, intent_id)
+
+    async def _judge_write(self, rules: RuleSet, matched: Matched, judged: Request, asked: "_Asked") -> "_Write":
         rule, caller = matched.entry.rule, asked.caller
         if rule.errors == "jsonrpc":
-            caller.as_call(judged.body or b"")
+            await _as_call(caller, judged.body or b"")
         resource = rules.resolve(matched, judged, asked.principal)
         if isinstance(resource, Refused):
-            return await self._turned_away(rule, resource, None, asked)
+            return _Write(rule, None, resource)
         barred = await self._barring.bars(rule, resource, asked.principal, asked.control.holder)
         if barred is not None:
-            return await self._turned_away(rule, barred, resource, asked)
+            return _Write(rule, resource, barred)
         claim = None if rule.signed is None else await prove(self._claims, rule, resource, asked.control)
         write = _identified(rule, resource, asked, claim)
         if isinstance(write, Write) and rule.intent.mode != "off":
@@ -119,14 +160,11 @@ class Gate:
                 write = named if isinstance(named, Write) else await self._late(write.named(intent), named, asked)
         if isinstance(write, Write) and rule.budgets:
             write = await _costed(write, matched)
-        if isinstance(write, Refused):
-            return await self._turned_away(rule, write, resource, asked)
-        run = self._inline.run if rule.parks is None else self._parking.run
-        if matched.entry.compensation is not None and write.intent is not None:
+        if isinstance(write, Write) and matched.entry.compensation is not None and write.intent is not None:
             write = undoable(write, matched, judged, asked.principal)
-        told = await run(write, asked.request, asked.body, caller)
-        intent_id = told.facts.intent if isinstance(told, Refused) else told.intent
-        return Ended(told, rule.upstream.name, rule.name, resource, write.epoch, write.holder, intent_id)
+        if isinstance(write, Write) and rule.upstream.protocol == "mcp":
+            write = called(write, matched)
+        return _Write(rule, resource, write)
 
     async def _late(self, write: Write, refused: Refused, asked: "_Asked") -> Refused:
         """A write that was refused before its body was read is kept, where its rule keeps what comes too late."""
@@ -174,6 +212,26 @@ class _Asked:
     caller: Caller
 
 
+@dataclass(frozen=True, slots=True)
+class _Turned:
+    """A request that is refused before a rule of its own is known."""
+
+    refused: Refused
+    upstream: Upstream | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """A write of a rule, or with what it is refused. `resource` is None where it cannot be told."""
+
+    rule: Rule
+    resource: ResourceKey | None
+    write: Write | Refused
+
+
+_Judged = _Turned | Read | _Write
+
+
 def _read_control(request: Request) -> Control | Refused:
     control = read_control(request.headers)
     return control if isinstance(control, Refused) else overrides_request(request.headers) or control
@@ -205,22 +263,13 @@ async def _match_body(
     return await parsed(partial(rules.match, judged, principal))
 
 
+async def _as_call(caller: Caller, body: bytes) -> None:
+    """Of a large call only what a refusal needs is kept until its answer."""
+    caller.as_call(body if len(body) <= PARSED_AT_ONCE else await parsed(partial(bare_call, body)))
+
+
 def _over(limit: int | None, body: BodySource) -> bool:
     return limit is not None and body.length is not None and body.length > limit
-
-
-async def _with_body(upstream: Upstream, request: Request, body: BodySource, caller: Caller) -> Request | Refused:
-    """The request with its body, decoded, for rules to read. What is forwarded are the bytes as they came."""
-    limit = upstream.limits.body
-    if body.length is not None and body.length > limit:
-        return body_too_large(limit)
-    caller.proceed()
-    try:
-        held = await body.hold(limit)
-    except BodyTooLarge:
-        return body_too_large(limit)
-    plain = decoded(held, request.headers.all(b"content-encoding"), limit)
-    return plain if isinstance(plain, Refused) else replace(request, body=plain)
 
 
 def _refuse(caller: Caller, refused: Refused, upstream: Upstream | None = None, rule: str = "") -> Ended:

@@ -14,6 +14,7 @@ from gateway.core.decision import FORWARDED, OUTCOME_UNKNOWN, REPLAYED, UPSTREAM
 from gateway.core.faults import BrokenAnswer
 from gateway.core.observed import is_observable
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue, judge
+from gateway.core.places import overloaded
 from gateway.core.request import Request
 from gateway.core.session import Switched
 from gateway.core.write import Admitted, Replayed, Write
@@ -51,7 +52,8 @@ class Inline:
         self._tasks = tasks
         self._observer = observer
         self.observing = Observing(store, sender, clock, observer)
-        self.room = Room()
+        self.places = admission.places
+        self.room = Room(places=self.places)
         self.quarantine = Quarantine(store, observer, clock)
         self._sessions = Sessions(admission, store, clock, observer)
 
@@ -131,6 +133,8 @@ class Inline:
             return None
         elif evidence.cause == "too-large":
             refused = over_stream_limit(write.rule)
+        elif evidence.cause == "crowded":
+            refused = overloaded(Facts(resource=write.resource, epoch=write.epoch), evidence.detail)
         else:
             refused = _unreachable(write, evidence.detail)
         caller.refuse(refused)

@@ -8,7 +8,7 @@ from gateway.core.outcome import Outcome, Replied, judge
 from gateway.core.request import HeaderPairs, Headers
 from gateway.core.rule import Outcomes
 from gateway.core.write import Write
-from gateway.policy.jsonrpc import asks_for_input, status_of
+from gateway.policy.jsonrpc_answer import said_of
 
 # Of an MCP answer so much is read, to tell an error from a result; what is larger is no error.
 _READ = 64 << 10
@@ -22,6 +22,7 @@ class Keeping:
         self._is_mcp = write.rule.upstream.protocol == "mcp"
         self._pieces: list[bytes] | None = [] if self._is_mcp or write.intent is not None else None
         self._left = self.limit
+        self._answers_others = False
 
     @property
     def limit(self) -> int:
@@ -57,26 +58,29 @@ class Keeping:
         fields = Headers(headers)
         plain = decoded(b"".join(self._pieces), fields.all(b"content-encoding"), self.limit)
         if isinstance(plain, Refused):
+            # Too large to be an error, or in a coding of which only its caller knows: its status is all there is.
             return outcome
-        content_type = fields.first(b"content-type") or b""
-        if self._write.intent is not None and asks_for_input(status, content_type, plain):
+        said = said_of(self._write.call, status, fields.first(b"content-type") or b"", plain)
+        self._answers_others = not said.alone
+        if said.asks and self._write.intent is not None:
             return "not_applied"
-        return judge(self._outcomes, Replied(status_of(status, content_type, plain), complete=True))
+        return "unknown" if said.status is None else judge(self._outcomes, Replied(said.status, complete=True))
 
     @property
     def _outcomes(self) -> Outcomes:
         return self._write.rule.upstream.outcomes
 
     def kept(self, status: int, headers: HeaderPairs, outcome: Outcome) -> Kept | None:
-        """The answer for repeats of an intent that was applied, None where it was too large; with the request that
-        would take the write back, where the rule has one. Of what is sent later also a refusal.
+        """The answer for repeats of an intent that was applied, None where it was too large or answers other calls too;
+        with the request that would take the write back, where the rule has one. Of what is sent later also a refusal.
         """
         is_told = outcome == "applied" or (outcome == "not_applied" and self._write.rule.parks is not None)
         if self._write.intent is None or not is_told:
             return None
         body = None if self._pieces is None else b"".join(self._pieces)
         answer: KeptAnswer | None = None
-        if body is not None and len(body) <= self._storable:
+        # With another id it would answer a repeat; two answers with that id would be one too many.
+        if body is not None and len(body) <= self._storable and not self._answers_others:
             answer = keep_answer(status, headers, body, self._write.rule.upstream.replay_headers)
         compensating = self._write.compensating
         if compensating is None or outcome != "applied":

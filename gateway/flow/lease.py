@@ -1,13 +1,15 @@
 """Lease calls: granted at once or after waiting for the lease to be free and for older writes to end."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from gateway.core.clock import Clock
-from gateway.core.decision import LEASE_HELD, LEASE_LOST, Refused
+from gateway.core.decision import GRANT_IN_PROGRESS, LEASE_HELD, LEASE_LOST, Facts, Refused
 from gateway.core.epoch import Epoch
 from gateway.core.faults import CallerGone, StoreUnavailable
-from gateway.core.lease import Lease
+from gateway.core.lease import Lease, LeaseSecret
+from gateway.core.places import Places, overloaded
 from gateway.core.quota import Quota, Spending, lease_entry
 from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey
@@ -19,6 +21,8 @@ from gateway.flow.waiting import Wakes
 
 # A gateway that waits is heard of at least twice a second; one that is silent for a second is not woken.
 _RECHECK_S = 0.5
+# How often a call looks for the lease that its own repeat was granted a moment ago: it is there at the second look.
+_LOOKS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,16 @@ class Leases:
     """The lease calls. `new_secret` makes 128 bits or more of randomness, in base64url."""
 
     def __init__(
-        self, store: Store, clock: Clock, wakes: Wakes, tasks: Tasks, quotas: Quotas, new_secret: Callable[[], str]
+        self,
+        store: Store,
+        clock: Clock,
+        wakes: Wakes,
+        tasks: Tasks,
+        quotas: Quotas,
+        new_secret: Callable[[], str],
+        places: Places | None = None,
     ) -> None:
+        self._places = places or Places()
         self._store = store
         self._quotas = quotas
         self._clock = clock
@@ -62,23 +74,39 @@ class Leases:
         """Grant, or refuse with `lease-held` when `wait_s` has passed. A lease is granted even when older writes are
         still in flight then: it says how many. Raises CallerGone when the caller left before anything was granted;
         one that left later is granted at once what is there, for `release_unseen` to end."""
+        if ask.wait_s <= 0:
+            return await self._granted(ask, is_gone)
+        with self._places.taken("lease") as has_place:
+            return await self._granted(ask, is_gone) if has_place else overloaded(Facts(resource=ask.resource))
+
+    async def _granted(self, ask: Ask, is_gone: Callable[[], bool]) -> Granted | Refused:
+        if ask.key is None:
+            secret = LeaseSecret(self._new_secret())
+            try:
+                return _with_token(await self._grant_within_quota(ask, secret, is_gone), secret)
+            except StoreUnavailable as away:
+                self._tasks.spawn(self._release_unheard(ask, secret.digest))
+                return store_is_away(away)
         try:
-            if ask.key is None:
-                secret = self._new_secret()
-            else:
-                secret = await self._store.lease_secret(ask.tenant, ask.principal, ask.key, ask.resource, ask.holder)
-            digest = digest_secret(secret)
-            lease = await self._grant_within_quota(ask, digest, is_gone)
+            return await self._granted_once(ask, ask.key, is_gone)
         except StoreUnavailable as away:
             return store_is_away(away)
-        return lease if isinstance(lease, Refused) else Granted(lease, f"{lease.epoch}.{secret}", digest)
 
-    async def _grant_within_quota(self, ask: Ask, digest: bytes, is_gone: Callable[[], bool]) -> Lease | Refused:
-        if ask.quota is None:
-            return await self._grant(ask, digest, is_gone)
-        counted = await self._counted(ask, digest)
-        if counted is not None:
-            return await self._grant_again(ask, digest, counted, is_gone)
+    async def _granted_once(self, ask: Ask, key: str, is_gone: Callable[[], bool]) -> Granted | Refused:
+        """What this call's key is granted, or was granted to its repeat."""
+        looks = 0
+        while True:
+            looks += 1
+            secret = await self._store.lease_secret(ask.tenant, ask.principal, key, ask.resource, ask.holder)
+            lease = await self._grant_within_quota(ask, secret, is_gone)
+            if looks == _LOOKS or not isinstance(lease, Refused) or lease.decision is not GRANT_IN_PROGRESS:
+                return _with_token(lease, secret)
+
+    async def _grant_within_quota(
+        self, ask: Ask, secret: LeaseSecret, is_gone: Callable[[], bool]
+    ) -> Lease | Refused:
+        if ask.quota is None or await self._counts(ask, secret):
+            return await self._grant(ask, secret, is_gone)
         # Under a name of this call's own, so that no other call of the same key gives its place away.
         place = digest_secret(self._new_secret())
         longest_ms = ask.ttl_ms + round(ask.wait_s * 1000)
@@ -87,41 +115,27 @@ class Leases:
         if exceeded is not None:
             return exceeded
         try:
-            lease = await self._grant(ask, digest, is_gone)
+            lease = await self._grant(ask, secret, is_gone)
         except BaseException:
             self._quotas.free_later(ask.quota, place)
             raise
         if isinstance(lease, Refused):
             await self._quotas.free(ask.quota, place)
         else:
-            entry = lease_entry(ask.resource, lease.epoch, digest)
+            entry = lease_entry(ask.resource, lease.epoch, secret.digest)
             await self._quotas.hold(ask.quota, entry, lease.expires_at_ms, instead=place)
         return lease
 
-    async def _counted(self, ask: Ask, digest: bytes) -> Epoch | None:
-        """The epoch that this call was granted when it came before, if its lease lives and counts."""
-        if ask.key is None or ask.quota is None or ask.quota.leases is None:
-            return None
+    async def _counts(self, ask: Ask, secret: LeaseSecret) -> bool:
+        """Whether the call was granted its lease before, and that counts: it is not granted another."""
+        if secret.mark is None or not secret.mark.repeats or ask.quota is None or ask.quota.leases is None:
+            return False
         live = await self._store.lookup(ask.resource)
-        if live is None or not await self._quotas.holds(ask.quota, lease_entry(ask.resource, live.epoch, digest)):
-            return None
-        return live.epoch
+        if live is None:
+            return False
+        return await self._quotas.holds(ask.quota, lease_entry(ask.resource, live.epoch, secret.digest))
 
-    async def _grant_again(
-        self, ask: Ask, digest: bytes, counted: Epoch, is_gone: Callable[[], bool]
-    ) -> Lease | Refused:
-        """The lease that counts; where it ended in between, a new one, which is given up if it is too much."""
-        lease = await self._grant(ask, digest, is_gone)
-        if isinstance(lease, Refused) or lease.epoch == counted:
-            return lease
-        entry = lease_entry(ask.resource, lease.epoch, digest)
-        exceeded = await self._quotas.spend(ask.quota, Spending(lease=entry, lease_ms=lease.ttl_ms))
-        if exceeded is None:
-            return lease
-        await self._store.release(ask.resource, lease.epoch, digest)
-        return exceeded
-
-    async def _grant(self, ask: Ask, digest: bytes, is_gone: Callable[[], bool]) -> Lease | Refused:
+    async def _grant(self, ask: Ask, secret: LeaseSecret, is_gone: Callable[[], bool]) -> Lease | Refused:
         end = self._clock.after(ask.wait_s)
         granted = False
         with self._wakes.interest(ask.resource) as interest:
@@ -133,7 +147,11 @@ class Leases:
                 watch = self._clock.left(end) > 0
                 takeover = ask.takeover and not granted
                 reply = await self._store.grant(
-                    ask.resource, ask.holder, digest, ttl_ms=ask.ttl_ms, takeover=takeover, watch=watch
+                    *(ask.resource, ask.holder, secret.digest),
+                    ttl_ms=ask.ttl_ms,
+                    takeover=takeover,
+                    watch=watch,
+                    mark=secret.mark,
                 )
                 left = self._clock.left(end)
                 if isinstance(reply, Refused):
@@ -189,6 +207,16 @@ class Leases:
 
         self._tasks.spawn(release())
 
+    async def _release_unheard(self, ask: Ask, digest: bytes) -> None:
+        """The store may have granted what nobody heard of, or what is not as safe as it has to be: whoever asks again
+        should not be told that the lease is held. With a key the same lease is found again.
+        """
+        with contextlib.suppress(StoreUnavailable):
+            live = await self._store.lookup(ask.resource)
+            # Another's lease under this name has another secret, and is not ended by this one.
+            if live is not None and live.holder == ask.holder:
+                await self._store.release(ask.resource, live.epoch, digest)
+
     async def lookup(self, resource: ResourceKey) -> Lease | Refused | None:
         try:
             return await self._store.lookup(resource)
@@ -199,6 +227,16 @@ class Leases:
         self, resource: ResourceKey, epoch: Epoch, holder: str, wait_s: float, is_gone: Callable[[], bool]
     ) -> int | Refused:
         """Record an epoch granted elsewhere; how many older writes are in flight when `wait_s` has passed."""
+        if wait_s <= 0:
+            return await self._register(resource, epoch, holder, 0.0, is_gone)
+        with self._places.taken("lease") as has_place:
+            if not has_place:
+                return overloaded(Facts(resource=resource, epoch=epoch))
+            return await self._register(resource, epoch, holder, wait_s, is_gone)
+
+    async def _register(
+        self, resource: ResourceKey, epoch: Epoch, holder: str, wait_s: float, is_gone: Callable[[], bool]
+    ) -> int | Refused:
         end = self._clock.after(wait_s)
         try:
             with self._wakes.interest(resource) as interest:
@@ -214,3 +252,7 @@ class Leases:
                     await interest.wait(min(left, _RECHECK_S))
         except StoreUnavailable as away:
             return store_is_away(away)
+
+
+def _with_token(lease: Lease | Refused, secret: LeaseSecret) -> Granted | Refused:
+    return lease if isinstance(lease, Refused) else Granted(lease, f"{lease.epoch}.{secret.text}", secret.digest)

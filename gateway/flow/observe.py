@@ -13,6 +13,7 @@ from gateway.core.decision import OBSERVED, OUTCOME_UNKNOWN, PAUSED, UPSTREAM_UN
 from gateway.core.epoch import HIGHEST, Epoch
 from gateway.core.faults import BrokenAnswer, StoreUnavailable
 from gateway.core.outcome import NoReply, NotSent
+from gateway.core.places import overloaded
 from gateway.core.request import Request
 from gateway.core.rule import Rule
 from gateway.core.write import ResourceKey, Write
@@ -83,6 +84,8 @@ def _failed(rule: Rule, evidence: NotSent | NoReply, caller: Caller) -> Refused:
         refused = Refused(OUTCOME_UNKNOWN, detail, why=evidence.detail)
     elif evidence.cause == "too-large":
         refused = over_stream_limit(rule)
+    elif evidence.cause == "crowded":
+        refused = overloaded(why=evidence.detail)
     else:
         detail = "Not forwarded: nothing of the request was sent. Retry."
         refused = Refused(UPSTREAM_UNREACHABLE, detail, Facts(retry_after_s=RETRY_AFTER_S), evidence.detail)

@@ -15,15 +15,18 @@ from gateway.core.decision import (
     APPROVAL_DENIED,
     AWAITING_APPROVAL,
     FORWARDED,
+    NO_POLICY,
     OUTCOME_UNKNOWN,
     QUEUED,
     REFUSAL_NOT_KEPT,
     STALE_EPOCH,
+    STORE_UNAVAILABLE,
     UPSTREAM_UNREACHABLE,
     Decision,
     Facts,
     Refused,
 )
+from gateway.core.delivery import NO_LONGER_TAKEN
 from gateway.core.faults import BodyTooLarge, CallerGone, NoRoom, StoreUnavailable
 from gateway.core.intent import TOOK_EFFECT, KeptAnswer
 from gateway.core.kept_request import keep_request
@@ -95,7 +98,12 @@ class Parking:
         if isinstance(found, IntentRecord):
             self._deliverer.nudge()
             if asked.waits_s:
-                found = await self._wait(found, asked.waits_s, caller)
+                # Without a place its caller is told at once that it was taken, as one who does not prefer to wait.
+                with self._admission.places.taken("answer") as has_place:
+                    if has_place:
+                        found = await self._wait(found, asked.waits_s, caller)
+                    else:
+                        asked = replace(asked, waits_s=None)
         return await self._tell(found, asked, caller)
 
     async def _with_note(self, refused: Refused) -> Refused:
@@ -119,10 +127,12 @@ class Parking:
                 raise CallerGone("the caller left before its write was taken")
             try:
                 barred = await self._admission.barred(write)
+            except StoreUnavailable as away:
+                return store_is_away(away)
+            try:
                 return barred or await self._store.park(write, keep_request(asked.request, whole, write.rule.upstream))
             except StoreUnavailable as away:
-                # Should it have been taken after all: the repeat that the caller is told to send finds it.
-                return store_is_away(away)
+                return _perhaps_taken(away)
 
     async def _wait(self, record: IntentRecord, within_s: float, caller: Caller) -> IntentRecord:
         """The record once it has ended, or as it is when the time is over."""
@@ -197,6 +207,12 @@ async def _arrived(write: Write, body: BodySource) -> int | Refused:
     return size if size <= limit else body_too_large(limit)
 
 
+def _perhaps_taken(away: StoreUnavailable) -> Refused:
+    """The store may have taken it and could not say so: then it is sent, and a repeat under its key finds it."""
+    detail = "Nobody knows whether it was taken: the store went away meanwhile. Repeat it with the same key."
+    return Refused(STORE_UNAVAILABLE, detail, Facts(retry_after_s=RETRY_AFTER_S), str(away))
+
+
 def _decision(record: IntentRecord) -> Decision:
     return AWAITING_APPROVAL if record.state == "awaiting_approval" else QUEUED
 
@@ -234,6 +250,9 @@ def _ended(record: IntentRecord) -> Refused:
                 "Correct the request; its key is free."
             )
             return Refused(REFUSAL_NOT_KEPT, detail, facts, record.reason)
+        case "failed" if record.reason.startswith(NO_LONGER_TAKEN):
+            detail = "Not forwarded: the policy has changed since it was taken, and its rule no longer takes it."
+            return Refused(NO_POLICY, f"{detail} Stop; an operator sees why.", facts, record.reason)
         case _:
             detail = (
                 f"Not applied: its delivery has failed ({record.reason}). Repeat it with the same key to try again."

@@ -11,7 +11,7 @@ from gateway.core.decision import Decision, Refused
 from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId, KeptAnswer
 from gateway.core.late import Extent, LateResult
-from gateway.core.lease import Lease
+from gateway.core.lease import Lease, LeaseMark, LeaseSecret
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
 from gateway.core.pause import PausesInForce
 from gateway.core.quota import Quota, Spending
@@ -86,9 +86,18 @@ class Store(Protocol):
         ...
 
     async def grant(
-        self, resource: ResourceKey, holder: str, secret_digest: bytes, *, ttl_ms: int, takeover: bool, watch: bool
+        self,
+        resource: ResourceKey,
+        holder: str,
+        secret_digest: bytes,
+        *,
+        ttl_ms: int,
+        takeover: bool,
+        watch: bool,
+        mark: LeaseMark | None = None,
     ) -> Lease | Refused:
-        """Grant a lease under a new epoch (G2), or refuse with `lease-held` or `epochs-exhausted`.
+        """Grant a lease under a new epoch (G2), or refuse with `lease-held` or `epochs-exhausted`; of a call with a
+        key also with `lease-lost`: what it was granted has ended, and is not granted again.
 
         Repeated with the same digest while that lease lives, it returns the same lease. `watch`: wake this gateway
         when the lease ends or older writes do.
@@ -113,8 +122,11 @@ class Store(Protocol):
         """What is known of an intent, or of a write without a key that ended unknown."""
         ...
 
-    async def lease_secret(self, tenant: str, principal: str, key: str, resource: ResourceKey, holder: str) -> str:
-        """The secret of a grant with an `Idempotency-Key`: the same for the principal's same call, told to nobody."""
+    async def lease_secret(
+        self, tenant: str, principal: str, key: str, resource: ResourceKey, holder: str
+    ) -> LeaseSecret:
+        """The secret for a grant with an `Idempotency-Key`: that of the principal's same call while its lease lives,
+        else another one each time; told to nobody."""
         ...
 
 

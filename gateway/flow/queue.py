@@ -35,12 +35,20 @@ class Queue(Admitting, Protocol):
         """Resources whose queue has something due now."""
         ...
 
+    async def approved(self) -> list[ResourceKey]:
+        """Resources of which something was approved since the last look."""
+        ...
+
     async def take(self, resource: ResourceKey) -> Taken | Dropped | None:
         """Take the head of a queue, for a while; None where nothing is due."""
         ...
 
     async def put_back(self, resource: ResourceKey, after_s: float) -> None:
         """What was taken cannot be sent now, and is due again then."""
+        ...
+
+    async def fail(self, taken: Taken, reason: str) -> bool:
+        """End what was taken without sending it. False: not yet, for it was queued just now, and is due again soon."""
         ...
 
     async def end(self, taken: Taken, admitted: Admitted, conclusion: Conclusion) -> Settled:

@@ -13,6 +13,7 @@ from gateway.core.decision import (
 )
 from gateway.core.faults import BrokenAnswer, StoreUnavailable
 from gateway.core.outcome import NoReply, NotSent
+from gateway.core.places import overloaded
 from gateway.core.request import Request
 from gateway.core.rule import Upstream
 from gateway.core.write import ResourceKey
@@ -98,6 +99,8 @@ async def _next_piece(upstream: Upstream, answer: Answer, caller: Caller) -> byt
 
 def _failed(evidence: NotSent | NoReply) -> Refused:
     facts = Facts(retry_after_s=RETRY_AFTER_S)
+    if isinstance(evidence, NotSent) and evidence.cause == "crowded":
+        return overloaded(why=evidence.detail)
     if isinstance(evidence, NotSent):
         return Refused(UPSTREAM_UNREACHABLE, "The upstream was not reached. Retry.", facts, evidence.detail)
     decision = UPSTREAM_TIMEOUT if evidence.cause == "timeout" else UPSTREAM_BROKEN

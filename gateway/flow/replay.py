@@ -55,7 +55,7 @@ def _resolution(found: Replayed) -> KeptAnswer:
 
 
 def _not_kept(found: Replayed) -> Refused:
-    detail = "Not forwarded: this intent was applied before, and its answer was too large to keep. Stop: it is done."
+    detail = "Not forwarded: this intent was applied before, and its answer was not kept. Stop: it is done."
     write = found.write
     facts = Facts(resource=write.resource, epoch=write.epoch, intent=found.intent, intent_state="applied")
     return Refused(ANSWER_NOT_KEPT, detail, facts)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from gateway.core.decision import NO_ROOM, Facts, Refused
+from gateway.core.places import Places
 from gateway.core.write import Write
 from gateway.flow.admission import RETRY_AFTER_S
 
@@ -19,8 +20,9 @@ _SMALL = 64 << 10
 class Room:
     """Bytes that one process holds at a time, first come, first served. A body larger than all of it goes alone."""
 
-    def __init__(self, most: int = _MOST) -> None:
+    def __init__(self, most: int = _MOST, places: Places | None = None) -> None:
         self._most = most
+        self._places = places or Places()
         self._taken = 0
         self._turn = asyncio.Lock()
         self._freed = asyncio.Event()
@@ -48,6 +50,7 @@ class Room:
                         self._freed.clear()
                         await self._freed.wait()
             except TimeoutError:
+                self._places.turned_away("memory")
                 return False
         self._taken += size
         return True
@@ -56,8 +59,13 @@ class Room:
         return self._taken == 0 or self._taken + size <= self._most
 
 
-def no_room(write: Write, why: str) -> Refused:
-    """The refusal of a body that the gateway cannot take now. `why` is for the log."""
+def no_room(write: Write | None, why: str) -> Refused:
+    """The refusal of a body that the gateway cannot take now. `write`: None where it is still to be read for that.
+
+    `why` is for the log.
+    """
     detail = "Not forwarded: the gateway has no room for this body now. Retry later with the same key."
-    facts = Facts(resource=write.resource, epoch=write.epoch, retry_after_s=RETRY_AFTER_S)
+    facts = Facts(retry_after_s=RETRY_AFTER_S)
+    if write is not None:
+        facts = Facts(resource=write.resource, epoch=write.epoch, retry_after_s=RETRY_AFTER_S)
     return Refused(NO_ROOM, detail, facts, why)

@@ -1,4 +1,8 @@
-"""Which queues a deliverer empties now, and which come next: a slow upstream leaves room for the others."""
+"""Which queues a deliverer empties now, and which come next: a slow upstream leaves room for the others.
+
+A queue in which something was approved comes first, in places of its own: a person waits for that, and it must not wait
+for a long backlog. In the queue itself what came before it goes out before it.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -8,6 +12,9 @@ from gateway.core.write import ResourceKey
 # Queues that one process empties at a time, and those of one upstream among them.
 _AT_ONCE = 128
 _OF_AN_UPSTREAM = 32
+# Beside them, for those that come first.
+_FIRST_AT_ONCE = 32
+_FIRST_OF_AN_UPSTREAM = 8
 # Of one upstream, kept in mind; the others are found again at the store when it is their turn.
 _WAITING = 4096
 
@@ -20,6 +27,8 @@ class Turns:
         self._begun: dict[ResourceKey, str] = {}
         self._busy: Counter[str] = Counter()
         self._waiting: dict[str, dict[ResourceKey, None]] = {}
+        self._first: dict[str, dict[ResourceKey, None]] = {}
+        self._hurries: set[ResourceKey] = set()
 
     @property
     def has_room(self) -> bool:
@@ -30,7 +39,7 @@ class Turns:
         """These queues have something due. False: nothing of it is new, or can be kept in mind."""
         is_new = False
         for resource in resources:
-            if resource in self._begun:
+            if resource in self._begun or resource in self._hurries:
                 continue
             waiting = self._waiting.setdefault(self._upstream_of(resource), {})
             if len(waiting) < _WAITING and resource not in waiting:
@@ -40,34 +49,66 @@ class Turns:
 
     def begin(self) -> ResourceKey | None:
         """The next one that may be emptied, upstreams by turns; None where none waits that has room."""
-        if len(self._begun) >= _AT_ONCE:
-            return None
-        upstream = next(filter(self._has_room_for, self._waiting), None)
-        if upstream is None:
-            return None
-        waiting = self._waiting.pop(upstream)
-        resource = next(iter(waiting))
-        del waiting[resource]
-        if waiting:
-            self._waiting[upstream] = waiting
-        self._begun[resource] = upstream
-        self._busy[upstream] += 1
-        return resource
+        if len(self._begun) < _AT_ONCE + _FIRST_AT_ONCE:
+            upstream = next(filter(self._has_room_for_first, self._first), None)
+            if upstream is not None:
+                return self._begin(self._first, upstream)
+        if len(self._begun) < _AT_ONCE:
+            upstream = next(filter(self._has_room_for, self._waiting), None)
+            if upstream is not None:
+                return self._begin(self._waiting, upstream)
+        return None
+
+    def put_first(self, resources: Iterable[ResourceKey]) -> None:
+        """Something in these queues was approved."""
+        for resource in resources:
+            self._hurries.add(resource)
+            if resource not in self._begun:
+                upstream = self._upstream_of(resource)
+                _leave(self._waiting, upstream, resource)
+                self._first.setdefault(upstream, {})[resource] = None
+
+    def passed(self, resource: ResourceKey) -> None:
+        """What was approved in this queue, which is emptied now, has left it."""
+        self._hurries.discard(resource)
 
     def is_awaited(self, resource: ResourceKey) -> bool:
         """Whether another queue waits for the place that this one has."""
+        others = (self._first,) if resource in self._hurries else (self._first, self._waiting)
         if len(self._begun) >= _AT_ONCE:
-            return bool(self._waiting)
-        return self._begun[resource] in self._waiting
+            return any(others)
+        return any(self._begun[resource] in waiting for waiting in others)
 
     def end(self, resource: ResourceKey, *, goes_on: bool = False) -> None:
         """It is empty, or cannot go on for now; or it `goes_on`, behind those that wait."""
         upstream = self._begun.pop(resource)
         if goes_on:
-            self._waiting.setdefault(upstream, {})[resource] = None
+            waiting = self._first if resource in self._hurries else self._waiting
+            waiting.setdefault(upstream, {})[resource] = None
+        else:
+            self._hurries.discard(resource)
         self._busy[upstream] -= 1
         if not self._busy[upstream]:
             del self._busy[upstream]
 
+    def _begin(self, waiting: dict[str, dict[ResourceKey, None]], upstream: str) -> ResourceKey:
+        resource = next(iter(waiting[upstream]))
+        # Behind the other upstreams.
+        waiting[upstream] = waiting.pop(upstream)
+        _leave(waiting, upstream, resource)
+        self._begun[resource] = upstream
+        self._busy[upstream] += 1
+        return resource
+
     def _has_room_for(self, upstream: str) -> bool:
         return self._busy[upstream] < _OF_AN_UPSTREAM
+
+    def _has_room_for_first(self, upstream: str) -> bool:
+        return self._busy[upstream] < _OF_AN_UPSTREAM + _FIRST_OF_AN_UPSTREAM
+
+
+def _leave(waiting: dict[str, dict[ResourceKey, None]], upstream: str, resource: ResourceKey) -> None:
+    queues = waiting.get(upstream, {})
+    queues.pop(resource, None)
+    if not queues:
+        waiting.pop(upstream, None)

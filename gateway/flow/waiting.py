@@ -104,6 +104,9 @@ class Line:
     def __init__(self) -> None:
         self._places: deque[asyncio.Event] = deque()
 
+    def __len__(self) -> int:
+        return len(self._places)
+
     @property
     def behind_first(self) -> int:
         """How many wait behind the first."""
@@ -134,6 +137,11 @@ class Lines:
 
     def line(self, resource: ResourceKey) -> Line:
         return self._lines.setdefault(resource, Line())
+
+    def length(self, resource: ResourceKey) -> int:
+        """How many wait for it."""
+        line = self._lines.get(resource)
+        return 0 if line is None else len(line)
 
     def close(self, resource: ResourceKey) -> None:
         """Nobody waits for the resource any more."""

@@ -10,6 +10,9 @@ from gateway.policy.report import Report
 from gateway.policy.source import Path
 
 _JSON = "json:"
+# What a write has taken and did not use is given back by what its record says: of thousands of them each is asked for
+# every few minutes at worst, and first once the attempt is over.
+_KEPT_S = 300.0
 
 
 def compile_budgets(report: Report, path: Path, shape: schema.Rule) -> tuple[Budget, ...]:
@@ -32,6 +35,17 @@ def compile_amounts(report: Report, path: Path, shape: schema.Rule) -> tuple[Poi
     """For each budget where the amount of a write is found, None where only writes are counted; faults are noted."""
     pointers = ((at, _pointer(one.value)) for at, one in enumerate(shape.budget))
     return tuple(report.take((*path, "budget", at, "value"), pointer) for at, pointer in pointers)
+
+
+def check_retain(report: Report, path: Path, shape: schema.Rule, total_s: float) -> None:
+    """A record that is gone too soon would leave what a write has taken taken. `total_s`: how long a write may last."""
+    least_s = total_s + _KEPT_S
+    if shape.budget and shape.intent.mode != "off" and shape.intent.retain < least_s:
+        report.add(
+            (*path, "intent", "retain"),
+            "with a `budget` the record of a write has to be there until what it took can be given back; write at "
+            f"least {least_s:g}s",
+        )
 
 
 def _pointer(value: str | None) -> Pointer | Wrong | None:

@@ -5,17 +5,15 @@ import re
 from collections.abc import Iterator
 
 from gateway.core.decision import Refused
-from gateway.core.kept_request import keep_request
-from gateway.core.request import Headers, Request
+from gateway.core.kept_request import is_kept
 from gateway.core.rule import Upstream
-from gateway.core.target import Target, read_target
 from gateway.policy import schema
 from gateway.policy.compensation import AnswerPart, Compensation, Piece, Slot, Spelling
 from gateway.policy.compile_query import target_fault
 from gateway.policy.compile_template import check_path_part
 from gateway.policy.entry import Entry
 from gateway.policy.finding import Wrong
-from gateway.policy.header_name import header_to_read, header_to_replay, header_to_send
+from gateway.policy.header_name import header_that_arrives, header_to_read, header_to_replay, header_to_send
 from gateway.policy.jsonbody import JsonValue, Number, parse_pointer, read_json
 from gateway.policy.part import Part, parse_part
 from gateway.policy.pattern import Pattern
@@ -121,9 +119,7 @@ def _sent(name: str, upstream: Upstream) -> bytes | Wrong:
     spelled = header_to_send(name)
     if isinstance(spelled, Wrong):
         return spelled
-    root = read_target("/")
-    assert isinstance(root, Target)
-    if keep_request(Request("POST", root, Headers(((spelled, b"x"),))), b"", upstream).headers:
+    if is_kept(spelled, upstream):
         return spelled
     return Wrong(f"header `{name}` may hold a secret and is never kept; the upstream's `credentials` are sent anyway")
 
@@ -255,7 +251,7 @@ def _check_slots(
                 where, f"`{{{part}}}` cannot be read here; take a part of the answer, such as `response.json:/id`"
             )
         elif one.origin == "header":
-            report.take(where, header_to_read(one.name))
+            report.take(where, header_that_arrives(one.name, compiled.upstream))
         elif one.origin in ("path", "rest"):
             for pattern in patterns:
                 check_path_part(report, where, one, pattern)

@@ -6,12 +6,12 @@ from typing import TypeVar
 from gateway.core.rule import Fence, Rule, Upstream
 from gateway.policy import schema
 from gateway.policy.compile_body import check_conditions, check_parts, form_conditions, graphql_conditions
-from gateway.policy.compile_budget import compile_amounts, compile_budgets
+from gateway.policy.compile_budget import check_retain, compile_amounts, compile_budgets
 from gateway.policy.compile_compensation import check_compensation_reads, compile_compensation
 from gateway.policy.compile_intent import compile_fingerprint, compile_key, intent_terms
 from gateway.policy.compile_message import check_messages, tool_conditions
-from gateway.policy.compile_parking import approval_s, check_parking, parks
-from gateway.policy.compile_template import compile_template
+from gateway.policy.compile_parking import approval_s, check_parked_reads, check_parking, parks
+from gateway.policy.compile_template import check_arriving, compile_template
 from gateway.policy.compile_upgrade import check_upgrade, check_upgrade_reads
 from gateway.policy.condition import (
     Condition,
@@ -24,7 +24,7 @@ from gateway.policy.condition import (
 )
 from gateway.policy.entry import Entry, Matcher, ReadOnly
 from gateway.policy.finding import Wrong
-from gateway.policy.header_name import header_to_read
+from gateway.policy.header_name import header_that_arrives
 from gateway.policy.jsonbody import parse_pointer
 from gateway.policy.pattern import Pattern, parse_pattern
 from gateway.policy.report import Report
@@ -41,6 +41,7 @@ def compile_write(
     _check_promises(report, path, shape, policy.capabilities)
     check_upgrade(report, path, shape, upstream)
     check_parking(report, path, shape)
+    check_retain(report, path, shape, upstream.timeouts.total_s)
     matcher = _matcher(report, path, shape, upstream)
     template = compile_template(report, (*path, "resource"), shape.resource, matcher.patterns)
     key = compile_key(report, (*path, "intent"), shape.intent, matcher.patterns)
@@ -51,6 +52,7 @@ def compile_write(
         report.add((*path, "token_from"), "a source of the token stands here twice; remove one")
     if template is None:
         return None
+    check_arriving(report, (*path, "resource"), template, upstream)
     rule = Rule(
         name=shape.name,
         upstream=upstream,
@@ -71,6 +73,7 @@ def compile_write(
     amounts = compile_amounts(report, path, shape)
     entry = Entry(matcher, rule, template, key, fingerprint, compensation, shape.effect.weight, amounts)
     check_parts(report, path, entry)
+    check_parked_reads(report, path, entry)
     check_upgrade_reads(report, path, entry)
     check_compensation_reads(report, path, entry)
     return entry
@@ -140,7 +143,7 @@ def _matcher(report: Report, path: Path, shape: schema.Rule | schema.ReadOnly, u
         patterns.append(pattern)
         places.append(report.place(where))
     tools = tool_conditions(report, (*path, "when"), when, upstream)
-    conditions = (*_conditions(report, (*path, "when"), when), *tools)
+    conditions = (*_conditions(report, (*path, "when"), when, upstream), *tools)
     check_conditions(report, (*path, "when"), conditions)
     never = contradiction(conditions)
     if never is not None:
@@ -157,10 +160,10 @@ def _is_under(pattern: Pattern, mount: tuple[str, ...]) -> bool:
     return all(segment is None or segment == other for segment, other in zip(own, mount, strict=False))
 
 
-def _conditions(report: Report, path: Path, when: schema.When) -> Iterator[Condition]:
+def _conditions(report: Report, path: Path, when: schema.When, upstream: Upstream) -> Iterator[Condition]:
     """Headers and query first: where they do not hold, the body need not be read."""
     for name, values in when.header.items():
-        lower = report.take_key((*path, "header", name), header_to_read(name))
+        lower = report.take_key((*path, "header", name), header_that_arrives(name, upstream))
         texts = _compiled(report, (*path, "header", name), values, _text)
         if lower is not None and texts:
             yield HeaderCondition(lower, texts)

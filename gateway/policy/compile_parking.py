@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator
 
+from gateway.core.kept_request import is_kept
 from gateway.core.rule import Parks
 from gateway.policy import schema
+from gateway.policy.condition import HeaderCondition
+from gateway.policy.entry import Entry
 from gateway.policy.report import Report
 from gateway.policy.source import Path
 
@@ -28,6 +31,26 @@ def check_parking(report: Report, path: Path, rule: schema.Rule) -> None:
     name = "delivery" if rule.approval == "none" else "approval"
     for at, message in _faults(rule):
         report.add((*path, *at), f"`{name}` {message}")
+
+
+def check_parked_reads(report: Report, path: Path, entry: Entry) -> None:
+    """What is not kept with a write cannot be read once it is judged again, before it is sent."""
+    if entry.rule.parks is None:
+        return
+    upstream = entry.rule.upstream
+    for condition in entry.matcher.conditions:
+        if isinstance(condition, HeaderCondition) and not is_kept(condition.name.encode("ascii"), upstream):
+            report.add((*path, "when", "header", condition.name), _not_kept(condition.name))
+    for part in entry.template.parts:
+        if part.origin == "header" and not is_kept(part.name.encode("ascii"), upstream):
+            report.add((*path, "resource"), _not_kept(part.name))
+
+
+def _not_kept(name: str) -> str:
+    return (
+        f"header `{name}` may hold a secret, and is not kept with what is sent later; write a header that says nothing "
+        "of who sends it"
+    )
 
 
 def _faults(rule: schema.Rule) -> Iterator[tuple[Path, str]]:

@@ -1,6 +1,8 @@
 """Templates of a rule, checked against what its patterns have and what a rule may read."""
 
-from gateway.policy.header_name import header_to_read
+from gateway.core.rule import Upstream
+from gateway.policy.finding import Wrong
+from gateway.policy.header_name import header_that_arrives, header_to_read
 from gateway.policy.part import Part
 from gateway.policy.pattern import Pattern, placeholder_names
 from gateway.policy.report import Report
@@ -23,6 +25,13 @@ def compile_template(
             for pattern in patterns:
                 check_path_part(report, where, part, pattern)
     return template
+
+
+def check_arriving(report: Report, where: Path, template: Template, upstream: Upstream) -> None:
+    """What names a resource reaches the upstream: else two resources here could be one there."""
+    for part in template.parts:
+        if part.origin in ("header", "idempotency-key") and not isinstance(header_to_read(part.name), Wrong):
+            report.take(where, header_that_arrives(part.name, upstream))
 
 
 def check_path_part(report: Report, where: Path, part: Part, pattern: Pattern) -> None:

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gateway.core.decision import Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.request import Request
 from gateway.policy.body import Body, BodyWanted
 from gateway.policy.fields import read_header, read_query
 from gateway.policy.finding import Wrong
+from gateway.policy.hidden import hidden_in
 from gateway.policy.jsonbody import JsonValue, Missing, Number, Pointer, ambiguous_body, survives_double
 from gateway.policy.operation import Operation, OperationKind
 
@@ -114,7 +115,20 @@ def first_unmet(
 
 
 def read_subject(condition: Condition, request: Request, body: Body) -> Subject | BodyWanted | Refused:
-    """What a request has where the condition looks; None for nothing, or for a list or an object."""
+    """What a request has where the condition looks; None for nothing, or for a list or an object.
+
+    Refused is also what some readers take for another text: `note` with a NUL behind it is one that no rule names.
+    """
+    found = _read(condition, request, body)
+    text = found.value if isinstance(found, Text) else found
+    hidden = hidden_in(text) if isinstance(text, str) else None
+    if hidden is None:
+        return found
+    detail = f"Nothing was forwarded: a rule looks at {condition}, which {hidden}: readers differ in it."
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it without.")
+
+
+def _read(condition: Condition, request: Request, body: Body) -> Subject | BodyWanted | Refused:
     match condition:
         case HeaderCondition(name):
             return read_header(request.headers, name)
@@ -173,6 +187,12 @@ def contradiction(conditions: tuple[Condition, ...]) -> str | None:
     doubled = next((name for name in names if names.count(name) > 1), None)
     if doubled is not None:
         return f"header `{doubled}` stands here twice; give one list of values"
+    for condition in conditions:
+        for value in condition.values:
+            text = value.value if isinstance(value, Text) else value
+            hidden = hidden_in(text) if isinstance(text, str) else None
+            if hidden is not None:
+                return f"no request is taken with {text!r} at {condition}, which {hidden}; write it without"
     pointers = [condition.pointer for condition in conditions if isinstance(condition, JsonCondition)]
     for outer in pointers:
         for inner in pointers:

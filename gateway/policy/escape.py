@@ -29,14 +29,15 @@ def escaped_path(segments: Sequence[str]) -> str:
     return "/".join(map(escaped, segments))
 
 
-def is_escaped(text: str, table: Mapping[int, str] = PLAIN) -> bool:
-    """Whether `text` is how `escaped` spells some value."""
+def unescaped(text: str, table: Mapping[int, str] = PLAIN) -> str | None:
+    """The value that `escaped` spells as `text`; None if it spells none so."""
     if "%" not in text:
-        return text.translate(table) == text
+        return text if text.translate(table) == text else None
     parts = _ESCAPE.split(text)
     try:
         for at in range(1, len(parts), 2):
             parts[at] = bytes.fromhex(parts[at].replace("%", "")).decode("utf-8")
     except UnicodeDecodeError:
-        return False
-    return "".join(parts).translate(table) == text
+        return None
+    value = "".join(parts)
+    return value if value.translate(table) == text else None

@@ -4,6 +4,8 @@ import re
 
 from gateway.core.caller import is_control_header
 from gateway.core.field_name import plain_name
+from gateway.core.rule import Upstream
+from gateway.core.withheld import withheld
 from gateway.policy.finding import Wrong
 
 _TOKEN = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -44,6 +46,23 @@ def header_to_read(name: str) -> str | Wrong:
     return lower
 
 
+def header_that_arrives(name: str, upstream: Upstream) -> str | Wrong:
+    """As `header_to_read`, of a header by which requests are judged: refused also if `upstream` gets none or another.
+
+    `X-Forwarded-*` and its kin pass only from trusted proxies, of which a policy knows nothing.
+    """
+    lower = header_to_read(name)
+    if isinstance(lower, Wrong):
+        return lower
+    plain = lower.encode("ascii")
+    if withheld(upstream, believed=False).covers(plain) or (upstream.via is not None and plain == b"via"):
+        return Wrong(
+            f"header `{name}` does not reach the upstream as its sender has it: the gateway drops it, or sets its own; "
+            "use one that arrives"
+        )
+    return lower
+
+
 def header_to_send(name: str) -> bytes | Wrong:
     """A header that the gateway puts on every forwarded request, as spelled."""
     lower = name.lower()
@@ -65,6 +84,6 @@ def header_to_replay(name: str) -> bytes | Wrong:
         return Wrong(f"header `{name}` belongs to the connection and cannot be replayed; remove it")
     if lower in _NEVER_REPLAYED:
         return Wrong(f"header `{name}` belongs to the first answer alone and is never replayed; remove it")
-    if is_control_header(lower.encode()) or lower == "idempotent-replayed":
+    if is_control_header(lower.encode()) or plain_name(lower.encode()) == b"idempotent-replayed":
         return Wrong(f"header `{name}` is the gateway's own; remove it")
     return lower.encode()

@@ -14,6 +14,7 @@ from typing import Final
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.policy.finding import Wrong
+from gateway.policy.hidden import seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class JsonReader:
         if value is None:
             return MISSING
         if pointer.has_another_spelling(value):
-            return ambiguous_body(f"{pointer.text} is there in two spellings of case")
+            return ambiguous_body(f"{pointer.text} is there in two spellings, of case or with what nobody sees")
         return pointer.find(value)
 
 
@@ -97,13 +98,13 @@ def read_json(body: bytes) -> JsonValue | Refused:
     """Parse a body, keeping numbers as spelled.
 
     Refused: what is not UTF-8 or not JSON, a byte order mark, bytes after the value, an object with two equal names
-    (compared after unescaping), NaN, infinities, numbers beyond a double's range, lone surrogates, and nesting beyond
-    what the parser's stack holds.
+    (compared after unescaping), a NUL in a name, NaN, infinities, numbers beyond a double's range, lone surrogates, and
+    nesting beyond what the parser's stack holds.
     """
     try:
         value: JsonValue = _DECODER.decode(body.decode("utf-8"))
-        if b"\\u" in body and _has_surrogate(value):
-            raise _Unreadable("it has a lone surrogate")
+        if b"\\u" in body:
+            _check_texts(value)
     except UnicodeDecodeError:
         return ambiguous_body("it is not UTF-8")
     except json.JSONDecodeError as error:
@@ -133,7 +134,7 @@ def read_members(text: str) -> dict[str, Member]:
             name_at = _behind_blanks(text, at + 1)
             name, at = _DECODER.raw_decode(text, name_at)
             at = _behind_blanks(text, at)
-            if not isinstance(name, str) or name in members or text[at] != ":":
+            if not isinstance(name, str) or name in members or "\0" in name or text[at] != ":":
                 return {}
             start = _behind_blanks(text, at + 1)
             value, end = _DECODER.raw_decode(text, start)
@@ -174,19 +175,21 @@ def _constant(name: str) -> JsonValue:
     raise _Unreadable(f"{name} is no JSON number")
 
 
-def _has_surrogate(value: JsonValue) -> bool:
+def _check_texts(value: JsonValue) -> None:
+    """What only an escape can put into a text: half a character, and an end that readers in C see in a name."""
     pending = [value]
     while pending:
         item = pending.pop()
         if isinstance(item, str):
             if _SURROGATE.search(item):
-                return True
+                raise _Unreadable("it has a lone surrogate")
         elif isinstance(item, list):
             pending.extend(item)
         elif isinstance(item, dict):
+            if any("\0" in name for name in item):
+                raise _Unreadable("an object has a name with a NUL")
             pending.extend(item)
             pending.extend(item.values())
-    return False
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_int=_number, parse_constant=_constant)
@@ -214,7 +217,8 @@ class Pointer:
         return value
 
     def has_another_spelling(self, value: JsonValue) -> bool:
-        """Whether a member on the way has a twin that differs in case only: some readers would take that one."""
+        """Whether a member on the way has a twin that differs in case only, or in what nobody sees: some readers would
+        take that one."""
         for token in self.tokens:
             if isinstance(value, list):
                 if not _INDEX.fullmatch(token) or int(token) >= len(value):
@@ -223,13 +227,17 @@ class Pointer:
                 continue
             if not isinstance(value, dict):
                 return False
-            folded = token.casefold()
-            if any(name != token and name.casefold() == folded for name in value):
+            folded = _folded(token)
+            if any(name != token and _folded(name) == folded for name in value):
                 return True
             if token not in value:
                 return False
             value = value[token]
         return False
+
+
+def _folded(name: str) -> str:
+    return name.casefold() if name.isidentifier() else seen(name).casefold()
 
 
 def parse_pointer(text: str) -> Pointer | Wrong:

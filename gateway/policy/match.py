@@ -19,6 +19,7 @@ from gateway.policy.body import Body, BodyWanted
 from gateway.policy.choice import Choice, Placed
 from gateway.policy.entry import Entry, ReadOnly
 from gateway.policy.graphql import may_be_write_in_url, write_in_url
+from gateway.policy.hidden import hidden_in
 from gateway.policy.mcp import changes_nothing, is_endpoint
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
@@ -89,6 +90,9 @@ class Index:
         if request.target.has_encoded_slash and self.upstream.mount.encoded_slash == "refuse":
             detail = "Nothing was forwarded: the path has an encoded slash (%2F), which some servers take for a slash."
             return Refused(AMBIGUOUS_TARGET, f"{detail} Use a path without it.")
+        hidden = _hidden_in_path(request)
+        if hidden is not None:
+            return hidden
         segments, slash = split_slash(request.target)
         taker = self._choice.taker(request, segments, slash, body)
         if isinstance(taker, Placed):
@@ -168,6 +172,15 @@ def _afterwards_lacking(matched: Matched, request: Request, caller: Caller) -> B
     if isinstance(named, BodyWanted):
         return named if key.reads is None else matched.body.lacking(key.reads)
     return matched.body.lacking("json") if fingerprint.needs_json and isinstance(named, str) else None
+
+
+def _hidden_in_path(request: Request) -> Refused | None:
+    """The refusal of a path in which some readers see another one; nothing of it can be hidden without an escape."""
+    hidden = next(filter(None, map(hidden_in, request.target.segments)), None) if "%" in request.target.path else None
+    if hidden is None:
+        return None
+    detail = f"Nothing was forwarded: a segment of the path {hidden}: readers differ in it. Send it without."
+    return Refused(AMBIGUOUS_TARGET, detail)
 
 
 def _not_switched() -> Refused:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from gateway.core.target import Ambiguous, Target, read_target
 from gateway.policy.escape import escaped_path
 from gateway.policy.finding import Wrong
+from gateway.policy.hidden import hidden_in
 
 READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -135,6 +136,9 @@ def _literal(piece: str) -> str | Wrong:
     if isinstance(target, Ambiguous) or not piece:
         why = target.why if isinstance(target, Ambiguous) else "the path has an empty segment"
         return Wrong(f"no request can have this path: {why}; spell it as clients send it, percent-encoded")
+    hidden = hidden_in(target.segments[0])
+    if hidden is not None:
+        return Wrong(f"no write can have this path: `{piece}` {hidden}, in which readers differ; write it without")
     return target.segments[0]
 
 

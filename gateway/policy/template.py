@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.core.caller import Caller
-from gateway.core.decision import RESOURCE_UNRESOLVED, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, RESOURCE_UNRESOLVED, Refused
 from gateway.core.request import Request
 from gateway.policy.body import Body
 from gateway.policy.body_type import Kind
-from gateway.policy.escape import escaped, escapes, is_escaped
+from gateway.policy.escape import PLAIN, escaped, escapes, unescaped
 from gateway.policy.finding import Wrong
+from gateway.policy.hidden import hidden_in
 from gateway.policy.part import Part, Unfit, parse_part, read_part
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -72,7 +73,8 @@ class Template:
         return all(part.origin in ("path", "rest", "query") for part in self.parts)
 
     def fill(self, request: Request, path: Mapping[str, str], caller: Caller, body: Body) -> str | Refused:
-        """The name that a request has. Refused with `resource-unresolved` if a part is missing or empty."""
+        """The name that a request has. Refused with `resource-unresolved` if a part is missing or empty, and with
+        `ambiguous-target` if something in one is seen by some readers and not by others."""
         name = self.try_fill(request, path, caller, body)
         return self.unresolved(name.part, "is missing") if isinstance(name, Absent) else name
 
@@ -93,6 +95,9 @@ class Template:
                 return self.unresolved(piece, value.why)
             if not value:
                 return self.unresolved(piece, "is empty")
+            hidden = hidden_in(value)
+            if hidden is not None:
+                return self._ambiguous(piece, hidden)
             filled.append(value if bare or piece.origin == "rest" else escaped(value, piece.escapes))
         name = "".join(filled)
         if len(name) > self.naming.length:
@@ -104,6 +109,10 @@ class Template:
         """The refusal of a request whose `part` is what `what` says."""
         detail = f"Nothing was forwarded: `{part.text}`, a part of {self.naming.whole}, {what}. Send it and try again."
         return Refused(RESOURCE_UNRESOLVED, detail)
+
+    def _ambiguous(self, part: Part, what: str) -> Refused:
+        detail = f"Nothing was forwarded: `{part.text}`, a part of {self.naming.whole}, {what}: readers differ in it."
+        return Refused(AMBIGUOUS_TARGET, f"{detail} Send it without.")
 
     def matches(self, name: str, caller: Caller | None) -> bool:
         """Whether some request of `caller` fills the template to `name`; None: some request of anybody."""
@@ -128,8 +137,14 @@ def _is_value(part: Part, text: str, caller: Caller | None) -> bool:
         case "tenant" if caller is not None:
             return text == escaped(caller.tenant, part.escapes)
         case "rest":
-            return all(segment and is_escaped(segment) for segment in text.split("/"))
-    return bool(text) and is_escaped(text, part.escapes)
+            return all(_is_plain(segment, PLAIN) for segment in text.split("/"))
+    return _is_plain(text, part.escapes)
+
+
+def _is_plain(text: str, table: Mapping[int, str]) -> bool:
+    """Whether some value that fills a template is spelled so."""
+    value = unescaped(text, table)
+    return value is not None and value != "" and hidden_in(value) is None
 
 
 def parse_template(text: str, rests: frozenset[str] = frozenset(), naming: Naming = RESOURCE) -> Template | Wrong:

@@ -8,6 +8,8 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from gateway.core.faults import BodyTooLarge, CallerGone
+from gateway.core.places import Places
+from gateway.proxy.memory import Memory
 from gateway.proxy.spool import Spool
 
 # What is gathered for one write to the disk: an upload costs this much memory, and one piece of aiohttp's buffers.
@@ -16,12 +18,15 @@ _BATCH = 512 << 10
 _FED_AT_ONCE = 1 << 20
 # An agent that was stopped in its upload may come back, but not after this: its connection is another's.
 _STALL_S = 60.0
+# As much has to come within that time, or the end: whoever sends a byte a minute would hold a connection, a place and a
+# piece of the disk for days. The worst mobile line brings it in a quarter of a minute.
+_LEAST_IN_TIME = 16 << 10
 
 
 class IncomingBody:
     """Implements `ports.BodySource`."""
 
-    def __init__(self, request: web.BaseRequest, length: int | None) -> None:
+    def __init__(self, request: web.BaseRequest, length: int | None, memory: Memory | None = None) -> None:
         self._content = request.content
         self._protocol = request.protocol
         self._held: bytes | None = None
@@ -29,7 +34,25 @@ class IncomingBody:
         self._at = 0
         self._limit: int | None = None
         self._seen = 0
+        self._patience_s = _STALL_S
+        self._in_time = 0
+        self._memory = memory
+        self._counted = 0
+        self._places: Places | None = None
         self.length = length
+
+    def wait_in(self, places: Places, *, first: bool) -> bool:
+        """Take a place among those whose bodies are still to come, until this one is here; False if there is none."""
+        if not places.take("body", first=first):
+            return False
+        self._places = places
+        self._content.on_eof(self._leave)
+        return True
+
+    def _leave(self) -> None:
+        if self._places is not None:
+            self._places.free("body")
+            self._places = None
 
     def restrict(self, limit: int | None) -> None:
         """Whoever reads past `limit` bytes is stopped by BodyTooLarge."""
@@ -72,6 +95,9 @@ class IncomingBody:
         return self._keep(held)
 
     async def spool(self, feed: Callable[[bytes], None], in_memory: int) -> bytes | None:
+        if self._spool is not None:
+            await self._spool.feed(feed)
+            return None
         whole = self.take_buffered()
         if whole is None:
             whole = await self._take(feed, in_memory)
@@ -84,7 +110,11 @@ class IncomingBody:
         return whole
 
     def close(self) -> None:
-        """The request has ended: what is kept of its body on disk is freed. Safe to call twice."""
+        """The request has ended: what is kept of its body is freed. Safe to call twice."""
+        self._leave()
+        if self._memory is not None:
+            self._memory.free(self._counted)
+            self._counted = 0
         if self._spool is not None:
             self._spool.close()
 
@@ -105,8 +135,13 @@ class IncomingBody:
 
     async def _take(self, feed: Callable[[bytes], None], in_memory: int) -> bytes | None:
         """The whole body, or None once it is on disk; its caller is read only as fast as the disk takes it."""
+        if self._memory is not None:
+            in_memory = self._memory.allows(in_memory)
         batch = await self._gather(in_memory)
         if len(batch) <= in_memory:
+            if self._memory is not None:
+                self._counted = len(batch)
+                self._memory.take(self._counted)
             return self._keep(batch)
         spool = await Spool.open()
         try:
@@ -134,11 +169,13 @@ class IncomingBody:
         return gathered.getvalue()
 
     async def _next(self) -> bytes:
+        asked = asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout(_STALL_S):
+            async with asyncio.timeout(self._patience_s):
                 piece = await self._content.readany()
         except TimeoutError:
-            raise CallerGone(f"nothing more of the request's body came for {_STALL_S:g} s") from None
+            least = f"less than {_LEAST_IN_TIME} bytes" if self._in_time else "nothing more"
+            raise CallerGone(f"{least} of the request's body came within {_STALL_S:g} s") from None
         except (OSError, HttpProcessingError, web.RequestPayloadError):
             raise CallerGone("the request's body broke off, or its framing is faulty") from None
         except RuntimeError:
@@ -146,8 +183,17 @@ class IncomingBody:
             if self._protocol.connected:
                 raise
             raise CallerGone("the caller left before its request's body was whole") from None
+        self._spend(asked, len(piece))
         self._count(piece)
         return piece
+
+    def _spend(self, asked: float, size: int) -> None:
+        """Only the time counts in which somebody waits for the caller: an upstream may be slow to take its bytes."""
+        self._in_time += size
+        if self._in_time >= _LEAST_IN_TIME:
+            self._patience_s, self._in_time = _STALL_S, 0
+        else:
+            self._patience_s -= asyncio.get_running_loop().time() - asked
 
     def _count(self, piece: bytes) -> None:
         self._seen += len(piece)

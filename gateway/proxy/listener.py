@@ -1,8 +1,9 @@
 """The proxy listener: one handler for every request, and aiohttp's own errors in the gateway's words."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Protocol
 
 from aiohttp import HttpVersion11, web
@@ -17,6 +18,7 @@ from gateway.core.caller import ANONYMOUS
 from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, INTERNAL, Refused
 from gateway.core.faults import CallerGone
 from gateway.core.forwarded import client_address
+from gateway.core.places import Places, overloaded
 from gateway.core.request import Headers, Request
 from gateway.core.target import Ambiguous, read_target
 from gateway.core.websocket import asks_for_upgrade
@@ -25,11 +27,20 @@ from gateway.policy.ruleset import RuleSet
 from gateway.proxy.agent_api import AgentApi
 from gateway.proxy.body import IncomingBody
 from gateway.proxy.framing import framing_fault
+from gateway.proxy.memory import Memory
 from gateway.proxy.reply import Reply
 from gateway.proxy.session import AgentEnd
+from gateway.proxy.turned_away import TurnedAway
 
 # Everything under /-/fence/ is the agents' own calls; no upstream can be reached there.
 RESERVED = ("-", "fence")
+# What ends soon and lets others go on: it has places that no write takes.
+_READS = frozenset(("GET", "HEAD", "OPTIONS"))
+_KEEP_LEASES = frozenset(("/-/fence/leases/renew", "/-/fence/leases/release"))
+# Of connections that are idle, one goes where a newcomer finds no room: it is answered at once with a look at so many.
+_LOOKED_AT = 32
+# A client that has just had its answer may be about to ask again.
+_IDLE_FOR_S = 1.0
 # What is left once every request has ended: to close connections.
 _CLOSE_WITHIN_S = 1.0
 # The parser quotes what it could not read, up to the whole of a head.
@@ -39,6 +50,14 @@ _LONGEST_WHY = 100
 _HEAD_WITHIN_S = 20.0
 # How a body in chunks ends when nothing follows its last chunk, and nothing came behind it.
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much one process takes at a time. `connections`: None for no end of them."""
+
+    places: Places = field(default_factory=Places)
+    connections: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +89,11 @@ class Listener:
         observer: Observer,
         policies: Callable[[], RuleSet],
         proxies: TrustedProxies,
+        bounds: "Bounds | None" = None,
     ) -> None:
+        self._bounds = bounds or Bounds()
+        self._memory = Memory()
+        self._is_ending = False
         self._gate = gate
         self._agents = agents
         self._observer = observer
@@ -79,7 +102,11 @@ class Listener:
 
     def server(self) -> "ProxyServer":
         """The protocol factory for `loop.create_server`."""
-        return ProxyServer(self._handle, self._observer, self._proxies)
+        return ProxyServer(self._handle, self._observer, self._proxies, self._bounds, self._end)
+
+    def _end(self) -> None:
+        """From now on each answer is its connection's last."""
+        self._is_ending = True
 
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
         started = asyncio.get_running_loop().time()
@@ -88,15 +115,20 @@ class Listener:
         handshake = raw.method == "GET" and fault is None and asks_for_upgrade(headers)
         if handshake and not (isinstance(raw.protocol, _Connection) and raw.protocol.holds_back()):
             fault = "its Connection and Upgrade fields can be read in two ways"
-        body = IncomingBody(raw, _length(headers) if fault is None else 0)
+        body = IncomingBody(raw, _length(headers) if fault is None else 0, self._memory)
         reply = Reply(raw, body)
-        if fault is not None or handshake:
+        if fault is not None or handshake or self._is_ending:
             # Behind a handshake that is not taken may stand another protocol's bytes, or a request in disguise.
             reply.close_after()
         if body.length is None and isinstance(raw.protocol, _Connection):
             reply.close_unless(raw.protocol.has_no_trailer)
         try:
-            ended = _refuse(reply, _not_taken(fault)) if fault else await self._route(raw, headers, body, reply)
+            if fault is not None:
+                ended = _refuse(reply, _not_taken(fault))
+            elif body.is_read or body.wait_in(self._bounds.places, first=_goes_first(raw)):
+                ended = await self._route(raw, headers, body, reply)
+            else:
+                ended = _refuse(reply, overloaded())
         except CallerGone:
             reply.abort()
             return reply.sent()
@@ -134,6 +166,10 @@ class Listener:
         return Asked(raw.method, raw.raw_path.partition("?")[0], client)
 
 
+def _goes_first(raw: web.BaseRequest) -> bool:
+    return raw.method in _READS or raw.raw_path.partition("?")[0] in _KEEP_LEASES
+
+
 def _arrival(raw: web.BaseRequest) -> Arrival | None:
     arrival = raw.protocol.arrival if isinstance(raw.protocol, _Connection) else None
     if arrival is None or raw.version == HttpVersion11:
@@ -169,25 +205,45 @@ class ProxyServer(web.Server):
         handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
         observer: Observer,
         proxies: TrustedProxies,
+        bounds: Bounds | None = None,
+        on_end: Callable[[], None] = lambda: None,
     ) -> None:
         # What is left of a refused body is dropped here and not by aiohttp, which fails over one that is malformed.
         super().__init__(self._tracked, access_log=None, auto_decompress=False, lingering_time=0)
         self.observer = observer
         self.proxies = proxies
+        self._bounds = bounds or Bounds()
+        self._on_end = on_end
         self._handle = handler
         self._under_way: set[asyncio.Task[object]] = set()
 
-    async def finish(self, within_s: float) -> None:
+    async def finish(self, within_s: float, linger_s: float = 0.0) -> None:
         """Let requests end for so long, then interrupt them: a write in flight is answered as unknown.
 
+        Before that, requests that are on their way on open connections are still taken for `linger_s` seconds, and
+        for ten times as long on those that have had none: their callers have just come.
         aiohttp's own shutdown closes the connections first, and nobody could be told anything any more.
         """
+        self._on_end()
+        assert self._loop is not None
+        end = self._loop.time() + within_s
+        # All of it is part of the time that requests have to end.
+        linger_s = min(linger_s, within_s / 10)
+        if linger_s:
+            await self._end_of(self._connections, linger_s)
+            fresh = [each for each in self._connections if isinstance(each, _Connection) and each.is_fresh]
+            await self._end_of(fresh, 9 * linger_s)
         self.pre_shutdown()
         if self._under_way:
-            await asyncio.wait(set(self._under_way), timeout=within_s)
+            await asyncio.wait(set(self._under_way), timeout=max(0.0, end - self._loop.time()))
         for task in self._under_way:
             task.cancel()
         await self.shutdown(_CLOSE_WITHIN_S)
+
+    async def _end_of(self, connections: Iterable[RequestHandler], within_s: float) -> None:
+        tasks = {each._task_handler for each in connections if each._task_handler is not None}
+        if tasks:
+            await asyncio.wait(tasks, timeout=within_s)
 
     async def _tracked(self, request: web.BaseRequest) -> web.StreamResponse:
         task = request.task
@@ -197,9 +253,24 @@ class ProxyServer(web.Server):
         finally:
             self._under_way.discard(task)
 
-    def __call__(self) -> RequestHandler:
+    def __call__(self) -> RequestHandler | TurnedAway:  # type: ignore[override]  # whoever accepts wants a protocol
         assert self._loop is not None
+        most = self._bounds.connections
+        if most is not None and len(self._connections) >= most and not self._make_room():
+            self._bounds.places.turned_away("caller")
+            return TurnedAway()
         return _Connection(self, self.observer, self.proxies, loop=self._loop, **self._kwargs)
+
+    def _make_room(self) -> bool:
+        """Close a connection on which nothing is under way: thousands of sleepers must not keep a caller out."""
+        for connection in list(islice(self._connections, _LOOKED_AT)):
+            assert isinstance(connection, _Connection)
+            if connection.is_idle(_IDLE_FOR_S):
+                connection.force_close()
+                return True
+            # The next newcomer looks at others.
+            self._connections[connection] = self._connections.pop(connection)
+        return False
 
 
 class _Connection(RequestHandler):
@@ -217,6 +288,18 @@ class _Connection(RequestHandler):
         self._head_timer: asyncio.TimerHandle | None = None
         if isinstance(self._parser, HttpRequestParserPy):
             self._parser.__class__ = _AsSpelled
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether no request has come on it: aiohttp gives each its number."""
+        return self._request_count == 0
+
+    def is_idle(self, for_s: float) -> bool:
+        """Whether nothing is under way, and nothing has begun to come, since so long."""
+        if self._waiter is None or self._waiter.done() or self._head_timer is not None:
+            return False
+        # aiohttp notes when it would close an idle connection: so long after its last answer, or after its beginning.
+        return self._loop.time() - (self._next_keepalive_close_time - self._keepalive_timeout) >= for_s
 
     def has_no_trailer(self) -> bool:
         """Whether the body that was read ended with its last chunk, and nothing has come since.

@@ -45,6 +45,10 @@ class Spool:
         """Keep these bytes, and give them to `feed` in the same thread. Raises NoRoom; the file is then gone."""
         await asyncio.get_running_loop().run_in_executor(_DISK, self._append, batch, feed)
 
+    async def feed(self, feed: Callable[[bytes], None]) -> None:
+        """Give all of it to `feed`, in order and in one thread. Raises CallerGone as `read` does."""
+        await asyncio.get_running_loop().run_in_executor(_DISK, self._feed, feed)
+
     async def read(self, at: int) -> bytes:
         """The next 256 KiB at most; empty at the end only. Raises CallerGone if the disk does not give them back."""
         if at == self.size:
@@ -69,6 +73,13 @@ class Spool:
             except OSError as error:
                 self._release()
                 raise _no_room(error) from error
+
+    def _feed(self, feed: Callable[[bytes], None]) -> None:
+        at = 0
+        while at < self.size:
+            piece = self._read(at)
+            feed(piece)
+            at += len(piece)
 
     def _read(self, at: int) -> bytes:
         with self._turn:

@@ -5,7 +5,7 @@ Changed files count from the next connection on; those that are open keep what t
 
 import asyncio
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from ssl import SSLContext
 
 from gateway.log import Log
@@ -36,6 +36,7 @@ class Accepting:
         self._log = log
         self._tried = None if files is None else files.stamp()
         self._servers: list[asyncio.Server] = []
+        self._context: SSLContext | None = None
 
     async def open(self) -> None:
         """Accept from now on. Raises TlsFault."""
@@ -47,6 +48,29 @@ class Accepting:
             server.close()
         for listening in self._sockets:
             listening.close()
+
+    async def finish(self) -> None:
+        """As `close`, once those are accepted that the system has connected already: it would reset them."""
+        for server in self._servers:
+            server.close()
+        # By then the loop has let go of its own descriptors, and nobody else accepts here.
+        await asyncio.sleep(0)
+        context = self._context
+        for listening in self._sockets:
+            waiting = list(_connected(listening))
+            listening.close()
+            for connection in waiting:
+                await self._take(connection, context)
+
+    async def _take(self, connection: socket.socket, context: SSLContext | None) -> None:
+        patience = None if context is None else _HANDSHAKE_WITHIN_S
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                self._factory, connection, ssl=context, ssl_handshake_timeout=patience
+            )
+        except OSError:
+            # It has left, or failed its handshake.
+            connection.close()
 
     async def renew(self) -> None:
         """Read files that have changed. If they cannot be used, those in force stay, and the log says why."""
@@ -80,6 +104,7 @@ class Accepting:
         A context in use cannot take an authority back, so there is a new one, and servers for it on second descriptors
         of the same sockets: connections that wait to be accepted are lost to neither.
         """
+        self._context = context
         servers = [await self._server(listening, context) for listening in self._sockets]
         for server in self._servers:
             server.close()
@@ -96,3 +121,14 @@ class Accepting:
             ssl_handshake_timeout=patience,
             ssl_shutdown_timeout=farewell,
         )
+
+
+def _connected(listening: socket.socket) -> Iterator[socket.socket]:
+    """Those that wait to be accepted, without waiting for others."""
+    while True:
+        try:
+            connection, _ = listening.accept()
+        except OSError:
+            return
+        connection.setblocking(False)
+        yield connection

@@ -28,6 +28,10 @@ class Assignment:
     quarantine: QuarantineBounds = field(default_factory=QuarantineBounds)
     # Of requests that wait for delivery or an approval, in the whole store.
     queue_bytes: int = PARKED_BYTES_AT_MOST
+    # As store/durability.py spells it.
+    durability: str = "process"
+    max_connections: int | None = None
+    max_waiting: int | None = None
     # What the files of credentials held when the policies were last put in force: one that is gone by now keeps no
     # worker from being replaced.
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -16,11 +16,14 @@ from gateway.log import Log
 from gateway.metrics import Metrics
 from gateway.policy.reload import PolicyHolder
 from gateway.serve.delivering import Means, delivering
+from gateway.serve.marking import teller
 from gateway.serve.supervisor import StartRefused
 from gateway.settings import DeliverSettings, environment
 from gateway.store.connect import open_store
 from gateway.store.deliveries import leave_hints
+from gateway.store.durability import read_durability
 from gateway.store.fence import FenceStore
+from gateway.store.incarnation import Incarnation
 from gateway.store.pauses import PauseRecords
 from gateway.upstream.sender import HttpSender
 
@@ -29,6 +32,8 @@ _GRACE_BEYOND_TOTAL_S = 5.0
 _SETTLE_WITHIN_S = 5.0
 # A hint is seldom lost, and what it was about waits no longer than this.
 _LOOK_EVERY_S = 10.0
+# A change of the policy files is taken at the second look after it.
+_LOOK_AT_FILES_EVERY_S = 0.5
 
 
 async def deliver(settings: DeliverSettings, log: Log) -> None:
@@ -39,9 +44,9 @@ async def deliver(settings: DeliverSettings, log: Log) -> None:
         loop.add_signal_handler(number, stopping.set)
     loop.add_signal_handler(signal.SIGHUP, told_to_reload.set)
     holder = _open_policies(settings.policies)
-    means = await _means(settings, stopping)
+    means = await _means(settings, stopping, log)
     watching = loop.create_task(means.pauses.watch())
-    reloading = loop.create_task(_reload_when_told(holder, told_to_reload, log))
+    reloading = loop.create_task(_keep_current(holder, told_to_reload, log))
     looking = loop.create_task(_look_everywhere(means.store))
     try:
         async with delivering(means, lambda: holder.current, log, grace_s=_grace_s(settings, holder)):
@@ -65,14 +70,21 @@ def _open_policies(directory: Path) -> PolicyHolder:
     raise StartRefused(f"{shown}\nThe policies have errors; `fencegate check {directory}` shows them again.")
 
 
-async def _means(settings: DeliverSettings, stopping: asyncio.Event) -> Means:
-    clock, wakes = BootClock(), Wakes()
+async def _means(settings: DeliverSettings, stopping: asyncio.Event, log: Log) -> Means:
+    clock, wakes, metrics = BootClock(), Wakes(), Metrics(CollectorRegistry())
+    incarnation = Incarnation(None, clock, teller(metrics, log))
     try:
-        store = await open_store(settings.store, on_wake=wakes.on_wake, timeout_s=settings.store_timeout, clock=clock)
+        store = await open_store(
+            settings.store,
+            on_wake=wakes.on_wake,
+            timeout_s=settings.store_timeout,
+            clock=clock,
+            incarnation=incarnation,
+            durability=read_durability(settings.durability),
+        )
     except (StoreUnavailable, ValueError) as error:
         raise StartRefused(f"{error} Name the gateways' store with --store.") from None
     pauses = Pauses(store, PauseRecords(store), clock, wakes)
-    metrics = Metrics(CollectorRegistry())
     return Means(store, HttpSender(clock), clock, wakes, Tasks(), pauses, metrics, stopping)
 
 
@@ -90,9 +102,14 @@ async def _look_everywhere(store: FenceStore) -> None:
         await asyncio.sleep(_LOOK_EVERY_S)
 
 
-async def _reload_when_told(holder: PolicyHolder, told: asyncio.Event, log: Log) -> None:
+async def _keep_current(holder: PolicyHolder, told: asyncio.Event, log: Log) -> None:
+    """As gateways do: what it sends is judged by the same policies, within two seconds of each other."""
     while True:
-        await told.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_AT_FILES_EVERY_S):
+                await told.wait()
+        if not told.is_set() and not holder.changed():
+            continue
         told.clear()
         findings = await asyncio.to_thread(holder.reload)
         if isinstance(findings, tuple) and findings:

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 
 from aiohttp import web
 
+from gateway.admin.browser import own_name
 from gateway.admin.listener import build_admin
 from gateway.admin.running import Running
 from gateway.core.caller import ANONYMOUS
@@ -32,6 +33,8 @@ from gateway.metrics import ParentMetrics
 from gateway.policy.reload import PolicyHolder
 from gateway.serve.accepting import Accepting
 from gateway.serve.assignment import Assignment
+from gateway.serve.fitness import Fitness
+from gateway.serve.marking import Marking, teller
 from gateway.serve.policies import Policies
 from gateway.serve.port import bound_address, hold_port, listen_alone
 from gateway.serve.snapshot import Snapshot
@@ -41,9 +44,11 @@ from gateway.serve.workers import Workers
 from gateway.settings import Address, ServeSettings, environment
 from gateway.store.compensations import Compensations
 from gateway.store.connect import open_store
-from gateway.store.doctor import examine
+from gateway.store.durability import read_durability
 from gateway.store.embedded import EmbeddedStore, EmbeddedStoreError
 from gateway.store.fence import FenceStore
+from gateway.store.incarnation import Incarnation
+from gateway.store.kept_marks import name_of
 from gateway.store.kept_requests import QuarantineBounds
 from gateway.store.outbox import Outbox
 from gateway.store.prune import Retention
@@ -53,6 +58,8 @@ from gateway.upstream.webhook import Webhooks
 
 # Beyond the longest write: its settling, and a store that is slow to answer.
 _GRACE_BEYOND_TOTAL_S = 5.0
+# Longer than Prometheus' usual interval. An idle connection, or one whose first request never ends, is closed then.
+_OPERATOR_IDLE_S = 75.0
 # A query that is answered still gets its answer recorded; one that is not is repeated by another gateway.
 _ASKED_WITHIN_S = 1.0
 # What is being taken back then may still get its answer; one that comes later is not heard, and it ends as unknown.
@@ -71,11 +78,13 @@ async def serve(settings: ServeSettings, log: Log) -> None:
     _raise_descriptor_limit()
     async with AsyncExitStack() as ending:
         holder = _open_policies(settings.policies)
-        url = settings.store or await _start_embedded_store(settings.data_dir, log, ending)
-        store = await _connect(url, settings, log, ending)
-        listen = _hold(settings.listen, ending)
+        url = settings.store or await _start_embedded_store(settings, log, ending)
         directory = Path(ending.enter_context(TemporaryDirectory(prefix="fencegate-")))
         metrics, variables = _metrics(directory / "metrics")
+        marking = _marking(settings, metrics, log, ending)
+        store = await _connect(url, settings, marking.incarnation, ending)
+        fitness = await _fit(store, settings, metrics, log)
+        listen = _hold(settings.listen, ending)
         snapshot = _take_snapshot(settings.policies, directory / "policies")
         assignment = _assignment(settings, holder, snapshot.current, listen, url, log)
         workers = Workers(
@@ -89,6 +98,7 @@ async def serve(settings: ServeSettings, log: Log) -> None:
         running = Running(
             *(store, lambda: holder.current, policies.reload, lambda: workers.ready, signals.stop.is_set, metrics, log),
             _compensating(store, holder, metrics, log, ending),
+            lambda: fitness.unfit,
         )
         admin, for_operators = await _listen_for_operators(running, settings, log, ending)
         _say_what_is_in_force(holder, log)
@@ -100,9 +110,12 @@ async def serve(settings: ServeSettings, log: Log) -> None:
                 beside.create_task(for_operators.watch()),
                 beside.create_task(sweeping.run()),
                 beside.create_task(notifying.run()),
+                beside.create_task(marking.run()),
+                beside.create_task(fitness.run()),
                 beside.create_task(_announce(workers, _url(listen, settings.tls_cert), admin, log)),
             ]
             await signals.stop.wait()
+            await signals.drained(settings.drain, log)
             for task in tasks:
                 task.cancel()
         log.info("stopping: accepted requests are finished first", grace_s=assignment.grace_s)
@@ -116,17 +129,35 @@ def _raise_descriptor_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+def _connections(wanted: int, log: Log) -> int:
+    """As many of a worker's descriptors as its callers may take: upstreams, the store and spooled bodies want some."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] * 3 // 4
+    if wanted > most:
+        log.warning("the system allows fewer connections than --max-connections", wanted=wanted, allowed=most)
+    return min(wanted, most)
+
+
 class _Signals:
     """SIGHUP reloads; the first SIGTERM or SIGINT stops, a second one hurries."""
 
     def __init__(self) -> None:
         self.stop = asyncio.Event()
+        self._hurry = asyncio.Event()
         self.on_reload: Callable[[], object] | None = None
         self.on_hurry: Callable[[], object] | None = None
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGHUP, self._reload)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
+
+    async def drained(self, within_s: float, log: Log) -> None:
+        """Callers are still taken until whoever sends them has seen that it should not. A second signal hurries."""
+        if not within_s:
+            return
+        log.info("draining: not ready any more, and callers are still taken", seconds=within_s)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self._hurry.wait()
 
     def _reload(self) -> None:
         # Before there is anything to reload, the files are still to be read.
@@ -135,6 +166,7 @@ class _Signals:
 
     def _stop(self) -> None:
         if self.stop.is_set() and self.on_hurry is not None:
+            self._hurry.set()
             self.on_hurry()
         self.stop.set()
 
@@ -163,8 +195,8 @@ def _metrics(directory: Path) -> tuple[ParentMetrics, dict[str, str]]:
     return ParentMetrics(directory), environment() | {"PROMETHEUS_MULTIPROC_DIR": str(directory)}
 
 
-async def _start_embedded_store(data_dir: Path, log: Log, ending: AsyncExitStack) -> str:
-    embedded = EmbeddedStore(data_dir, log.warning)
+async def _start_embedded_store(settings: ServeSettings, log: Log, ending: AsyncExitStack) -> str:
+    embedded = EmbeddedStore(settings.data_dir, log.warning, flushes_always=settings.durability == "disk")
     try:
         await embedded.start()
     except EmbeddedStoreError as error:
@@ -173,15 +205,35 @@ async def _start_embedded_store(data_dir: Path, log: Log, ending: AsyncExitStack
     return embedded.url
 
 
-async def _connect(url: str, settings: ServeSettings, log: Log, ending: AsyncExitStack) -> FenceStore:
-    """The parent's own connection, to a store that is fit to keep a fence."""
+def _marking(settings: ServeSettings, metrics: ParentMetrics, log: Log, ending: AsyncExitStack) -> Marking:
+    # The bundled store is the directory's own, wherever its socket is.
+    name = "bundled" if settings.store is None else name_of(settings.store)
+    marking = Marking(settings.data_dir, name, teller(metrics, log), log)
+    ending.callback(marking.close)
+    return marking
+
+
+async def _connect(url: str, settings: ServeSettings, incarnation: Incarnation, ending: AsyncExitStack) -> FenceStore:
+    """The parent's own connection."""
     try:
-        store = await open_store(url, on_wake=_nobody_waits_here, timeout_s=settings.store_timeout, clock=BootClock())
-        ending.push_async_callback(store.close)
-        checks = await examine(store.link)
+        store = await open_store(
+            url,
+            on_wake=_nobody_waits_here,
+            timeout_s=settings.store_timeout,
+            clock=BootClock(),
+            incarnation=incarnation,
+            durability=read_durability(settings.durability),
+        )
     except (StoreUnavailable, ValueError) as error:
         raise StartRefused(f"{error} Name another store with --store, or none for the bundled one.") from None
-    unfit = [check for check in checks if not check.ok]
+    ending.push_async_callback(store.close)
+    return store
+
+
+async def _fit(store: FenceStore, settings: ServeSettings, metrics: ParentMetrics, log: Log) -> Fitness:
+    """Whoever watches the store; it is fit to keep a fence now, or was allowed not to be."""
+    fitness = Fitness(store.link, read_durability(settings.durability), metrics, log)
+    unfit = await fitness.begin()
     if unfit and not settings.allow_unsafe_store:
         shown = "\n".join(f"{check.name}: {check.saw}; {check.what_to_do}" for check in unfit)
         raise StartRefused(f"{shown}\nA fence kept there may be lost. Start all the same with --allow-unsafe-store.")
@@ -189,7 +241,7 @@ async def _connect(url: str, settings: ServeSettings, log: Log, ending: AsyncExi
         log.warning(
             "the store is unsafe, and was allowed to be", check=check.name, saw=check.saw, what_to_do=check.what_to_do
         )
-    return store
+    return fitness
 
 
 def _nobody_waits_here(_resource: object) -> None:
@@ -224,6 +276,9 @@ def _assignment(
         trusted_proxies=tuple(map(str, settings.trusted_proxies)),
         quarantine=QuarantineBounds(settings.quarantine_retain, settings.quarantine_bytes),
         queue_bytes=settings.queue_bytes,
+        durability=settings.durability,
+        max_connections=_connections(settings.max_connections, log),
+        max_waiting=settings.max_waiting,
     )
 
 
@@ -244,8 +299,15 @@ async def _listen_for_operators(
 ) -> tuple[str, Accepting]:
     """The listener's URL, and what accepts there."""
     files = _tls_files("--admin-tls-cert", settings.admin_tls_cert, settings.admin_tls_key)
-    app = build_admin(running, token=settings.admin_token, on_loopback=settings.admin.is_loopback)
-    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
+    app = build_admin(
+        running,
+        token=settings.admin_token,
+        on_loopback=settings.admin.is_loopback,
+        known_as=own_name(settings.admin_url),
+    )
+    runner = web.AppRunner(
+        app, access_log=None, handle_signals=False, shutdown_timeout=1.0, keepalive_timeout=_OPERATOR_IDLE_S
+    )
     await runner.setup()
     ending.push_async_callback(runner.cleanup)
     assert runner.server is not None

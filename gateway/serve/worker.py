@@ -23,6 +23,7 @@ from gateway.claims.verification import Verification
 from gateway.core.arrival import TrustedProxies
 from gateway.core.clock import Clock
 from gateway.core.faults import StoreUnavailable
+from gateway.core.places import Places
 from gateway.flow.admission import Admission
 from gateway.flow.barring import Barring
 from gateway.flow.clock import BootClock
@@ -41,16 +42,19 @@ from gateway.metrics import Metrics
 from gateway.policy.reload import PolicyHolder
 from gateway.policy.ruleset import RuleSet
 from gateway.proxy.agent_api import AgentApi
-from gateway.proxy.listener import Listener, ProxyServer
+from gateway.proxy.listener import Bounds, Listener, ProxyServer
 from gateway.serve.accepting import Accepting
 from gateway.serve.assignment import Assignment, read_assignment
 from gateway.serve.delivering import Means, delivering
+from gateway.serve.marking import teller
 from gateway.serve.port import listen_beside
 from gateway.serve.recorder import Recorder
 from gateway.serve.tls import TlsFault
 from gateway.serve.workers import READY
 from gateway.settings import environment
 from gateway.store.connect import open_store
+from gateway.store.durability import read_durability
+from gateway.store.incarnation import Incarnation
 from gateway.store.pauses import PauseRecords
 from gateway.store.quotas import QuotaUse
 from gateway.store.tether import die_with_parent
@@ -64,6 +68,8 @@ if TYPE_CHECKING:
 _SECRET_BYTES = 24
 # What is left to do once the last caller has its answer: settle calls, each bounded by the store's timeout.
 _SETTLE_WITHIN_S = 5.0
+# A request that is on its way on an open connection comes within a network's round trip.
+_LINGER_S = 0.5
 # Objects made and not yet freed between two looks for cycles among them; at a few hundred bytes each, some megabytes.
 _COLLECT_AFTER = 20_000
 
@@ -99,8 +105,8 @@ async def run_worker(assignment: Assignment, log: Log) -> None:
         await told_to_stop.wait()
         reloading.cancel()
         watching.cancel()
-        accepting.close()
-        await server.finish(assignment.grace_s)
+        await accepting.finish()
+        await server.finish(assignment.grace_s, _LINGER_S)
     log.write()
 
 
@@ -118,27 +124,37 @@ async def proxy(
     metrics.prepare(
         (upstream.name for upstream in rules().upstreams), Path(metrics_directory) if metrics_directory else None
     )
-    store = await open_store(assignment.store, on_wake=wakes.on_wake, timeout_s=assignment.store_timeout_s, clock=clock)
+    incarnation = Incarnation(None, clock, teller(metrics, log))
+    store = await open_store(
+        assignment.store,
+        on_wake=wakes.on_wake,
+        timeout_s=assignment.store_timeout_s,
+        clock=clock,
+        incarnation=incarnation,
+        durability=read_durability(assignment.durability),
+    )
     store.on_call = metrics.store_called
     store.quarantine_bounds = assignment.quarantine
     store.parked_bytes = assignment.queue_bytes
-    sender = HttpSender(clock)
+    places = Places(assignment.max_waiting, metrics)
+    sender = HttpSender(clock, places)
     claims = Verification(partial(_verifier, clock, sender, log))
     pauses = Pauses(store, PauseRecords(store), clock, wakes)
     await pauses.read()
     watching = asyncio.get_running_loop().create_task(pauses.watch())
-    admission = Admission(store, clock, wakes, tasks, pauses)
+    admission = Admission(store, clock, wakes, tasks, pauses, places)
     inline = Inline(admission, store, sender, clock, tasks, metrics)
     quotas = Quotas(QuotaUse(store), tasks)
     means = Means(store, sender, clock, wakes, tasks, pauses, metrics, stopping or asyncio.Event())
     naming, reading, barring = Naming(store, inline.room), Reading(store, sender), Barring(pauses, quotas)
-    leases = Leases(store, clock, wakes, tasks, quotas, lambda: secrets.token_urlsafe(_SECRET_BYTES))
+    leases = Leases(store, clock, wakes, tasks, quotas, lambda: secrets.token_urlsafe(_SECRET_BYTES), places)
     agents = AgentApi(rules, leases, store, claims)
     try:
         async with delivering(means, rules, log, grace_s=assignment.grace_s) as deliverer:
             parking = Parking(store, admission, inline.quarantine, inline.room, clock, deliverer)
             gate = Gate(rules, naming, inline, reading, claims, barring, parking)
-            yield Listener(gate, agents, Recorder(metrics, log), rules, _trusted(assignment)).server()
+            bounds = Bounds(places, assignment.max_connections)
+            yield Listener(gate, agents, Recorder(metrics, log), rules, _trusted(assignment), bounds).server()
     finally:
         watching.cancel()
         await tasks.drain(_SETTLE_WITHIN_S)

@@ -16,11 +16,14 @@ a resource is in one shard, so that one script reaches it in a cluster.
     a   the request that advanced to this epoch      p   the pause as JSON, while one lasts
     u   the unknown writes that hold back all others
     g   epochs whose lease was given back while something was queued, which is delivered all the same
+    k   of a lease that was granted to a call with a key: which call, and what its secret is made of
     On a larger epoch all but v, n, p, u and g begin anew.
 `t:RESOURCE`, a hash: tickets in flight of the highest epoch, packed. `o:RESOURCE`: those of older epochs. Both
     vanish when they are empty; drain and `serial` ask for their length, which costs the same for one and for thousands.
 `w:RESOURCE`, a hash: the gateways that wait, each with the microsecond at which it came and the millisecond at which it
     last asked; `GATEWAY/watch` is a lease call that waits, or a session. Expires a minute after the last one asked.
+`g:RESOURCE`, a sorted set: the newest calls with a key that were granted a lease, by the millisecond until which they
+    are not granted another. Expires a day after the last one.
 `d`, a sorted set: every ticket of the shard by its deadline, what the sweeper looks at.
 `i:ID`, a string: the record of an intent, its fields packed as in parts/intent.lua; of a write without a key,
     under its ticket's id, once it ended unknown. Unknown and in flight it never expires; ended, its rule's time after.
@@ -42,14 +45,25 @@ a resource is in one shard, so that one script reaches it in a cluster.
 `e`, a sorted set: the intents that wait for an approval, by the millisecond in which that ends.
 `a`, a stream: the shard's audit trail, each event one packed field `e`. `n`, a number: how many events it has had.
 
+`lost`, a string, there only after a loss of acknowledged work: the epoch below which leases have ended, and whether an
+    operator has accepted it (parts/loss.lua). `store`, a hash in one shard of each server: its `incarnation`, and when,
+    why and by whom its last loss was found and accepted. `marks` beside it: the last mark of each process, and when.
+
 `fg:{$UPSTREAM/RULE}:` begins the keys of a rule's budgets, which belong to no resource (parts/budget.lua): `s`, which
     are used; `b:BUDGET` and `v:BUDGET`, what counts in one, and its amounts; `r:ID`, what has been reserved for an
     intent; `p`, of which it is not yet known what became. All of it expires with the windows.
 
 `fg:{000}:pauses`, a hash: the pauses that are wider than a resource, id to JSON. Scripts of resources do not see it:
     every gateway reads it twice a second, and whenever `fg:pauses` says that it has changed.
+`safe`, an empty string: what is written before each wait for a disk or for replicas (durable.py).
 `fg:pepper` is the key from which secrets of repeatable grants are made. `fg:sweeper` says who sweeps this second.
 A script publishes a resource on `fg:wake:GATEWAY` when that gateway should look again.
+
+Servers
+-------
+One (link.py), the one that sentinels name as the primary (sentinel.py), or the primaries of a cluster (cluster.py,
+slots.py), as the URL says (url.py). Keys without a tag are on any of them, and no command names keys of two shards.
+Whatever depends on the keys of several servers is a hint, or counted anew.
 
 Scripts
 -------
@@ -65,6 +79,8 @@ resolve G5: an unknown intent is known                    pause, resume: an oper
 grant   G2: a lease under a new epoch                     register, advance: an epoch before any write
 extend  G1, G3: a session's ticket lives on while a write of its token would be admitted
 begin_pause, end_pause: an operator stops an upstream, a rule, a tenant, a holder, or everything
+mark    tells a store that has lost acknowledged work     regress, regress_shard: it is told, and all scripts obey
+accept, accept_shard: an operator ends a loss; what waited is unknown
 renew, release: only by the live token                    leave     gives up a place among those that wait
 spend, hold: what a principal's quota still allows        prune     what is kept for looking back has bounds
 reserve, give_back, confirm: what a rule's budgets still allow

@@ -8,7 +8,7 @@ from gateway.core.epoch import parse_u64
 from gateway.core.rule import Rule
 from gateway.store.answer import number, text
 from gateway.store.fence import FenceStore
-from gateway.store.keys import budget_keys
+from gateway.store.keys import budget_script_keys
 from gateway.store.page import PAGE, BadCursor, Page
 from gateway.store.script import BUDGET_PARTS, Script
 
@@ -37,7 +37,7 @@ async def usages(store: FenceStore, rules: Sequence[Rule], cursor: str | None) -
 
 async def _of_rule(store: FenceStore, rule: Rule, over: int, wanted: int) -> tuple[int, list[Usage]]:
     """How many were looked at, and those of which anything is used."""
-    answer = await store.run(USAGE, [budget_keys(rule.upstream.name, rule.name)], str(over), str(wanted))
+    answer = await store.run(USAGE, budget_script_keys(rule.upstream.name, rule.name), str(over), str(wanted))
     budgets = {budget.name: budget for budget in rule.budgets}
     found = []
     for start in range(0, len(answer.rest), _SHOWN):

@@ -11,7 +11,7 @@ from gateway.core.write import TicketId, Write
 from gateway.store import reply
 from gateway.store.answer import number, unknown_word
 from gateway.store.fence import FenceStore
-from gateway.store.keys import budget_keys
+from gateway.store.keys import budget_script_keys
 from gateway.store.script import BUDGET_PARTS, Script
 
 RESERVE = Script("reserve", BUDGET_PARTS)
@@ -39,7 +39,7 @@ async def reserve(store: FenceStore, write: Write, attempt: TicketId, *, in_doub
     wanted = await _wanted(store, write)
     about = (reply.intent_of(write, attempt), attempt, write.resource, str(life_ms), str(known_ms))
     doubt = "in-doubt" if in_doubt else ""
-    answer = await store.run(RESERVE, [budget_keys(rule.upstream.name, rule.name)], *about, wanted, doubt)
+    answer = await store.run(RESERVE, budget_script_keys(rule.upstream.name, rule.name), *about, wanted, doubt)
     match answer.word:
         case "reserved":
             return None
@@ -52,7 +52,7 @@ async def reserve(store: FenceStore, write: Write, attempt: TicketId, *, in_doub
 
 async def give_back(store: FenceStore, rule: Rule, record: IntentId, *attempts: str) -> None:
     """Free what attempts have reserved that did nothing. Raises StoreUnavailable."""
-    await store.run(GIVE_BACK, [budget_keys(rule.upstream.name, rule.name)], record, *attempts)
+    await store.run(GIVE_BACK, budget_script_keys(rule.upstream.name, rule.name), record, *attempts)
 
 
 async def _wanted(store: FenceStore, write: Write) -> str:
@@ -104,4 +104,4 @@ def _spelled(rule: Rule, budget: Budget) -> str:
 
 async def confirm(store: FenceStore, rule: Rule, record: IntentId) -> None:
     """It was done: what it took stays taken, and nobody need ask any more. Raises StoreUnavailable."""
-    await store.run(CONFIRM, [budget_keys(rule.upstream.name, rule.name)], record)
+    await store.run(CONFIRM, budget_script_keys(rule.upstream.name, rule.name), record)

@@ -18,6 +18,7 @@ from gateway.store.answer import number, text, unknown_word
 from gateway.store.compensation_views import undo_of
 from gateway.store.fence import FenceStore
 from gateway.store.keys import intent_id, resource_keys
+from gateway.store.losses import not_before_accepted
 from gateway.store.script import Script
 
 COMPENSATE = Script("compensate")
@@ -64,6 +65,8 @@ class Compensations:
                 return not_applied_now(record.state, replace(facts, intent_state=record.state))
             case "not-kept":
                 return not_available(Unavailable(text(answer.rest[0]) or "it is no longer kept"), facts)
+            case "store-regressed":
+                return not_before_accepted(facts)
             case "unseen":
                 return Refused(
                     NO_SUCH_INTENT, "Nothing was done: the intent is no longer kept.", Facts(intent=first.id)

@@ -1,18 +1,25 @@
 """From a URL to a fence: the connections, the clock's difference, the subscription."""
 
+import asyncio
+import contextlib
 import re
 import secrets
-from collections.abc import Callable
-from typing import Any
-
-from redis.asyncio.connection import AbstractConnection, Connection, parse_url
+from typing import assert_never
 
 from gateway.core.clock import Clock
 from gateway.core.faults import StoreUnavailable
 from gateway.store.budgeted import BudgetedStore
 from gateway.store.clock import StoreClock
+from gateway.store.cluster import Cluster
+from gateway.store.connection import connector
+from gateway.store.durability import PROCESS, Durability
+from gateway.store.durable import Durable
 from gateway.store.fence import FenceStore
-from gateway.store.link import Link
+from gateway.store.incarnation import Incarnation
+from gateway.store.link import Connect, Link, Reply
+from gateway.store.sentinel import GuardedLink, Sentinels
+from gateway.store.topology import Topology
+from gateway.store.url import Guarded, OneServer, Sharded, read_url
 from gateway.store.wake import OnWake, Wake
 
 # 48 random bits: no two processes of one store share a name, and a ticket's id stays short.
@@ -21,56 +28,82 @@ _GATEWAY_NAME = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
 async def open_store(
-    url: str, *, gateway: str | None = None, on_wake: OnWake, timeout_s: float = 2.0, clock: Clock
+    url: str,
+    *,
+    gateway: str | None = None,
+    on_wake: OnWake,
+    timeout_s: float = 2.0,
+    clock: Clock,
+    incarnation: Incarnation | None = None,
+    durability: Durability = PROCESS,
 ) -> FenceStore:
-    """Connect to a Redis or Valkey: `redis://`, `rediss://` or `unix://PATH?db=0`.
+    """Connect to a Redis or Valkey, as the URL says (url.py).
 
     `gateway` is a name that no other process has or had, of letters, digits and dashes; one is made up if it is
     missing. `on_wake` is told the resource that has changed, or None when wake-ups may have been lost. A call fails
-    `timeout_s` seconds after it was made.
+    `timeout_s` seconds after it was made. `incarnation`: what looks at each connection whether the store still has what
+    it acknowledged, and marks there what that is. `durability`: how safe a record is before its script's answer comes.
 
     Raises StoreUnavailable, saying which store and why, if it cannot be reached; ValueError for a URL of another kind.
     """
     name = gateway or secrets.token_hex(_GATEWAY_BYTES)
     if not _GATEWAY_NAME.fullmatch(name):
         raise ValueError(f"a gateway's name is 1 to 64 letters, digits and dashes, not {name!r}")
-    connect = connector(url, timeout_s)
-    link = Link(connect, timeout_s)
+    link, connect = _topology(url, timeout_s)
+    durable = None if durability == PROCESS else Durable(_topology(url, timeout_s)[0], durability, timeout_s)
+    link.on_connected = None if incarnation is None else incarnation.check
     try:
         await link.open()
+        if durable is not None:
+            await durable.open(link.on_connected)
         store_clock = await _learned(link, clock)
     except StoreUnavailable as away:
         await link.close()
+        if durable is not None:
+            await durable.close()
         raise StoreUnavailable(f"the store at {_shown(url)} cannot be used: {away}") from away
-    return BudgetedStore(link, Wake(connect, name, on_wake), name, store_clock)
+    store = BudgetedStore(link, Wake(connect, name, on_wake), name, store_clock)
+    store.durable = durable
+    if incarnation is not None:
+        store.recent = incarnation.recent
+        store.marking = asyncio.get_running_loop().create_task(incarnation.run(store))
+    return store
 
 
-def connector(url: str, timeout_s: float) -> Callable[[], AbstractConnection]:
-    """What makes a connection to `url`; ValueError if it is no URL of a store."""
-    # redis-py's own types for a URL's parts and a connection's parameters do not meet.
-    parameters: dict[str, Any] = dict(parse_url(url))
-    kind: type[AbstractConnection] = parameters.pop("connection_class", Connection)
-    # RESP2: its replies say all that is needed, and redis-py asks for maintenance notifications only in RESP3.
-    defaults = {"socket_timeout": timeout_s, "socket_connect_timeout": timeout_s, "protocol": 2}
-    parameters = defaults | parameters
+def _topology(url: str, timeout_s: float) -> tuple[Topology, Connect]:
+    """The store's servers, and what makes a connection to one at which everything that is published can be heard."""
+    match read_url(url):
+        case OneServer(options):
+            connect = connector(options, timeout_s)
+            return Link(connect, timeout_s), connect
+        case Guarded() as guarded:
+            sentinels = Sentinels(guarded, timeout_s)
+            return GuardedLink(sentinels, timeout_s), sentinels.connect
+        case Sharded() as sharded:
+            cluster = Cluster(sharded, timeout_s)
+            return cluster, cluster.connect
+        case unreachable:
+            assert_never(unreachable)
 
-    def connect() -> AbstractConnection:
-        return kind(**parameters)
 
-    return connect
-
-
-async def _learned(link: Link, clock: Clock) -> StoreClock:
-    """The store's clock is known before the first ticket is judged by it."""
+async def _learned(link: Topology, clock: Clock) -> StoreClock:
+    """The store's clock is known before the first ticket is judged by it. Any server's will do: the slowest counts."""
     store_clock = StoreClock(clock)
-    asked = store_clock.read()
-    reply = await link.call("TIME")
+    asked, reply = store_clock.read(), await _time(link)
     assert isinstance(reply, list)
     seconds, micros = reply
     assert isinstance(seconds, bytes)
     assert isinstance(micros, bytes)
     store_clock.learn(int(seconds) * 1000 + int(micros) // 1000, asked, store_clock.read())
     return store_clock
+
+
+async def _time(link: Topology) -> Reply:
+    *others, last = link.servers
+    for server in others:
+        with contextlib.suppress(StoreUnavailable):
+            return await server.call("TIME")
+    return await last.call("TIME")
 
 
 def _shown(url: str) -> str:

@@ -5,6 +5,7 @@ Implements `gateway.flow.queue.Queue`. Every call raises StoreUnavailable.
 
 import asyncio
 import contextlib
+from collections import Counter
 
 from gateway.core.delivery import Again, Conclusion, Dropped, GivenUp, Taken
 from gateway.core.faults import StoreUnavailable
@@ -14,20 +15,26 @@ from gateway.store.abandoned import Abandoned
 from gateway.store.answer import Answer, number
 from gateway.store.fence import FenceStore
 from gateway.store.kept_requests import inflate_request
-from gateway.store.keys import HINTS, PARKED_BYTES, deliveries, resource_keys, shard_of, shards
+from gateway.store.keys import APPROVED, HINTS, deliveries, resource_keys, shard_of, shards
 from gateway.store.link import Reply, pack
 from gateway.store.script import Script
+from gateway.store.share import tell_freed
 
 TAKE = Script("take")
+FAIL = Script("fail")
 
 # For how long the head of a queue is one deliverer's. It has begun to send within that, or waits for a ticket: whoever
 # takes it then waits too, and one of them gets it.
 _TAKEN_MS = 3_000
+# Gateways read changed policies within seconds of each other, and one takes already what another does not know.
+_POLICIES_SPREAD_MS = 10_000
 # Until another deliverer looks into a shard where something is due.
 _LOOK_AGAIN_MS = 200
 # Of one look: shards, and resources of each. Four looks come by all shards, however much is due in them.
 _SHARDS_AT_ONCE = 256
 _RESOURCES_AT_ONCE = 16
+# Approvals of the last seconds: more than people give, and a script that gives more puts nothing first.
+_APPROVED_AT_ONCE = 256
 # Bytes of requests that are sent and still count as kept; what every process has of them is little beside the bound.
 _FREED_AT_ONCE = 1 << 20
 # Inflating more than this takes over a millisecond, and the event loop would wait for it.
@@ -43,7 +50,8 @@ class Deliveries:
     def __init__(self, store: FenceStore) -> None:
         self._store = store
         self._abandoned = Abandoned(self._abandon)
-        self._freed = 0
+        self._freed: Counter[str] = Counter()
+        self._told: dict[str, int] = {}
 
     async def close(self) -> None:
         if self._freed:
@@ -58,6 +66,15 @@ class Deliveries:
         hinted = _texts(await call("ZRANGE", HINTS, "-inf", now_ms, "BYSCORE", "LIMIT", 0, _SHARDS_AT_ONCE))
         found = await asyncio.gather(*(self._due_in(shard, now_ms) for shard in hinted))
         return [ResourceKey(resource) for resources in found for resource in resources]
+
+    async def approved(self) -> list[ResourceKey]:
+        """Resources of which something was approved since the last look, or a few seconds before the first one."""
+        found = await self._store.link.call("ZRANGE", APPROVED, 0, _APPROVED_AT_ONCE - 1, "WITHSCORES")
+        assert isinstance(found, list)
+        told = dict(zip(_texts(found[::2]), map(_ms, found[1::2]), strict=True))
+        fresh = [ResourceKey(one) for one, at in told.items() if self._told.get(one) != at]
+        self._told = told
+        return fresh
 
     async def take(self, resource: ResourceKey) -> Taken | Dropped | None:
         """Take the head of a queue; None where nothing is due. A dead deliverer's comes back by itself."""
@@ -77,6 +94,15 @@ class Deliveries:
         due_ms = self._store.expected_ms() + round(after_s * 1000)
         await self._store.link.call("ZADD", deliveries(shard_of(resource)), "XX", due_ms, resource)
         await _hint(self._store, shard_of(resource))
+
+    async def fail(self, taken: Taken, reason: str) -> bool:
+        """End what was taken without sending it. False: not yet, for it was queued just now, and is due again soon."""
+        record, store = taken.record, self._store
+        about = record.resource, record.id, str(record.epoch), reason, store.gateway, str(_POLICIES_SPREAD_MS)
+        answer = await store.run(FAIL, resource_keys(record.resource), *about)
+        if answer.word != "failed":
+            await _hint(store, shard_of(record.resource))
+        return answer.word == "failed"
 
     def new_ticket(self, resource: ResourceKey) -> TicketId:
         return self._store.new_ticket(resource)
@@ -98,16 +124,16 @@ class Deliveries:
         answer = await self._store.end(admitted, *ended, _spelled(conclusion.then))
         settled = reply.settle_reply(answer, admitted.write)
         if settled.outcome == "applied":
-            self._freed += taken.size
-            if self._freed >= _FREED_AT_ONCE:
+            self._freed[taken.record.principal] += taken.size
+            if self._freed.total() >= _FREED_AT_ONCE:
                 await self._tell_freed()
         return settled
 
     async def _tell_freed(self) -> None:
         """So many bytes of requests are not kept any more; until they are counted anew."""
-        freed, self._freed = self._freed, 0
+        freed, self._freed = self._freed, Counter()
         with contextlib.suppress(StoreUnavailable):
-            await self._store.link.call("DECRBY", PARKED_BYTES, freed)
+            await tell_freed(self._store.link, freed)
 
     async def _abandon(self, write: Write, ticket: TicketId) -> None:
         admitted = Admitted(write, ticket, None, reply.intent_of(write, ticket))
@@ -130,7 +156,8 @@ async def leave_hints(store: FenceStore) -> None:
     It costs the store half a millisecond and this process two, so that who answers requests should not do it.
     """
     every = shards()
-    counts = await asyncio.gather(*(store.link.send(pack("EXISTS", deliveries(shard))) for shard in every))
+    keys = map(deliveries, every)
+    counts = await asyncio.gather(*(store.link.at(key).send(pack("EXISTS", key)) for key in keys))
     for shard, count in zip(every, counts, strict=True):
         if count:
             await _hint(store, shard)

@@ -1,28 +1,48 @@
 """Is this store fit to be trusted with epochs? Each check says what it saw and what to do."""
 
 import re
+from dataclasses import replace
 
 from gateway.core.check import Check
 from gateway.core.faults import StoreUnavailable
-from gateway.store.link import Link, Reply
+from gateway.store.durability import PROCESS, Durability, check_durability
+from gateway.store.link import ErrorReply, Link, Reply
+from gateway.store.rights import missing_rights
+from gateway.store.topology import Topology
 
 # Before these, scripts are not replicated by their effects, or what the scripts rely on is missing.
 _LEAST_REDIS = (7, 0)
 _LEAST_VALKEY = (8, 0)
+# The name of the one check of a server that does not answer.
+UNREACHABLE = "reachable"
 # Leases end by the store's clock; agents read their ends by their own.
 _SKEW_MS = 1000
 
 
-async def examine(link: Link, *, wall_ms: int | None = None) -> list[Check]:
-    """All checks; a store that does not answer yields the one that says so. `wall_ms`: compare the clocks too."""
+async def examine(store: Topology, *, wall_ms: int | None = None, durability: Durability = PROCESS) -> list[Check]:
+    """All checks, of each server; one that does not answer yields the one that says so. `wall_ms`: compare the clocks
+    too. `durability`: whether it can give that.
+    """
+    return [check for link in store.servers for check in of(link, await _examine(link, wall_ms, durability))]
+
+
+def of(link: Link, checks: list[Check]) -> list[Check]:
+    """The checks, each named after its server where there are several."""
+    return [replace(check, name=f"{check.name} ({link.name})") for check in checks] if link.name else checks
+
+
+async def _examine(link: Link, wall_ms: int | None, durability: Durability) -> list[Check]:
     try:
-        info = _fields(await link.call("INFO"))
-        checks = [_version(info), _role(info), _persistence(info), _eviction(info), await _flushing(link)]
+        info = fields(await link.call("INFO"))
+        mode = await _appendfsync(link)
+        checks = [_version(info), _role(info), _persistence(info), _eviction(info), _flushing(mode)]
         checks.append(await _scripts(link))
+        if durability != PROCESS:
+            checks.append(check_durability(durability, info, mode if isinstance(mode, str) else "unknown"))
         if wall_ms is not None:
             checks.append(_clock(await link.call("TIME"), wall_ms))
     except StoreUnavailable as away:
-        return [Check("reachable", False, str(away), "Start the store, or correct its URL and the user's rights.")]
+        return [Check(UNREACHABLE, False, str(away), "Start the store, or correct its URL and the user's rights.")]
     return checks
 
 
@@ -60,28 +80,35 @@ def _eviction(info: dict[str, str]) -> Check:
     return Check("eviction", ok, policy, todo)
 
 
-async def _flushing(link: Link) -> Check:
+async def _appendfsync(link: Link) -> str | ErrorReply:
     """INFO does not tell how often the file is flushed; where CONFIG is forbidden, nobody but the operator knows."""
     try:
         reply = await link.call("CONFIG", "GET", "appendfsync")
-    except StoreUnavailable as refused:
+    except ErrorReply as refused:
+        return refused
+    assert isinstance(reply, list)
+    return reply[1].decode() if len(reply) == 2 and isinstance(reply[1], bytes) else "unknown"
+
+
+def _flushing(mode: str | ErrorReply) -> Check:
+    if isinstance(mode, ErrorReply):
         todo = (
             "Allow CONFIG GET to this user; or make sure yourself that appendfsync is everysec or always, and "
             "acknowledge that with --allow-unsafe-store."
         )
-        return Check("flushing", False, f"CONFIG GET was refused: {refused}", todo)
-    assert isinstance(reply, list)
-    mode = reply[1].decode() if len(reply) == 2 and isinstance(reply[1], bytes) else "unknown"
+        return Check("flushing", False, f"CONFIG GET was refused: {mode}", todo)
     ok = mode in ("everysec", "always")
     return Check("flushing", ok, f"appendfsync {mode}", "" if ok else "Set appendfsync everysec or always.")
 
 
 async def _scripts(link: Link) -> Check:
     try:
-        await link.call("EVAL", "return 1", 0)
+        missing = await missing_rights(link)
     except StoreUnavailable as refused:
         todo = "Allow EVAL, EVALSHA and PUBLISH to this user, on keys and channels that begin with fg:."
         return Check("scripts", False, str(refused), todo)
+    if missing:
+        return Check("scripts", False, f"not allowed in them: {', '.join(missing)}", "Allow what deploy/store.acl has.")
     return Check("scripts", True, "allowed")
 
 
@@ -95,7 +122,7 @@ def _clock(time: Reply, wall_ms: int) -> Check:
     return Check("clock", ok, f"{skew_ms} ms from this machine's", "" if ok else "Synchronise both clocks.")
 
 
-def _fields(info: Reply) -> dict[str, str]:
+def fields(info: Reply) -> dict[str, str]:
     assert isinstance(info, bytes)
     lines = (line.partition(":") for line in info.decode("utf-8", "replace").splitlines())
     return {name: value for name, colon, value in lines if colon}

@@ -31,9 +31,11 @@ _ACCEPT_WITHIN_S = 10.0
 # The server has to bring its file to the disk; a disk that takes longer than this is not going to.
 _STOP_WITHIN_S = 10.0
 _RESTART_PAUSES_S = (0.05, 0.2, 1.0, 2.0)
+_SHORT_LIVED_S = 5.0
 
-# `everysec` loses nothing when the server dies (the kernel has every write before its answer leaves), and up to a
-# second of it when the machine does.
+# `everysec` loses up to a second when the machine dies, and where the disk is busy up to two when the server is killed:
+# it then answers first and writes later. `always` loses nothing; a server whose disk is full then ends, and is started
+# again until there is room.
 _CONFIGURATION = """\
 port 0
 unixsocket {socket}
@@ -42,7 +44,7 @@ dir {directory}
 daemonize no
 loglevel notice
 appendonly yes
-appendfsync everysec
+appendfsync {flushing}
 save ""
 maxmemory-policy noeviction
 """
@@ -85,10 +87,12 @@ class EmbeddedStore:
     """A supervised server on `data_dir`. Start it from the main thread: the server's life is tied to that thread.
 
     `note` is told, in a sentence, whatever an operator should see: a server that was reaped, died or came back.
+    `flushes_always`: the disk has each write before it is answered.
     """
 
-    def __init__(self, data_dir: Path, note: Callable[[str], None]) -> None:
+    def __init__(self, data_dir: Path, note: Callable[[str], None], *, flushes_always: bool = False) -> None:
         self._directory = data_dir.absolute()
+        self._flushing = "always" if flushes_always else "everysec"
         self._note = note
         self._socket = self._directory / "store.sock"
         self._private: Path | None = None
@@ -146,7 +150,9 @@ class EmbeddedStore:
             self._private = Path(tempfile.mkdtemp(prefix="fencegate-"))
             self._socket = self._private / "store.sock"
         Path(self._directory, "store.conf").write_text(
-            _CONFIGURATION.format(socket=_quoted(self._socket), directory=_quoted(self._directory))
+            _CONFIGURATION.format(
+                socket=_quoted(self._socket), directory=_quoted(self._directory), flushing=self._flushing
+            )
         )
         Path(self._directory, "store.log").unlink(missing_ok=True)
 
@@ -180,10 +186,17 @@ class EmbeddedStore:
             await asyncio.sleep(_POLL_S)
 
     async def _keep_running(self) -> None:
+        loop, short_lived = asyncio.get_running_loop(), 0
         while True:
             assert self._server is not None
+            began_at = loop.time()
             code = await self._server.wait()
-            self._note(f"the embedded store ended ({_how_it_ended(code)}); it is started again on the same data")
+            why = f": {self._last_words()}" if code > 0 else ""
+            self._note(f"the embedded store ended ({_how_it_ended(code)}){why}; it is started again on the same data")
+            short_lived = short_lived + 1 if loop.time() - began_at < _SHORT_LIVED_S else 0
+            if short_lived:
+                # As one does whose disk is full: it comes up, and ends at the first write.
+                await asyncio.sleep(_RESTART_PAUSES_S[min(short_lived, len(_RESTART_PAUSES_S)) - 1])
             await self._restart()
 
     async def _restart(self) -> None:
@@ -232,7 +245,10 @@ class EmbeddedStore:
 
     def _last_words(self) -> str:
         log = self._directory / "store.log"
-        lines = log.read_text(errors="replace").splitlines()
+        try:
+            lines = log.read_text(errors="replace").splitlines()
+        except OSError:
+            lines = []
         return f"{lines[-1].strip() if lines else 'it said nothing'} (all of it is in {log})"
 
 

@@ -1,5 +1,6 @@
 """The fence: one method for each script. Nothing is decided here; a method spells a question and reads the answer."""
 
+import asyncio
 import base64
 import contextlib
 import hashlib
@@ -16,7 +17,7 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.intent import IntentId
 from gateway.core.kept_request import KeptRequest
 from gateway.core.late import LateResult
-from gateway.core.lease import Lease
+from gateway.core.lease import Lease, LeaseMark, LeaseSecret
 from gateway.core.outcome import Outcome
 from gateway.core.record import IntentRecord
 from gateway.core.write import (
@@ -34,12 +35,12 @@ from gateway.store import reply
 from gateway.store.abandoned import Abandoned
 from gateway.store.answer import Answer, number, read_answer
 from gateway.store.clock import StoreClock
+from gateway.store.durable import Durable
 from gateway.store.kept import deflate_answer
 from gateway.store.kept_requests import QuarantineBounds, parked, spelled, spelled_undo
 from gateway.store.keys import (
     HINTS,
     KEPT_BYTES,
-    PARKED_BYTES,
     PEPPER,
     PROBE,
     intent_id,
@@ -48,11 +49,14 @@ from gateway.store.keys import (
     shard_of,
     shard_of_id,
 )
-from gateway.store.link import Link
+from gateway.store.link import ErrorReply
+from gateway.store.recent import Recent
 from gateway.store.refusal import Asked
 from gateway.store.reply import FenceRecord
 from gateway.store.script import KEEPING_PARTS, Script
 from gateway.store.seen import SeenEpochs
+from gateway.store.share import give_place_back, take_place, without_place
+from gateway.store.topology import Topology
 from gateway.store.wake import Wake
 from gateway.store.words import Words
 
@@ -77,6 +81,9 @@ _GRACE_S = 1.0
 # Until an abandoned ticket is tried again when the store was away.
 _AGAIN_S = 0.5
 
+# Bytes that name a call with a key, and as many that are drawn for each of its grants (`scripts/grant.lua`).
+_MARK_HALF = 16
+
 # Whoever looks at the store's keys should not find this one.
 _PROBE_MS = 1000
 
@@ -98,10 +105,16 @@ class FenceStore:
     `on_call` is told the name of each script that answered, and how many seconds that took.
     """
 
-    def __init__(self, link: Link, wake: Wake, gateway: str, clock: StoreClock) -> None:
+    def __init__(self, link: Topology, wake: Wake, gateway: str, clock: StoreClock) -> None:
         self.link = link
         self.gateway = gateway
         self.on_call: OnCall = _unobserved
+        self.recent: Recent | None = None
+        """What was acknowledged of late, where somebody looks whether the store still has it."""
+        self.durable: Durable | None = None
+        """Where scripts are run whose answer is acted on, if that has to be safer than the store's process."""
+        self.marking: asyncio.Task[None] | None = None
+        """Ends with this store."""
         self.quarantine_bounds = QuarantineBounds()
         self.parked_bytes = PARKED_BYTES_AT_MOST
         self._wake = wake
@@ -126,8 +139,12 @@ class FenceStore:
         await self.link.call("SET", PROBE, self.gateway, "PX", _PROBE_MS)
 
     async def close(self) -> None:
+        if self.marking is not None:
+            self.marking.cancel()
         await self._abandoned.close()
         await self._wake.close()
+        if self.durable is not None:
+            await self.durable.close()
         await self.link.close()
 
     def new_ticket(self, resource: ResourceKey) -> TicketId:
@@ -136,8 +153,14 @@ class FenceStore:
     async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         self._clock.hold(ttl_s)
         answer = await self._ask_to_admit(write, ticket, self._words.admit(write, ttl_s, queued=queued, behind=behind))
-        self._seen.note(write.resource, write.epoch if answer.word == "admitted" else 0)
-        return reply.admit_reply(answer, write, ticket)
+        if answer.word == "token-invalid" or answer.word == "stale-epoch":
+            answer = self._compared(answer, write.resource)
+        found = reply.admit_reply(answer, write, ticket)
+        if isinstance(found, Admitted):
+            self._note(write.resource, write.epoch)
+            if self.recent is not None:
+                self.recent.admitted(found, self._clock.read())
+        return found
 
     async def would_admit(self, write: Write, ticket: TicketId, *, queued: bool, behind: int) -> AdmitReply | Ready:
         """What admission would say now. It moves the records as an admission does, but makes no ticket."""
@@ -151,18 +174,26 @@ class FenceStore:
         A repeat of one that is parked finds it, and takes it over if its epoch is newer.
         """
         one = await parked(request)
-        used = await self.link.call("GET", PARKED_BYTES)
-        room = max(0, self.parked_bytes - number(used or 0))
-        answer = await self._ask_to_admit(write, _NO_TICKET, self._words.park(write, one.digest, room), one.packed)
+        place = await take_place(self.link, one.bytes, write.principal, self.parked_bytes)
+        words = self._words.park(write, one.digest, place.room)
+        try:
+            answer = await self._ask_to_admit(write, _NO_TICKET, words, one.packed)
+        except ErrorReply:
+            await give_place_back(self.link, place)
+            raise
+        if answer.word != "parked" or number(answer.rest[0]) == 0:
+            await give_place_back(self.link, place)
         if answer.word != "parked":
-            return reply.park_reply(answer, write)
-        self._seen.note(write.resource, write.epoch)
-        size, *shown = answer.rest
-        # Whoever delivers looks into every shard now and then, and what is kept is counted anew every minute.
+            told = reply.park_reply(answer, write)
+            return without_place(told, place) if answer.word == "no-room" and isinstance(told, Refused) else told
+        self._note(write.resource, write.epoch)
+        # Whoever delivers looks into every shard now and then.
         with contextlib.suppress(StoreUnavailable):
             await self.link.call("ZADD", HINTS, answer.now_ms, shard_of(write.resource))
-            await self.link.call("INCRBY", PARKED_BYTES, number(size))
-        return reply.record_of(answer._replace(rest=shown))
+        record = reply.record_of(answer._replace(rest=answer.rest[1:]))
+        if self.recent is not None:
+            self.recent.parked(record.id, self._clock.read() + write.rule.intent.retain_s)
+        return record
 
     async def would_park(self, write: Write) -> IntentRecord | Replayed | Refused | Ready:
         """What has become of the write, or that it would be taken."""
@@ -180,10 +211,13 @@ class FenceStore:
     async def deliver(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         """Admit a write that was queued: as `admit`, but only its epoch counts."""
         self._clock.hold(ttl_s)
-        words = self._words.deliver(write, ttl_s, queued=queued, behind=behind)
+        words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self._larger_seen(write)
         intent = reply.intent_of(write, ticket)
         arguments = (write.resource, ticket, self.gateway, intent, self._expected(), words, str(write.epoch))
-        return reply.admit_reply(await self._ask(DELIVER, write.resource, *arguments), write, ticket)
+        found = reply.admit_reply(await self._ask(DELIVER, write.resource, *arguments), write, ticket)
+        if isinstance(found, Admitted) and self.recent is not None:
+            self.recent.admitted(found, self._clock.read())
+        return found
 
     async def extend(self, admitted: Admitted, *, ttl_s: float) -> ExtendReply:
         write = admitted.write
@@ -198,7 +232,10 @@ class FenceStore:
 
     async def peek(self, write: Write) -> Refused | None:
         """What admission would refuse now, whatever the body says; it moves nothing and is not counted."""
-        arguments = (str(write.epoch), write.holder or "", write.secret_digest or b"")
+        arguments: tuple[str | bytes, ...] = str(write.epoch), write.holder or "", write.secret_digest or b""
+        seen = self._seen.largest(write.resource)
+        if seen > write.epoch:
+            arguments = (*arguments, str(seen))
         return reply.peek_reply(await self._ask(PEEK, write.resource, *arguments), write)
 
     async def quarantine(self, late: LateResult) -> str | None:
@@ -247,18 +284,27 @@ class FenceStore:
         return record.lease if record is not None else None
 
     async def grant(
-        self, resource: ResourceKey, holder: str, secret_digest: bytes, *, ttl_ms: int, takeover: bool, watch: bool
+        self,
+        resource: ResourceKey,
+        holder: str,
+        secret_digest: bytes,
+        *,
+        ttl_ms: int,
+        takeover: bool,
+        watch: bool,
+        mark: LeaseMark | None = None,
     ) -> Lease | Refused:
-        words = " ".join(["takeover"] * takeover + ["watch"] * watch)
+        marked = () if mark is None else (mark.spelled,)
+        words = " ".join(["takeover"] * takeover + ["watch"] * watch + ["repeats"] * (mark is not None and mark.repeats))
         seen = str(self._seen.largest(resource))
         answer = await self._ask(
             GRANT,
             resource,
-            *(resource, self.gateway, holder, secret_digest, str(ttl_ms), self._expected(), seen, words),
+            *(resource, self.gateway, holder, secret_digest, str(ttl_ms), self._expected(), seen, words, *marked),
         )
         lease = reply.lease_reply(answer, Asked("Not granted", resource, None))
         if isinstance(lease, Lease):
-            self._seen.note(resource, lease.epoch)
+            self._note(resource, lease.epoch)
         return lease
 
     async def renew(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
@@ -272,7 +318,8 @@ class FenceStore:
     async def register(self, resource: ResourceKey, epoch: Epoch, holder: str, *, watch: bool) -> int | Refused:
         arguments = (resource, self.gateway, str(epoch), holder, self._expected(), "watch" if watch else "")
         answer = await self._ask(REGISTER, resource, *arguments)
-        self._seen.note(resource, epoch if answer.word == "registered" else 0)
+        if answer.word == "registered":
+            self._note(resource, epoch)
         return reply.register_reply(answer, Asked("Not registered", resource, epoch))
 
     async def advance(self, resource: ResourceKey, epoch: Epoch | None, request: str) -> Epoch | Refused:
@@ -283,23 +330,40 @@ class FenceStore:
         """
         wanted = "" if epoch is None else str(epoch)
         answer = await self._ask(ADVANCE, resource, resource, wanted, request, str(self._seen.largest(resource)))
-        return reply.advance_reply(answer, Asked("Not advanced", resource, epoch))
+        advanced = reply.advance_reply(answer, Asked("Not advanced", resource, epoch))
+        if not isinstance(advanced, Refused):
+            self._note(resource, advanced)
+        return advanced
 
     async def sweep(self, resource: ResourceKey, ticket: TicketId) -> int:
         """End the overdue tickets of a resource, `ticket` being one; returns how many ended, each as unknown."""
         answer = await self._ask(SWEEP, resource, resource, ticket, self._expected())
         return number(answer.rest[0])
 
-    async def lease_secret(self, tenant: str, principal: str, key: str, resource: ResourceKey, holder: str) -> str:
-        """256 bits, from a key that only the store has: all gateways find the same secret, and nobody else does."""
+    async def lease_secret(
+        self, tenant: str, principal: str, key: str, resource: ResourceKey, holder: str
+    ) -> LeaseSecret:
+        """256 bits, from a key that only the store has: while the call's lease lives, all gateways find the same secret
+        again, and nobody else does. Where there is none, what it is made of is drawn anew, for the script to judge.
+        """
+        pepper = await self._peppered()
+        about = json.dumps([tenant, principal, key, resource, holder]).encode()
+        call = hmac.digest(pepper, about, hashlib.sha256)[:_MARK_HALF]
+        found = await self.link.call("HMGET", resource_keys(resource)[0], "k", "x")
+        assert isinstance(found, list)
+        live, expires = found
+        repeats = isinstance(live, bytes) and live[:_MARK_HALF] == call and number(expires or 0) > self.expected_ms()
+        mark = live if isinstance(live, bytes) and repeats else call + secrets.token_bytes(_MARK_HALF)
+        digest = hmac.digest(pepper, mark, hashlib.sha256)
+        return LeaseSecret(base64.urlsafe_b64encode(digest).rstrip(b"=").decode(), LeaseMark(mark, repeats))
+
+    async def _peppered(self) -> bytes:
         if self._pepper is None:
             await self.link.call("SET", PEPPER, secrets.token_bytes(32), "NX")
             pepper = await self.link.call("GET", PEPPER)
             assert isinstance(pepper, bytes)
             self._pepper = pepper
-        about = json.dumps([tenant, principal, key, resource, holder]).encode()
-        digest = hmac.digest(self._pepper, about, hashlib.sha256)
-        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        return self._pepper
 
     async def knows(self, resource: ResourceKey) -> bool:
         """Whether the resource has a fence record."""
@@ -308,15 +372,42 @@ class FenceStore:
     async def run(self, script: Script, keys: Sequence[str], *arguments: str | bytes) -> Answer:
         """One script's answer; its time is told to `on_call`."""
         asked = self._clock.read()
-        answer = read_answer(await script.run(self.link, keys, arguments))
+        servers = self.link if self.durable is None or not script.is_acted_on else self.durable
+        answer = read_answer(await script.run(servers, keys, arguments))
         answered = self._clock.read()
         self._clock.learn(answer.now_ms, asked, answered)
         self.on_call(script.name, answered - asked)
         return answer
 
+    def _note(self, resource: ResourceKey, epoch: int) -> None:
+        """The store has acknowledged this epoch."""
+        if self._seen.note(resource, epoch) and self.recent is not None:
+            self.recent.raised(resource, epoch)
+
+    def _compared(self, refused: Answer, resource: ResourceKey) -> Answer:
+        """A token that nobody knows is no invalid one where the store does not know of an epoch that was seen."""
+        highest = number(refused.rest[0] or 0)
+        self._note(resource, highest)
+        seen = self._seen.largest(resource)
+        if highest >= seen or self._has_ended(seen):
+            return refused
+        return refused._replace(word="store-regressed")
+
+    def _larger_seen(self, write: Write) -> str:
+        """In words, for a store that may have forgotten it: an epoch that rules the write's."""
+        seen = self._seen.largest(write.resource)
+        if seen <= write.epoch or (write.secret_digest is not None and self._has_ended(seen)):
+            return ""
+        return f" seen:{seen}"
+
+    def _has_ended(self, epoch: int) -> bool:
+        """Of a lease: with a loss that everybody was told of, so that the scripts know of it themselves."""
+        return self.recent is not None and epoch < self.recent.floor
+
     def _ask_to_admit(
         self, write: Write, ticket: TicketId, words: str, *request: bytes
     ) -> Coroutine[None, None, Answer]:
+        words += self._larger_seen(write)
         return self._ask(
             ADMIT,
             write.resource,
@@ -332,6 +423,8 @@ class FenceStore:
     async def end(self, admitted: Admitted, outcome: str, reason: str, kept: Kept | None, also: str = "") -> Answer:
         """The answer of `settle.lua`. `also`: what it has to know besides, in words."""
         write, rule = admitted.write, admitted.write.rule
+        if self.recent is not None:
+            self.recent.ending(admitted.ticket)
         answer, undo = (kept.answer, kept.undo) if isinstance(kept, Undoable) else (kept, None)
         return await self._ask(
             SETTLE,

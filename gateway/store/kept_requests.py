@@ -24,6 +24,9 @@ _AT_ONCE = 64 << 10
 # 256 bits: an agent that wrote two requests with one digest could have the other one approved.
 _DIGEST_BYTES = 32
 
+# What the store spends on one beside the request. Spelled in `scripts/parts/parking.lua` as well.
+_OVERHEAD = 1024
+
 # Of one principal and one resource: a person reads no more of them, and who repeats himself takes nobody's place.
 _EACH = 20
 # Of one shard. A script looks at all of them: a quarter of a millisecond in which the store serves nobody else.
@@ -58,6 +61,11 @@ class ParkedRequest:
 
     packed: bytes
     digest: str
+
+    @property
+    def bytes(self) -> int:
+        """What it takes of the store's room."""
+        return len(self.packed) + _OVERHEAD
 
 
 async def parked(request: KeptRequest) -> ParkedRequest:

@@ -18,8 +18,12 @@ SWEEPER = "fg:sweeper"
 PROBE = "fg:probe"
 KEPT_BYTES = "fg:kept"
 PARKED_BYTES = "fg:parked"
+# The same of each principal.
+PARKED_BY = "fg:parked-by"
 # Shards in which something may be due for delivery, by the millisecond in which they should be looked at.
 HINTS = "fg:due"
+# Resources of writes that were approved just now, by the millisecond of the approval.
+APPROVED = "fg:approved"
 # Pauses wider than a resource belong to no shard; they are in one all the same, for their ids and the audit trail.
 PAUSES_SHARD = "000"
 WIDE_PAUSES = f"fg:{{{PAUSES_SHARD}}}:pauses"
@@ -43,7 +47,10 @@ def shard_of(resource: ResourceKey) -> str:
 
 @lru_cache(_REMEMBERED)
 def resource_keys(resource: ResourceKey) -> ResourceKeys:
-    """Every script's KEYS: fence, tickets, older tickets, waiters, deadlines, audit, the beginning of all others."""
+    """Every script's KEYS: fence, tickets, older tickets, waiters, deadlines, audit, the beginning of all others.
+
+    The last is never a key, so that a cluster runs no script in a slot that moves (see `budget_script_keys`).
+    """
     return _keys(shard_of(resource), resource)
 
 
@@ -73,6 +80,20 @@ def deadlines(shard: str) -> str:
     return f"fg:{{{shard}}}:d"
 
 
+def store_record(shard: str) -> str:
+    """Which incarnation of the store this is, and what it has lost; of one shard of each server."""
+    return f"fg:{{{shard}}}:store"
+
+
+def marks(shard: str) -> str:
+    """Beside it: the last mark of each process, and when it was made."""
+    return f"fg:{{{shard}}}:marks"
+
+
+def intent_record(id: str) -> str:
+    return f"fg:{{{id[:3]}}}:i:{id}"
+
+
 def in_state(shard: str, state: str) -> str:
     """The ids of the shard's intents that are in a state, by the millisecond in which they came to it."""
     return f"fg:{{{shard}}}:s:{state}"
@@ -95,6 +116,12 @@ def deliveries(shard: str) -> str:
 def approvals(shard: str) -> str:
     """The intents that wait for an approval, by the millisecond in which that ends."""
     return f"fg:{{{shard}}}:e"
+
+
+def last_wait(key: str) -> str:
+    """What is written before a wait for the server that has this key (durable.py)."""
+    tag, brace, _ = key.partition("}")
+    return f"{tag}{brace}:safe"
 
 
 def audit_trail(shard: str) -> str:
@@ -154,6 +181,16 @@ def used(principal: str, what: Used) -> str:
 def budget_keys(upstream: str, rule: str) -> str:
     """The beginning of all keys of a rule's budgets. No shard's tag begins with a `$`."""
     return f"fg:{{${upstream}/{rule}}}:"
+
+
+def budget_script_keys(upstream: str, rule: str) -> tuple[str, str]:
+    """The KEYS of the budgets' scripts: that beginning, which is no key, and one that is.
+
+    While a slot moves, a cluster runs a script of one key where the slot goes, though the keys that it finds by itself
+    may not have come yet. A script of two keys, of which one is missing, it puts off. Likewise those of a resource.
+    """
+    beginning = budget_keys(upstream, rule)
+    return beginning, f"{beginning}s"
 
 
 def pending_reservations(upstream: str, rule: str) -> str:

@@ -9,7 +9,8 @@ import asyncio
 import contextlib
 import itertools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol
 
 import hiredis
 from redis.asyncio.connection import AbstractConnection
@@ -17,9 +18,12 @@ from redis.asyncio.connection import AbstractConnection
 from gateway.core.faults import StoreUnavailable
 
 Reply = bytes | int | list["Reply"] | None
+# Makes one connection, ready for commands. Raises whatever keeps it from that.
+Connect = Callable[[], Awaitable[AbstractConnection]]
+OnConnected = Callable[[AbstractConnection], Awaitable[None]]
 
 # The command was not executed, and soon this server or another one will: it is sent again.
-_PASSING = frozenset({"LOADING", "BUSY", "READONLY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN"})
+_PASSING = frozenset({"LOADING", "BUSY", "READONLY", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN", "CLUSTERDOWN"})
 _NO_FUNCTION = "ERR Function not found"
 # A loading server refuses at once; asked in a tight loop it would load more slowly.
 _AGAIN_AFTER_S = 0.05
@@ -54,12 +58,20 @@ async def hang_up(connection: AbstractConnection) -> None:
         await connection.disconnect(nowait=True)
 
 
-class _Call:
+class Awaited(Protocol):
+    """Where an answer goes: a caller's future, or what stands in for one where nobody waits."""
+
+    def done(self) -> bool: ...
+    def set_result(self, result: Reply, /) -> None: ...
+    def set_exception(self, exception: Exception, /) -> None: ...
+
+
+class Call:
     """A command that waits for its answer. Its place in the order is kept when its caller has gone."""
 
     __slots__ = ("answer", "command", "deadline", "why")
 
-    def __init__(self, command: bytes, deadline: float, answer: asyncio.Future[Reply]) -> None:
+    def __init__(self, command: bytes, deadline: float, answer: Awaited) -> None:
         self.command = command
         self.deadline = deadline
         self.answer = answer
@@ -100,14 +112,18 @@ class _Wire(asyncio.Protocol):
 class Link:
     """One connection to the store, kept up until `close`. A call is answered, or fails after `timeout_s` seconds."""
 
-    def __init__(self, connect: Callable[[], AbstractConnection], timeout_s: float) -> None:
+    def __init__(self, connect: Connect, timeout_s: float) -> None:
+        # Has the connection before anybody's command leaves; where it raises, another one is made.
+        self.on_connected: OnConnected | None = None
+        self.name = ""
+        """Tells it from the connections to the store's other servers; empty where there is one."""
         self._connect = connect
         self._timeout_s = timeout_s
         self._loop = asyncio.get_running_loop()
         self._wire: _Wire | None = None
-        self._unsent: deque[_Call] = deque()
-        self._sent: deque[_Call] = deque()
-        self._put_off: set[_Call] = set()
+        self._unsent: deque[Call] = deque()
+        self._sent: deque[Call] = deque()
+        self._put_off: set[Call] = set()
         self._flushing = False
         self._ticking: asyncio.TimerHandle | None = None
         self._reviving: asyncio.Task[None] | None = None
@@ -116,21 +132,42 @@ class Link:
         self._short_lived = 0
         self._closed = False
         self.healthy = False
+        # How often something that was sent may have been executed later than what was sent behind it, or elsewhere.
+        self.breaks = 0
         # Until this server refuses to; the next one is asked again.
         self.runs_functions = True
 
     async def open(self) -> None:
         """Connect. Raises StoreUnavailable, with the reason, if that takes longer than a call may."""
-        self._reviving = self._loop.create_task(self._revive(None))
-        await asyncio.wait({self._reviving}, timeout=self._timeout_s)
+        await asyncio.wait({self.start()}, timeout=self._timeout_s)
         if self._wire is None:
             await self.close()
             raise StoreUnavailable(self._why)
+
+    def start(self) -> asyncio.Task[None]:
+        """Begin to connect; what is sent meanwhile leaves as soon as it is done. The task ends then."""
+        self._reviving = self._loop.create_task(self._revive(None))
+        return self._reviving
+
+    @property
+    def connected(self) -> bool:
+        return self._wire is not None
+
+    @property
+    def servers(self) -> "tuple[Link, ...]":
+        """Each server that takes writes: this one."""
+        return (self,)
+
+    def at(self, _key: str, /) -> "Link":
+        """The connection to the server that has this key."""
+        return self
 
     async def close(self) -> None:
         """Fail what is waiting, and close the connection."""
         self._closed = True
         self.healthy = False
+        # The first step of a task that has just been made is to hang up what was lost.
+        await asyncio.sleep(0)
         while self._reviving is not None and not self._reviving.done():
             # Before Python 3.12 asyncio.wait_for, through which redis-py sends, may swallow a cancellation.
             self._reviving.cancel()
@@ -155,13 +192,44 @@ class Link:
             raise StoreUnavailable("the store's connection is closed")
         loop = self._loop
         answer: asyncio.Future[Reply] = loop.create_future()
-        self._unsent.append(_Call(command, loop.time() + self._timeout_s, answer))
+        self._unsent.append(Call(command, loop.time() + self._timeout_s, answer))
         if not self._flushing:
             self._flushing = True
             loop.call_soon(self._flush)
             if self._ticking is None:
                 self._ticking = loop.call_later(_TICK_S, self._tick)
         return answer
+
+    def take_over(self, calls: Iterable[Call]) -> None:
+        """Send what another connection was asked for, in its order and until its own deadlines."""
+        self._unsent.extend(calls)
+        self._flush()
+        if self._ticking is None:
+            self._ticking = self._loop.call_later(_TICK_S, self._tick)
+
+    def hand_over(self) -> list[Call]:
+        """All that is not answered, which this connection then forgets. It may have been executed."""
+        calls = self._pending()
+        self.breaks += 1
+        self._sent.clear()
+        self._unsent.clear()
+        self._put_off.clear()
+        self.leave()
+        return calls
+
+    def put_off(self, call: Call, why: str) -> None:
+        """Send it in a moment, or fail it with this reason."""
+        call.why = why
+        self.breaks += 1
+        self._put_off.add(call)
+        self._loop.call_later(_AGAIN_AFTER_S, self._again, call)
+        if self._ticking is None:
+            self._ticking = self._loop.call_later(_TICK_S, self._tick)
+
+    def leave(self) -> None:
+        """Connect anew: the server at the other end may no longer be the right one."""
+        if self._wire is not None:
+            self._wire.transport.abort()
 
     def on_reply(self, reply: Reply | hiredis.ReplyError) -> None:
         """The answer to the oldest command. A caller that has gone does not take the next one's."""
@@ -172,7 +240,7 @@ class Link:
         if call.answer.done():
             return
         if isinstance(reply, hiredis.ReplyError):
-            self._refused(call, str(reply))
+            self.on_refused(call, str(reply))
         else:
             call.answer.set_result(reply)
 
@@ -182,6 +250,7 @@ class Link:
             return
         self._wire = None
         self.healthy = False
+        self.breaks += 1
         self._why = why
         lived_s = self._loop.time() - self._connected_at
         self._short_lived = self._short_lived + 1 if lived_s < _SHORT_LIVED_S else 0
@@ -196,13 +265,16 @@ class Link:
         pauses = _PAUSES_S[min(self._short_lived, len(_PAUSES_S) - 1) :]
         for pause_s in itertools.chain(pauses, itertools.repeat(_PAUSES_S[-1])):
             await asyncio.sleep(pause_s)
-            connection = self._connect()
+            connection: AbstractConnection | None = None
             try:
-                await connection.connect()  # type: ignore[no-untyped-call]  # redis-py
+                connection = await self._connect()
+                if self.on_connected is not None:
+                    await self.on_connected(connection)
                 self._wire = _Wire(self, connection)
             except Exception as error:  # noqa: BLE001  # nobody else would connect again, whatever it was
                 self._why = str(error) or type(error).__name__
-                await hang_up(connection)
+                if connection is not None:
+                    await hang_up(connection)
             else:
                 self._connected_at = self._loop.time()
                 self.runs_functions = True
@@ -218,21 +290,22 @@ class Link:
         self._sent.extend(calls)
         self._wire.transport.write(b"".join([call.command for call in calls]))
 
-    def _refused(self, call: _Call, why: str) -> None:
+    def on_refused(self, call: Call, why: str) -> None:
+        """The server's error: put off, or told to the caller."""
         word = why.partition(" ")[0]
         if word == "NOSCRIPT" or why == _NO_FUNCTION:
             call.answer.set_exception(ScriptMissing())
         elif word in _PASSING:
-            call.why = why
-            self._put_off.add(call)
-            self._loop.call_later(_AGAIN_AFTER_S, self._again, call)
-            if word == "READONLY" and self._wire is not None:
+            self.put_off(call, why)
+            if word == "READONLY":
                 # A primary that became a replica keeps its connections; the address may lead to the new primary by now.
-                self._wire.transport.abort()
+                self.leave()
         else:
             call.answer.set_exception(ErrorReply(why))
 
-    def _again(self, call: _Call) -> None:
+    def _again(self, call: Call) -> None:
+        if call not in self._put_off:
+            return
         self._put_off.discard(call)
         if not call.answer.done():
             self._unsent.append(call)
@@ -258,9 +331,9 @@ class Link:
     def _silence(self) -> str:
         return self._why if self._wire is None else f"no answer within {self._timeout_s:g} s"
 
-    def _pending(self) -> list[_Call]:
+    def _pending(self) -> list[Call]:
         return [*self._sent, *self._unsent, *self._put_off]
 
-    def _fail(self, call: _Call, why: str) -> None:
+    def _fail(self, call: Call, why: str) -> None:
         if not call.answer.done():
             call.answer.set_exception(StoreUnavailable(why))

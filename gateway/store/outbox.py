@@ -70,9 +70,9 @@ class Outbox:
         await self._store.run(REPORT, _keys(claimed.notification.id), *about, *arguments)
 
     def _waiting(self, shard: str, now_ms: int) -> asyncio.Future[Reply]:
-        asked = ("BYSCORE", "LIMIT", 0, _AT_ONCE, "WITHSCORES")
+        key, asked = notifications(shard, "waiting"), ("BYSCORE", "LIMIT", 0, _AT_ONCE, "WITHSCORES")
         # A coroutine for each shard would take three times as long.
-        return self._store.link.send(pack("ZRANGE", notifications(shard, "waiting"), "-inf", now_ms, *asked))
+        return self._store.link.at(key).send(pack("ZRANGE", key, "-inf", now_ms, *asked))
 
 
 def _read(reply: Reply, shard: str) -> list[Due]:

@@ -1,6 +1,7 @@
 """Parked intents apart from their writes: looked at, decided, sent again by an operator, expired."""
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -15,16 +16,20 @@ from gateway.store.answer import Answer, unknown_word
 from gateway.store.budgets import give_back, reserve
 from gateway.store.fence import FenceStore
 from gateway.store.kept_requests import inflate_request
-from gateway.store.keys import HINTS, PARKED_BYTES, kept_request, resource_keys, shard_keys, shard_of, shard_of_id
-from gateway.store.quarantine import recount
+from gateway.store.keys import APPROVED, HINTS, kept_request, resource_keys, shard_keys, shard_of, shard_of_id
+from gateway.store.losses import not_before_accepted
+from gateway.store.quarantine import counted
 from gateway.store.reply import record_of
 from gateway.store.script import Script
+from gateway.store.share import Counted, counted_so_far, put_right
 
 DECIDE = Script("decide")
 RETRY = Script("retry")
 EXPIRE = Script("expire")
 
 PURPOSE = "parked"
+# For how long deliverers are told that something was approved: each looks several times a second.
+APPROVED_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,8 @@ async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> Int
     match answer.word:
         case "decided":
             await _hint(store, answer, record)
+            if decide.verdict == "approve":
+                await _put_first(store, answer, record)
             return record_of(answer)
         case "wrong-state":
             return _not_awaited(record_of(answer))
@@ -64,6 +71,8 @@ async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> Int
         case "other-request":
             detail = "Nothing was done: `digest` is not that of the request that waits. Look at it again."
             return Refused(WRONG_STATE, detail, _facts(record_of(answer)))
+        case "store-regressed":
+            return not_before_accepted(_facts(record_of(answer)))
         case "unseen":
             return _unseen(record)
         case _:
@@ -78,12 +87,13 @@ async def retry(
     `write`: what it takes of its rule's budgets, if it has any, for its place was given back when it failed.
     """
     attempt = store.new_ticket(record.resource)
-    if write is not None:
+    costs = write is not None and bool(write.costs)
+    if write is not None and costs:
         refused = await reserve(store, write, attempt)
         if refused is not None:
             return refused
     answer = await store.run(RETRY, resource_keys(record.resource), record.resource, record.id, note, by)
-    if write is not None and answer.word != "queued":
+    if write is not None and costs and answer.word != "queued":
         await give_back(store, write.rule, record.id, attempt)
     match answer.word:
         case "queued":
@@ -97,6 +107,8 @@ async def retry(
             why = "a newer epoch rules its resource; whoever has it now has to repeat the request"
         case "not-kept":
             why = "its request is no longer kept; whoever made it has to repeat it"
+        case "store-regressed":
+            return not_before_accepted(_facts(record_of(answer)))
         case "unseen":
             return _unseen(record)
         case _:
@@ -139,12 +151,23 @@ async def request_of(store: FenceStore, id: str) -> KeptRequest | None:
 
 async def recount_parked(store: FenceStore) -> int:
     """How many bytes of requests wait, counted anew."""
-    return await recount(store, PURPOSE, PARKED_BYTES)
+    before = await counted_so_far(store.link)
+    found = await counted(store, PURPOSE)
+    return await put_right(store.link, before, Counted(found.total(), found))
 
 
 async def _hint(store: FenceStore, answer: Answer, record: IntentRecord) -> None:
     """Deliverers look at once; without the hint, within a minute."""
     await store.link.call("ZADD", HINTS, "LT", answer.now_ms, shard_of(record.resource))
+
+
+async def _put_first(store: FenceStore, answer: Answer, record: IntentRecord) -> None:
+    """Deliverers see to it before what else waits; without the word, in its turn."""
+    call = store.link.call
+    with contextlib.suppress(StoreUnavailable):
+        await call("ZADD", APPROVED, answer.now_ms, record.resource)
+        await call("ZREMRANGEBYSCORE", APPROVED, "-inf", answer.now_ms - APPROVED_MS)
+        await call("PEXPIRE", APPROVED, APPROVED_MS)
 
 
 def _not_awaited(record: IntentRecord) -> Refused:

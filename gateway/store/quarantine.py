@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+from collections import Counter
 from dataclasses import dataclass
 
 from gateway.core.epoch import Epoch
@@ -79,14 +80,21 @@ async def drop(store: FenceStore, found: Quarantined, *, note: str, by: str) -> 
         await store.link.call("DECRBY", KEPT_BYTES, number(answer.rest[0]))
 
 
-async def recount(store: FenceStore, purpose: str = PURPOSE, counter: str = KEPT_BYTES) -> int:
-    """How many bytes are kept for a purpose, counted anew: what expired was not taken off. Raises StoreUnavailable."""
+async def recount(store: FenceStore) -> int:
+    """How many bytes are in quarantine, counted anew: what expired was not taken off. Raises StoreUnavailable."""
+    bytes = (await counted(store, PURPOSE)).total()
+    await store.link.call("SET", KEPT_BYTES, bytes)
+    return bytes
+
+
+async def counted(store: FenceStore, purpose: str) -> Counter[str]:
+    """How many bytes of each principal are kept for a purpose. Raises StoreUnavailable."""
     lengths = await asyncio.gather(*(store.link.call("ZCARD", kept_requests(shard, purpose)) for shard in shards()))
-    bytes = 0
+    bytes: Counter[str] = Counter()
     for shard, length in zip(shards(), lengths, strict=True):
         if number(length) > 0:
-            bytes += number((await store.run(RECOUNT, shard_keys(shard), purpose)).rest[0])
-    await store.link.call("SET", counter, bytes)
+            flat = (await store.run(RECOUNT, shard_keys(shard), purpose)).rest
+            bytes.update(dict(zip(map(text, flat[::2]), map(number, flat[1::2]), strict=True)))
     return bytes
 
 

@@ -7,6 +7,8 @@ from typing import Literal
 from gateway.core.decision import (
     APPROVAL_DENIED,
     EPOCHS_EXHAUSTED,
+    GRANT_ENDED,
+    GRANT_IN_PROGRESS,
     HOLDER_MISMATCH,
     INTENT_IN_PROGRESS,
     INTENT_MISMATCH,
@@ -19,6 +21,7 @@ from gateway.core.decision import (
     REVISION_MISMATCH,
     STALE_EPOCH,
     STILL_UNKNOWN,
+    STORE_REGRESSED,
     TOKEN_INVALID,
     Decision,
     Facts,
@@ -29,7 +32,7 @@ from gateway.core.write import ResourceKey
 from gateway.store.answer import Answer, text, unknown_word
 
 # A write in flight usually ends within a second; whoever is asked about an unknown one, rarely within ten.
-_ASK_AGAIN_S = {"intent-in-progress": 1, "outcome-unknown": 10, "no-room": 10}
+_ASK_AGAIN_S = {"intent-in-progress": 1, "outcome-unknown": 10, "no-room": 10, "store-regressed": 10}
 # The first words of a refusal's detail: what did not happen.
 Undone = Literal[
     "Not forwarded", "Not taken", "Not granted", "Not renewed", "Not released", "Not registered", "Not advanced"
@@ -125,9 +128,17 @@ def _sentences(answer: Answer, asked: Asked, record: _Record) -> tuple[Decision,
         case "resource-held":
             why = f"another write of {resource} may or may not have happened, and holds it"
             return STILL_UNKNOWN, why, "Wait until that intent is resolved, then read the resource again."
+        case "store-regressed":
+            why = f"the store has lost what it had acknowledged, and nobody can tell who has {resource}"
+            return STORE_REGRESSED, why, "Wait for an operator; without an idempotency key, a new lease writes at once."
         case "lease-held":
             until = instant(record.expires_at_ms or answer.now_ms)
             return LEASE_HELD, f"{record.holder} has the lease of {resource} until {until}", "Wait for it to end."
+        case "key-used":
+            why = "the lease that this Idempotency-Key was granted has ended, and a key is granted one"
+            return GRANT_ENDED, why, "Ask with a new key for a new lease, and read the resource again before writing."
+        case "key-in-use":
+            return GRANT_IN_PROGRESS, "the same call was granted a moment ago", "Repeat it for its lease."
         case "lease-lost":
             why = f"the lease of epoch {epoch} on {resource} has expired, was released or was overtaken"
             return LEASE_LOST, why, "Acquire a new lease, and read the resource again before writing."

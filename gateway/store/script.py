@@ -10,11 +10,22 @@ import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 
-from gateway.store.link import ErrorReply, Link, Reply, ScriptMissing, pack
+from gateway.store.link import ErrorReply, Reply, ScriptMissing, pack
+from gateway.store.topology import Server, Servers
 
 # In this order: each may use what comes before it.
-_PARTS = ("epoch", "audit", "notification", "former", "intent", "parking", "waiters", "ticket", "pause")
+_PARTS = ("epoch", "loss", "audit", "notification", "former", "intent", "parking", "waiters", "ticket", "pause")
 _FUNCTIONS = ("admit", "settle", "take", "deliver")
+# Those whose answer somebody acts on outside the store: with a write, or with what an agent or an operator is told; and
+# `mark`, by which a loss is told: one that is missing by right would pass for it. What the others write is found out
+# again where it is lost.
+_ACTED_ON = frozenset(
+    {
+        *("admit", "deliver", "extend", "settle", "compensate", "resolve", "reserve", "quarantine", "decide", "retry"),
+        *("grant", "renew", "release", "register", "advance"),
+        *("pause", "resume", "begin_pause", "end_pause", "accept", "accept_shard", "mark"),
+    }
+)
 # For what keeps requests. The others, which run for every write, would only make these functions anew each time.
 KEEPING_PARTS = ("epoch", "audit", "kept")
 # For what sends notifications.
@@ -26,36 +37,38 @@ BUDGET_PARTS = ("budget",)
 class Script:
     """One script. `name` is its file's, its method's on FenceStore, and its label in the metrics."""
 
-    __slots__ = ("function", "name", "sha", "text")
+    __slots__ = ("function", "is_acted_on", "name", "sha", "text")
 
     def __init__(self, name: str, parts: Sequence[str] = _PARTS) -> None:
         begin = ("begin(KEYS)\n",) if parts else ()
         self.name = name
+        self.is_acted_on = name in _ACTED_ON
         self.text = "\n".join((*map(_part, parts), *begin, _verb(name)))
         # The store names a script by this digest; nothing is protected by it.
         self.sha = _digest(self.text)
         self.function = _function(name) if name in _FUNCTIONS else None
 
-    async def run(self, link: Link, keys: Sequence[str], arguments: Sequence[str | bytes]) -> Reply:
+    async def run(self, link: Servers, keys: Sequence[str], arguments: Sequence[str | bytes]) -> Reply:
         """The script's reply. A store that forgot the script (restart, failover, SCRIPT FLUSH) is sent its text.
 
         Raises StoreUnavailable.
         """
-        if self.function is not None and link.runs_functions:
+        server = link.at(keys[0])
+        if self.function is not None and server.runs_functions:
             try:
-                return await link.send(pack("FCALL", self.function, len(keys), *keys, *arguments))
+                return await server.send(pack("FCALL", self.function, len(keys), *keys, *arguments))
             except ScriptMissing:
-                await _load(link)
+                await _load(server)
             except ErrorReply as error:
                 # A right may be given later; the next connection finds out.
-                link.runs_functions = error.word != "NOPERM"
+                server.runs_functions = error.word != "NOPERM"
         try:
-            return await link.send(pack("EVALSHA", self.sha, len(keys), *keys, *arguments))
+            return await link.at(keys[0]).send(pack("EVALSHA", self.sha, len(keys), *keys, *arguments))
         except ScriptMissing:
-            return await link.send(pack("EVAL", self.text, len(keys), *keys, *arguments))
+            return await link.at(keys[0]).send(pack("EVAL", self.text, len(keys), *keys, *arguments))
 
 
-async def _load(link: Link) -> None:
+async def _load(link: Server) -> None:
     """Give the server the library. Meanwhile the others' scripts are run, and if it is refused, until it connects anew.
 
     Raises StoreUnavailable.

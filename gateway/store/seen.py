@@ -12,13 +12,15 @@ class SeenEpochs:
     def __init__(self) -> None:
         self._seen: dict[ResourceKey, int] = {}
 
-    def note(self, resource: ResourceKey, epoch: int) -> None:
+    def note(self, resource: ResourceKey, epoch: int) -> bool:
+        """Whether it is larger than all before."""
         if epoch <= self._seen.get(resource, -1):
-            return
+            return False
         self._seen.pop(resource, None)
         self._seen[resource] = epoch
         if len(self._seen) > _REMEMBERED:
             del self._seen[next(iter(self._seen))]
+        return True
 
     def largest(self, resource: ResourceKey) -> int:
         """Zero for a resource that was never seen."""

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 from gateway.core.faults import StoreUnavailable
 from gateway.core.intent import IntentId
@@ -22,6 +23,7 @@ _GRACE_MS = 1000
 _AT_ONCE = 100
 
 Overdue = tuple[TicketId, ResourceKey]
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,14 @@ class Due:
 async def take_turn(store: FenceStore) -> Due | None:
     """What is due in all shards. Raises StoreUnavailable.
 
-    Call it every second: it returns None at once where another gateway has taken the turn less than a second ago.
+    Call it every second: it returns None at once where another gateway has taken the turn less than a second ago. Of
+    several servers, one that is away keeps nobody from what is due at the others.
     """
-    if await store.link.call("SET", SWEEPER, store.gateway, "NX", "PX", _TURN_MS) is None:
+    if not await _is_ours(store):
         return None
     now_ms = store.expected_ms()
-    found = await asyncio.gather(*(_due(store, shard, now_ms) for shard in await _busy(store)))
+    asked = (_due(store, shard, now_ms) for shard in await _busy(store))
+    found = _answered(await asyncio.gather(*asked, return_exceptions=True))
     return Due(
         tuple(ticket for due in found for ticket in due.tickets),
         tuple(intent for due in found for intent in due.intents),
@@ -68,20 +72,41 @@ async def sweep(store: FenceStore, overdue: tuple[Overdue, ...]) -> int:
     return ended
 
 
+async def _is_ours(store: FenceStore) -> bool:
+    """Whether the turn is this gateway's. Where the server that would say so is away, it is everybody's."""
+    try:
+        return await store.link.call("SET", SWEEPER, store.gateway, "NX", "PX", _TURN_MS) is not None
+    except StoreUnavailable:
+        if len(store.link.servers) == 1:
+            raise
+        return True
+
+
+def _answered(found: Sequence[_Found | BaseException]) -> list[_Found]:
+    """What was answered. Raises the StoreUnavailable of one call, if none was."""
+    answered = [one for one in found if not isinstance(one, BaseException)]
+    for fault in found:
+        if isinstance(fault, BaseException) and not (answered and isinstance(fault, StoreUnavailable)):
+            raise fault
+    return answered
+
+
 async def _busy(store: FenceStore) -> list[str]:
     """The shards in which anything has a deadline, is asked about, or waits for an approval.
 
     One look at all lists of a shard costs half of what one at each does, and a tenth of what a script does: for all
     shards 0.4 to 0.7 ms of the store's time, and 2 ms of this process's.
     """
-    counts = await asyncio.gather(*map(store.link.send, _looks()))
-    return [shard for shard, count in zip(shards(), counts, strict=True) if count]
+    asked = (store.link.at(key).send(look) for key, look in _looks())
+    counts = await asyncio.gather(*asked, return_exceptions=True)
+    _answered(counts)
+    return [shard for shard, count in zip(shards(), counts, strict=True) if count and not isinstance(count, Exception)]
 
 
 @lru_cache(maxsize=1)
-def _looks() -> Sequence[bytes]:
+def _looks() -> Sequence[tuple[str, bytes]]:
     """The same every second; to spell them takes as long as to ask."""
-    return tuple(pack("EXISTS", *_looked_at(shard)) for shard in shards())
+    return tuple((deadlines(shard), pack("EXISTS", *_looked_at(shard))) for shard in shards())
 
 
 async def _due(store: FenceStore, shard: str, now_ms: int) -> Due:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gateway.core.epoch import Epoch, parse_u64
 from gateway.core.intent import IntentId
@@ -60,20 +61,45 @@ async def resources(store: FenceStore, prefix: str, cursor: str | None) -> Page[
 
     Raises BadCursor.
     """
-    if parse_u64(cursor or "0") is None:
-        raise BadCursor
+    servers = store.link.servers
     found: dict[ResourceKey, None] = {}
-    at = cursor or "0"
+    place: _Place | None = _read_place(cursor, len(servers))
     for _ in range(_STEPS):
-        reply = await store.link.call("SCAN", at, "MATCH", fence_pattern(prefix), "COUNT", _STEP)
+        if place is None or len(found) >= PAGE:
+            break
+        reply = await servers[place.server].call("SCAN", place.at, "MATCH", fence_pattern(prefix), "COUNT", _STEP)
         assert isinstance(reply, list)
-        at, keys = text(reply[0]), reply[1]
+        keys = reply[1]
         assert isinstance(keys, list)
         found.update(dict.fromkeys(resource_of(text(key)) for key in keys))
-        if at == "0" or len(found) >= PAGE:
-            break
+        place = place.next(text(reply[0]), len(servers))
     records = await asyncio.gather(*(store.look(resource) for resource in found))
-    return Page(tuple(record for record in records if record is not None), None if at == "0" else at)
+    return Page(tuple(record for record in records if record is not None), place and place.cursor)
+
+
+class _Place(NamedTuple):
+    """Where a scan goes on: at which of the servers, and where there."""
+
+    server: int
+    at: str
+
+    @property
+    def cursor(self) -> str:
+        return f"{self.server}.{self.at}" if self.server else self.at
+
+    def next(self, at: str, servers: int) -> "_Place | None":
+        """None after the last server's end."""
+        if at != "0":
+            return _Place(self.server, at)
+        return _Place(self.server + 1, "0") if self.server + 1 < servers else None
+
+
+def _read_place(cursor: str | None, servers: int) -> _Place:
+    server, _, at = (cursor or "0").rpartition(".")
+    number = parse_u64(server or "0")
+    if number is None or number >= servers or parse_u64(at) is None:
+        raise BadCursor
+    return _Place(number, at)
 
 
 def _ticket(id: TicketId, packed: Reply) -> Ticket:

@@ -9,7 +9,7 @@ from redis.asyncio.connection import AbstractConnection
 
 from gateway.core.write import ResourceKey
 from gateway.store.keys import PAUSES_CHANNEL, wake_channel
-from gateway.store.link import hang_up
+from gateway.store.link import Connect, hang_up
 
 # None: pauses have changed, or wake-ups may have been lost; everybody looks again.
 OnWake = Callable[[ResourceKey | None], None]
@@ -27,7 +27,7 @@ _TICK_S = 0.02
 class Wake:
     """Listens until it is closed, and connects again by itself."""
 
-    def __init__(self, connect: Callable[[], AbstractConnection], gateway: str, on_wake: OnWake) -> None:
+    def __init__(self, connect: Connect, gateway: str, on_wake: OnWake) -> None:
         self._connect = connect
         self._channel = wake_channel(gateway)
         self._on_wake = on_wake
@@ -41,16 +41,17 @@ class Wake:
 
     async def _listen(self) -> None:
         while True:
-            connection = self._connect()
+            connection: AbstractConnection | None = None
             try:
+                connection = await self._connect()
                 await self._subscribe(connection)
             except Exception:  # noqa: BLE001  # nobody else would listen again, whatever it was
                 await asyncio.sleep(_PAUSE_S)
             finally:
-                await hang_up(connection)
+                if connection is not None:
+                    await hang_up(connection)
 
     async def _subscribe(self, connection: AbstractConnection) -> None:
-        await connection.connect()  # type: ignore[no-untyped-call]  # redis-py
         await connection.send_command("SUBSCRIBE", self._channel, PAUSES_CHANNEL)
         while True:
             match await self._read(connection):

@@ -78,6 +78,11 @@ class Exchange:
     # What the wire tells.
 
     def feed(self, data: bytes) -> None:
+        if not self.bytes_in and data[:1] != b"H" and data.lstrip(b"\r\n")[:1] not in (b"H", b""):
+            # llhttp takes RTSP and ICE for HTTP, whose statuses mean something else.
+            self.bytes_in += len(data)
+            self.fail("the upstream's answer is not HTTP")
+            return
         self.bytes_in += len(data)
         if self.complete or self._parser is None:
             self._surplus = True

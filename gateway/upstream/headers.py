@@ -3,39 +3,33 @@ does what anybody but a trusted proxy says of who sent a request.
 """
 
 from gateway.core.field_name import plain_name
-from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIX, REPLACED, told_of_the_way
+from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIX, told_of_the_way
 from gateway.core.hop_by_hop import HOP_BY_HOP, nominated
 from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Upstream
 from gateway.core.token import authorization_is_a_token
+from gateway.core.withheld import withheld
 from gateway.core.write import Write
 
-# `Expect` is answered here; `Host` and the framing are set anew.
-_NOT_FORWARDED = HOP_BY_HOP | {b"host", b"content-length", b"expect", b"fencegate-key"}
-_CONTROL_PREFIX = b"fencing-"
-_NOT_ANSWERED = HOP_BY_HOP | {b"idempotent-replayed"}
+# Some read `Fencing_Epoch` as the gateway's own: what begins so is looked at in its plain spelling.
+_MAYBE_OURS = (b"fencing", b"idempotent")
+_OURS = (b"fencing-", b"idempotent-replayed")
 
 # A name is judged in a microsecond; what agents send is a few dozen names.
 _NAMES_REMEMBERED = 1000
 _UPSTREAMS_REMEMBERED = 1000
 
-_NOT_FROM_ANYBODY = _NOT_FORWARDED | CLAIMS
-_PREFIXES_NOT_FROM_ANYBODY = (_CONTROL_PREFIX, CLAIMS_PREFIX)
-
 
 class _Passing:
     """Which fields of agents reach one upstream. Each name is judged once, and remembered."""
 
-    __slots__ = ("_dropped", "_known", "_withheld", "host", "upstream")
+    __slots__ = ("_known", "_withheld", "host", "upstream")
 
     def __init__(self, upstream: Upstream, *, believed: bool) -> None:
         self.upstream = upstream
         authority = upstream.origin.authority
         self.host = authority.encode("ascii" if authority.isascii() else "idna")
-        self._dropped = (_NOT_FORWARDED if believed else _NOT_FROM_ANYBODY) | _own(upstream)
-        if upstream.forwarded != "trusted":
-            self._dropped |= REPLACED
-        self._withheld = (_CONTROL_PREFIX,) if believed else _PREFIXES_NOT_FROM_ANYBODY
+        self._withheld = withheld(upstream, believed=believed)
         self._known: dict[bytes, bool] = {}
 
     def passes(self, name: bytes) -> bool:
@@ -48,7 +42,7 @@ class _Passing:
         return known
 
     def _judge(self, name: bytes, plain: bytes) -> bool:
-        if plain in self._dropped or plain.startswith(self._withheld):
+        if self._withheld.covers(plain):
             return False
         # A proxy that sets the field as it is spelled passes its own clients' other spellings on.
         return name.lower() == plain or not (plain in CLAIMS or plain.startswith(CLAIMS_PREFIX))
@@ -66,17 +60,6 @@ def _passing(upstream: Upstream, request: Request) -> _Passing:
             _PASSING.clear()
         found = _PASSING[id(upstream), believed] = _Passing(upstream, believed=believed)
     return found
-
-
-def _own(upstream: Upstream) -> set[bytes]:
-    """Fields in which an upstream hears nobody but the gateway."""
-    own = {plain_name(name) for name, _ in upstream.credentials}
-    if upstream.epoch_header is not None:
-        own.add(plain_name(upstream.epoch_header))
-    if upstream.native_key is not None:
-        # Never an agent's own word there: it could be the name that another tenant's intent has.
-        own.add(plain_name(upstream.native_key.header))
-    return own
 
 
 def request_head(upstream: Upstream, request: Request, *, write: Write | None, framing: bytes) -> bytes:
@@ -154,7 +137,7 @@ def answer_headers(pairs: HeaderPairs) -> HeaderPairs:
         lower = pair[0].lower()
         if lower == b"connection":
             connection.append(pair[1])
-        elif lower not in _NOT_ANSWERED and not lower.startswith(_CONTROL_PREFIX):
+        elif lower not in HOP_BY_HOP and not (lower.startswith(_MAYBE_OURS) and plain_name(lower).startswith(_OURS)):
             kept.append(pair)
     of_one_hop = nominated(connection)
     if of_one_hop:

@@ -4,7 +4,9 @@ import asyncio
 import ssl
 from collections import deque
 from collections.abc import Callable
+from typing import NoReturn
 
+from gateway.core.places import Places
 from gateway.core.rule import Upstream
 from gateway.upstream.wire import Wire, connect
 
@@ -18,11 +20,19 @@ class Unreachable(Exception):
     """No connection to the upstream could be had; nothing was sent."""
 
 
-class Pool:
-    """Connections to one upstream. `acquire` raises Unreachable; each connection goes back by `release` once."""
+class Crowded(Unreachable):
+    """All connections are busy, and too many requests wait for one already."""
 
-    def __init__(self, upstream: Upstream, now: Callable[[], float]) -> None:
+
+class Pool:
+    """Connections to one upstream. `acquire` raises Unreachable; each connection goes back by `release` once.
+
+    `places`: where whoever waits for a connection takes one; without any it raises Crowded.
+    """
+
+    def __init__(self, upstream: Upstream, now: Callable[[], float], places: Places | None = None) -> None:
         self._upstream = upstream
+        self._places = places or Places()
         self._now = now
         self.head_limit = upstream.limits.response_head
         self._context = tls_context(upstream)
@@ -52,19 +62,28 @@ class Pool:
         """
         if not for_read:
             return await self._acquire()
+        if self._reads.locked():
+            await self._wait_to_read()
+        else:
+            await self._reads.acquire()
         try:
-            async with asyncio.timeout(self._upstream.timeouts.connect_s):
-                await self._reads.acquire()
-        except TimeoutError:
-            busy = "all connections that reads may use stayed busy"
-            raise Unreachable(f"{busy} within {self._upstream.timeouts.connect_s:g} s") from None
-        try:
-            return await self._acquire()
+            return await self._acquire(for_read=True)
         except BaseException:
             self._reads.release()
             raise
 
-    async def _acquire(self) -> Wire:
+    async def _wait_to_read(self) -> None:
+        with self._places.taken("connection", first=True) as has_place:
+            if not has_place:
+                raise Crowded("too many wait for a connection that reads may use")
+            try:
+                async with asyncio.timeout(self._upstream.timeouts.connect_s):
+                    await self._reads.acquire()
+            except TimeoutError:
+                busy = "all connections that reads may use stayed busy"
+                raise Unreachable(f"{busy} within {self._upstream.timeouts.connect_s:g} s") from None
+
+    async def _acquire(self, *, for_read: bool = False) -> Wire:
         wire = self.idle()
         if wire is not None:
             return wire
@@ -73,7 +92,8 @@ class Pool:
                 if self._open < self._upstream.limits.connections:
                     self._open += 1
                 else:
-                    wire = await self._turn()
+                    with self._places.taken("connection", first=for_read) as has_place:
+                        wire = await self._turn() if has_place else self._crowded_out()
                 if wire is not None and _is_open(wire):
                     return wire
                 return await self._connect()
@@ -113,6 +133,9 @@ class Pool:
         except BaseException:
             self._pass_on(None)
             raise
+
+    def _crowded_out(self) -> NoReturn:
+        raise Crowded(f"all {self._upstream.limits.connections} connections are busy, and too many wait for one")
 
     async def _turn(self) -> Wire | None:
         turn: asyncio.Future[Wire | None] = asyncio.get_running_loop().create_future()

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 from gateway.core.clock import Clock, Deadline
 from gateway.core.faults import BodyTooLarge, CallerGone
 from gateway.core.outcome import LateAnswer, NoReply, NotSent, Overdue
+from gateway.core.places import Places
 from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Upstream
 from gateway.core.session import Switched
@@ -15,7 +16,7 @@ from gateway.core.write import Admitted, Write
 from gateway.upstream.exchange import Exchange
 from gateway.upstream.handshake import Declined, Handshakes
 from gateway.upstream.headers import request_head
-from gateway.upstream.pool import Pool, Unreachable
+from gateway.upstream.pool import Crowded, Pool, Unreachable
 from gateway.upstream.wire import Wire
 
 # A request of these methods without a body has no framing field (RFC 9110, section 8.6).
@@ -65,8 +66,9 @@ class Reply:
 class HttpSender:
     """Implements `ports.Sender` over HTTP/1.1. One pool an upstream; a reloaded policy keeps it where it can."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, places: Places | None = None) -> None:
         self._clock = clock
+        self._places = places
         self._handshakes = Handshakes(clock)
         self._pools: dict[str, tuple[Upstream, Pool]] = {}
 
@@ -123,7 +125,7 @@ class HttpSender:
         else:
             if known is not None:
                 known[1].retire()
-            pool = Pool(upstream, asyncio.get_running_loop().time)
+            pool = Pool(upstream, asyncio.get_running_loop().time, self._places)
         self._pools[upstream.name] = (upstream, pool)
         return pool
 
@@ -143,6 +145,8 @@ class HttpSender:
             wire = None if for_read else pool.idle()
             if wire is None:
                 wire = await pool.acquire(for_read=for_read)
+        except Crowded as error:
+            return NotSent("crowded", str(error))
         except (Unreachable, OSError) as error:
             return NotSent("unreachable", str(error))
         expected = _Expected(for_read, request.method == "HEAD")

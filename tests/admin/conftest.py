@@ -11,6 +11,7 @@ from aiohttp import web
 
 from gateway.admin.listener import build_admin
 from gateway.admin.running import Running
+from gateway.core.check import Check
 from gateway.flow.clock import BootClock
 from gateway.flow.compensating import Compensating
 from gateway.log import Log
@@ -34,6 +35,7 @@ class Admin:
     store: FenceStore
     workers_ready: int = 1
     stopping: bool = False
+    unfit: tuple[Check, ...] = ()
     findings: tuple[Finding, ...] = ()
     reloads: list[str] = field(default_factory=list)
 
@@ -59,6 +61,7 @@ async def listening(
     *,
     token: str | None = None,
     on_loopback: bool = True,
+    known_as: str | None = None,
     store_timeout_s: float = PATIENCE_S,
     policy: str = POLICY.format(port=9),
 ) -> AsyncIterator[Admin]:
@@ -84,8 +87,10 @@ async def listening(
             metrics,
             log,
             compensating,
+            lambda: admin.unfit,
         )
-        runner = web.AppRunner(build_admin(running, token=token, on_loopback=on_loopback), access_log=None)
+        app = build_admin(running, token=token, on_loopback=on_loopback, known_as=known_as)
+        runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         try:
             await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -2,18 +2,27 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from gateway.core.delivery import GivenUp
-from tests.admin.conftest import Admin
+from tests.admin.conftest import Admin, listening
 from tests.raw import RawAnswer
 from tests.store.fences import admitted, bare, state_of
-from tests.store.parked import APPROVED, REQUEST, delivered, delivering, id_of, mail, parked
+from tests.store.parked import APPROVED, POLICY, REQUEST, delivered, delivering, id_of, mail, parked
 
 ONE = mail("one", of=APPROVED)
 ID = id_of(ONE)
+
+
+@pytest.fixture
+async def admin(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
+    """Its policy takes what waits."""
+    async with listening(store_url, tmp_path, policy=POLICY) as listener:
+        yield listener
 
 
 async def post(admin: Admin, call: str, *fields: str, **document: object) -> RawAnswer:
@@ -115,6 +124,22 @@ async def test_a_body_is_had_as_it_came(admin: Admin) -> None:
     assert (await admin.call("GET", "/api/v1/intents/none/body")).status == 404
 
 
+async def test_a_digest_binds_what_is_exported(admin: Admin) -> None:
+    """What was looked at; another one that has its place since is refused."""
+    body = b"\0" * (1 << 20)
+    record = await parked(admin.store, ONE, replace(REQUEST, body=body))
+    assert record.parking is not None
+
+    same = await admin.call("GET", f"/api/v1/intents/{ID}/body?digest={record.parking.digest}")
+    other = await admin.call("GET", f"/api/v1/intents/{ID}/body?digest={record.parking.digest[::-1]}")
+
+    assert (same.status, same.body) == (200, body)
+    assert (other.status, name_of(other), other.problem["intent"]) == (
+        409, "wrong-state", {"id": ID, "state": "awaiting_approval"},
+    )  # fmt: skip
+    assert (await admin.call("GET", f"/api/v1/intents/{ID}/body?digset=x")).status == 400
+
+
 async def test_an_approval_after_a_takeover(admin: Admin) -> None:
     """Is refused with what has become of the intent."""
     await parked(admin.store, ONE)
@@ -123,6 +148,20 @@ async def test_an_approval_after_a_takeover(admin: Admin) -> None:
     answer = await post(admin, "approve")
 
     assert (answer.status, answer.problem["intent"]) == (409, {"id": ID, "state": "superseded"})
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST"], ids=["another method", "another path"])
+async def test_what_the_policy_no_longer_takes_is_not_approved(method: str, admin: Admin) -> None:
+    """It goes on waiting, for the policy may be mended; and may be denied."""
+    target = "/mails" if method == "PUT" else "/letters"
+    await parked(admin.store, ONE, replace(REQUEST, method=method, target=target))
+
+    answer = await post(admin, "approve")
+
+    assert (answer.status, name_of(answer)) == (409, "wrong-state")
+    assert "the policy no longer takes it: no rule takes it" in str(answer.problem["detail"])
+    assert await state_of(admin.store, ID) == "awaiting_approval"
+    assert name_of(await post(admin, "deny")) == "denied"
 
 
 @pytest.mark.parametrize("call", ["approve", "deny", "retry"])

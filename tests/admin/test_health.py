@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from gateway.core.check import Check
 from gateway.store.embedded import find_server
 from gateway.store.intent_views import LISTED
 from tests.admin.conftest import Admin, listening
@@ -44,6 +45,16 @@ async def test_a_store_that_is_away_shows_everywhere(tmp_path: Path) -> None:
     assert b"fencegate_store_up 0.0" in metrics.body
     assert b"fencegate_intents{" not in metrics.body
     assert (resources.status, resources.problem["action"]) == (503, "retry")
+
+
+async def test_a_store_that_became_unsafe_is_named(admin: Admin) -> None:
+    """With what to do: whoever reads it may not be who changed it."""
+    admin.unfit = (Check("eviction", False, "allkeys-lru", "Set maxmemory-policy noeviction."),)
+
+    answer = await admin.call("GET", "/readyz")
+
+    reasons = ["the store is unsafe: eviction: allkeys-lru; Set maxmemory-policy noeviction."]
+    assert (answer.status, json.loads(answer.body)["reasons"]) == (503, reasons)
 
 
 async def test_metrics_are_in_prometheus_format(admin: Admin) -> None:
@@ -93,7 +104,7 @@ async def test_the_first_page_lists_the_calls(admin: Admin) -> None:
 
     for call in ("resources", "intents", "audit", "pauses", "policies"):
         assert f"/api/v1/{call}".encode() in answer.body
-    assert answer.value("Content-Security-Policy") == "default-src 'none'"
+    assert answer.value("Content-Security-Policy") == "default-src 'none'; frame-ancestors 'none'"
 
 
 async def test_a_path_that_is_not_there_is_a_problem(admin: Admin) -> None:

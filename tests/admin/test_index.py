@@ -7,10 +7,10 @@ from tests.admin.conftest import Admin
 
 async def test_the_index_lists_every_call(admin: Admin) -> None:
     """As a page that loads and runs nothing."""
-    answer = await admin.call("GET", "/")
+    answer = await admin.call("GET", "/api/v1")
 
     page = answer.body.decode()
-    assert answer.value("Content-Security-Policy") == "default-src 'none'"
+    assert answer.value("Content-Security-Policy") == "default-src 'none'; frame-ancestors 'none'"
     assert page == render(CALLS)
     for call in CALLS:
         assert f"<code>{call.method} {call.path}" in page

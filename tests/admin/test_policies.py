@@ -22,6 +22,11 @@ async def test_policies_are_shown_without_credentials(admin: Admin) -> None:
             "resource": "report/{path.id}",
             "authority": "lease",
             "mode": "enforce",
+            "intent": "off",
+            "parks": None,
+            "on_stale": "reject",
+            "risk": "low",
+            "compensated": False,
         }
     ]
 

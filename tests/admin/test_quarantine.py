@@ -117,7 +117,7 @@ async def test_a_body_is_taken_out_byte_for_byte(admin: Admin, body: bytes) -> N
     assert answer.value("Content-Type") == "application/octet-stream"
     assert answer.value("Content-Disposition") == f'attachment; filename="{id}.bin"'
     assert answer.value("X-Content-Type-Options") == "nosniff"
-    assert answer.value("Content-Security-Policy") == "default-src 'none'; sandbox"
+    assert answer.value("Content-Security-Policy") == "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 
 async def test_a_body_with_a_coding_is_not_decoded(admin: Admin) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from tests.bench import growth, hot, latency, matching, memory, queue, table, throughput, workers
+from tests.bench import durability, growth, hot, latency, matching, memory, queue, table, throughput, workers
 from tests.bench.figure import Figure
 from tests.bench.packages import missing_packages
 from tests.bench.process import Failed
@@ -29,6 +29,7 @@ _GROUPS: dict[str, tuple[str, _Measure]] = {
     "growth": ("what must not cost more", growth.measure),
     "hot": ("one serial resource, 64 callers, two gateways", hot.measure),
     "memory": ("room", memory.measure),
+    "durability": ("what it costs that the disk or a replica has each record", durability.measure),
     "queue": ("what is sent later, and operators' words", queue.measure),
 }
 _MATCH = "match"

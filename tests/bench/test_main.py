@@ -13,7 +13,7 @@ def test_help_names_every_group() -> None:
     """Nobody should have to read the code to measure one thing only."""
     said = CliRunner().invoke(main, ["--help"]).output
 
-    for name in ("throughput", "latency", "workers", "growth", "hot", "memory", "queue", "match"):
+    for name in ("throughput", "latency", "workers", "growth", "hot", "memory", "durability", "queue", "match"):
         assert name in said
 
 

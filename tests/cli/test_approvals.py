@@ -1,6 +1,7 @@
 """`fencegate approvals` against a running gateway."""
 
 import json
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +11,18 @@ from gateway.core.delivery import GivenUp
 from tests.admin.conftest import Admin, listening
 from tests.cli.operating import TOKEN, Ended, operate, operate_on_terminal
 from tests.store.fences import state_of
-from tests.store.parked import APPROVED, REQUEST, delivered, delivering, id_of, mail, parked
+from tests.store.parked import APPROVED, POLICY, REQUEST, delivered, delivering, id_of, mail, parked
 
 ONE = mail("one", of=APPROVED)
 ID = id_of(ONE)
 PRINCIPALS = f"principals:\n  - {{name: anna, key: 'sha256:{0:064x}', resources: '**', approve: true}}\n"
+
+
+@pytest.fixture
+async def admin(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
+    """Its policy takes what waits."""
+    async with listening(store_url, tmp_path, token=TOKEN, policy=POLICY) as listener:
+        yield listener
 
 
 async def approvals(admin: Admin, *arguments: str) -> Ended:
@@ -92,12 +100,16 @@ async def test_a_person_is_shown_what_is_approved(admin: Admin) -> None:
 async def test_a_body_that_is_not_shown_is_exported(admin: Admin, tmp_path: Path) -> None:
     """What is shown says how."""
     body = b"\xff" * 3000
-    await parked(admin.store, ONE, replace(REQUEST, body=body))
-    assert f"`fencegate approvals export {ID} -o FILE`" in (await approvals(admin, "show", ID)).out
+    parking = (await parked(admin.store, ONE, replace(REQUEST, body=body))).parking
+    assert parking is not None
+    named = f"{ID} --digest {parking.digest} -o"
+    assert f"`fencegate approvals export {named} FILE`" in (await approvals(admin, "show", ID)).out
 
-    exported = await approvals(admin, "export", ID, "-o", str(tmp_path / "body"))
+    exported = await approvals(admin, "export", *named.split(), str(tmp_path / "body"))
+    other = await approvals(admin, "export", ID, "--digest", "another", "-o", str(tmp_path / "other"))
 
     assert (exported.status, (tmp_path / "body").read_bytes()) == (0, body)
+    assert other.status == 1 and "is not that of the request" in other.err and not (tmp_path / "other").exists()
 
 
 async def test_an_approvers_key_is_asked_for_by_its_name(store_url: str, tmp_path: Path) -> None:

@@ -52,6 +52,22 @@ def test_warnings_in_json(directory: Path) -> None:
     assert [finding["severity"] for finding in shown["findings"]] == ["warning", "warning"]
 
 
+def test_what_is_most_likely_not_meant_is_a_warning(directory: Path) -> None:
+    """It is told, and no reason for a pipeline to stop."""
+    later = 'resource: "pet/{path.id}", delivery: queued, intent: {mode: required}}'
+    text = POLICY.replace('resource: "pet/{path.id}"}', later, 1)
+    (directory / "policies" / "pets.yaml").write_text(text)
+
+    result = run(directory)
+
+    warning, last = result.stdout.splitlines()
+    assert result.exit_code == 0
+    assert warning.startswith(f"{directory}/policies/pets.yaml:4:5: rule `replace` sends later")
+    assert last == f"{directory}/policies: 1 upstreams, 2 rules, 1 warnings"
+    shown = json.loads(run(directory, "--json").stdout)
+    assert (shown["ok"], [finding["severity"] for finding in shown["findings"]]) == (True, ["warning"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -8,10 +8,11 @@ from gateway.core.compensation import Kept, Unavailable, Undoable
 from gateway.core.intent import KeptAnswer
 from gateway.core.kept_request import KeptRequest
 from gateway.core.write import ResourceKey
+from gateway.store.parking import Decide, decide
 from tests.admin.conftest import Admin
 from tests.cli.operating import Ended, operate, operate_on_terminal
 from tests.intending import ANSWER, begun, ended, intended
-from tests.store.parked import delivered, delivering, id_of, mail, parked
+from tests.store.parked import APPROVED, delivered, delivering, id_of, mail, parked
 
 
 async def intents(admin: Admin, *arguments: str) -> Ended:
@@ -107,6 +108,21 @@ async def test_an_answer_cannot_command_the_terminal(body: bytes, wanted: str, a
     shown = await intents(admin, "show", admitted.intent)
 
     assert wanted in shown.out
+
+
+async def test_what_was_approved_is_approved_again_before_it_is_sent_again(admin: Admin) -> None:
+    """Whoever resolves it is not told of a way that is closed."""
+    write = mail("one", of=APPROVED)
+    record = await parked(admin.store, write)
+    assert record.parking is not None
+    await decide(admin.store, record, Decide("approve", "operator", None, "ok", record.parking.digest))
+    async with delivering(admin.store) as queue:
+        await delivered(queue, write, "unknown")
+
+    resolved = await intents(admin, "resolve", id_of(write), "--not-applied", "--note", "looked")
+
+    assert resolved.status == 0 and "waits until somebody approves it again" in resolved.err
+    assert "intents retry" not in resolved.err
 
 
 async def test_what_was_queued_can_be_sent_again_by_the_operator(admin: Admin) -> None:

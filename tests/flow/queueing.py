@@ -12,6 +12,8 @@ from gateway.core.record import IntentRecord
 from gateway.core.write import AdmitReply, Admitted, ResourceKey, Settled, TicketId, Write
 from tests.playbook import INTENT, INTENT_ID, RESOURCE, Admit, Script, Settle, Transcript
 
+# Queued at an instant at which gateways may have several policies.
+JUST_NOW = Parking("digest", "low", 2_000)
 REQUEST = KeptRequest("PUT", "/reports/7", (), b"body")
 
 
@@ -48,6 +50,7 @@ class ScriptedQueue:
     def __init__(self, said: Transcript, **scripts: list[object]) -> None:
         self._said = said
         self._due = deque(scripts.pop("due", [[RESOURCE]]))
+        self._approved = deque(scripts.pop("approved", []))
         self._take = deque(scripts.pop("take", []))
         self._scripts = {verb: Script(*lines) for verb, lines in scripts.items()}
         self._tickets = 0
@@ -62,6 +65,11 @@ class ScriptedQueue:
         assert isinstance(found, list)
         return found
 
+    async def approved(self) -> list[ResourceKey]:
+        found = self._approved.popleft() if self._approved else []
+        assert isinstance(found, list)
+        return found
+
     async def take(self, resource: ResourceKey) -> Taken | Dropped | None:
         self._said.say("take")
         self.asked.append(resource)
@@ -73,6 +81,10 @@ class ScriptedQueue:
 
     async def put_back(self, resource: ResourceKey, after_s: float) -> None:
         self._said.say(f"put back for {after_s:g} s")
+
+    async def fail(self, taken: Taken, reason: str) -> bool:
+        self._said.say(f"fail: {reason}")
+        return taken.record.parking != JUST_NOW
 
     def new_ticket(self, resource: ResourceKey) -> TicketId:
         self._tickets += 1

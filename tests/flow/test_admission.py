@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from gateway.core.clock import Deadline
-from gateway.core.decision import STALE_EPOCH, TOKEN_INVALID, Refused
+from gateway.core.decision import OVERLOADED, STALE_EPOCH, TOKEN_INVALID, Refused
 from gateway.core.faults import CallerGone, StoreUnavailable
-from gateway.core.rule import Fence, Rule
+from gateway.core.places import Places
+from gateway.core.rule import Authority, Fence, Rule
 from gateway.core.write import Admitted, Waiting
+from gateway.flow import admission
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from gateway.flow.tasks import Tasks
@@ -27,12 +29,15 @@ STALE = Refused(STALE_EPOCH, "d")
 class Door:
     """An admission over a scripted store."""
 
-    def __init__(self, *admit: object, gone: tuple[bool, ...] = (), leave: object = None) -> None:
+    def __init__(
+        self, *admit: object, gone: tuple[bool, ...] = (), leave: object = None, most: int | None = None
+    ) -> None:
         self.said, self.wakes, self.tasks = Transcript(), Wakes(), Tasks()
         self.store = ScriptedStore(self.said, admit=[*admit], leave=[leave], abandon=[None])
         self.caller = ScriptedCaller(self.said, gone=gone)
         self.pauses = unpaused(self.store)
-        self.admission = Admission(self.store, BootClock(), self.wakes, self.tasks, self.pauses)
+        self.places = Places(most)
+        self.admission = Admission(self.store, BootClock(), self.wakes, self.tasks, self.pauses, self.places)
 
     def come(self, rule: Rule = PATIENT) -> "asyncio.Task[tuple[Admitted, Deadline] | Refused]":
         return asyncio.ensure_future(self.admission.admit(write(rule), self.caller.is_gone))
@@ -225,3 +230,47 @@ async def test_a_stopped_waiter_hands_its_turn_on() -> None:
 
     assert ticket(await second) == "t3"
     assert await door.closed() == ["admit t1", "admit t2", "admit t3 queued"]
+
+
+FULL = 2
+"""Of so many places admission has none to begin with but one."""
+
+
+@pytest.mark.parametrize(
+    ("authority", "asked"),
+    [("lease", ["admit t1", "admit t2"]), ("header", ["admit t1"])],
+    ids=["of a lease", "granted elsewhere"],
+)
+async def test_who_finds_no_place_is_told_to_come_back_and_has_moved_nothing(
+    authority: Authority, asked: list[str]
+) -> None:
+    """The epoch of a lease was moved by its grant: only of others the store is not even asked."""
+    rule = replace(PATIENT, authority=authority)
+    door = Door(BUSY, BUSY, STALE, most=FULL)
+    first = door.come(rule)
+    await door.said.until("admit t1")
+
+    second = await door.come(rule)
+
+    assert isinstance(second, Refused)
+    assert (second.decision, second.facts.epoch, second.facts.retry_after_s) == (OVERLOADED, 42, 2)
+    assert door.said == asked
+    first.cancel()
+    await asyncio.wait((first,))
+    await door.closed()
+    assert door.places.has_one("admission")
+
+
+async def test_a_line_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One resource does not take the places of all others, and its last caller would wait in vain."""
+    monkeypatch.setattr(admission, "_LONGEST_LINE", 1)
+    door = Door(BUSY, BUSY)
+    first = door.come()
+    await door.said.until("admit t1")
+
+    refused = await door.come()
+
+    assert isinstance(refused, Refused) and refused.decision is OVERLOADED
+    first.cancel()
+    await asyncio.wait((first,))
+    await door.closed()

@@ -5,24 +5,26 @@ import contextlib
 import itertools
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gateway.core.decision import INTENT_IN_PROGRESS, PAUSED, STALE_EPOCH, Refused
-from gateway.core.delivery import Dropped
+from gateway.core.delivery import Dropped, Taken
 from gateway.core.faults import StoreUnavailable
 from gateway.core.outcome import NotSent
+from gateway.core.parking import Approval
 from gateway.core.write import ResourceKey
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from gateway.flow.delivery import Deliverer
-from gateway.flow.sending import Sending
+from gateway.flow.sending import Sender, Sending
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from gateway.log import Log
 from gateway.policy.ruleset import RuleSet
-from tests.flow.queueing import REQUEST, ScriptedQueue, record, taken
+from tests.flow.queueing import JUST_NOW, REQUEST, ScriptedQueue, record, taken
 from tests.playbook import (
     ADMIT,
     RESOURCE,
@@ -53,7 +55,7 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
 async def delivered(
     rules: RuleSet,
     said: Transcript,
-    sender: ScriptedSender,
+    sender: Sender,
     is_over: Callable[[], bool],
     *,
     nudges: bool = False,
@@ -117,16 +119,50 @@ async def test_what_gets_no_ticket_is_put_back(refused: object, then: str, rules
 
 
 @pytest.mark.parametrize(
-    "one",
-    [taken(rule="gone"), taken(request=REQUEST.__class__("PUT", "no target", (), b""))],
-    ids=["its rule is gone", "no request that a gateway keeps"],
+    ("one", "why"),
+    [
+        (taken(rule="gone"), "rule r of upstream u takes it, and not gone"),
+        (taken(request=replace(REQUEST, method="POST")), "no rule takes it"),
+        (taken(request=replace(REQUEST, target="no target")), "its target can be read in two ways"),
+    ],
+    ids=["its rule is gone", "its rule takes other requests", "no request that a gateway keeps"],
 )
-async def test_what_cannot_be_sent_waits_for_other_policies(one: object, rules: RuleSet) -> None:
-    """It stays queued, and holds up what is behind it; a person is told by the log."""
+async def test_what_its_rule_no_longer_takes_is_not_sent(one: Taken, why: str, rules: RuleSet) -> None:
+    """It fails with the reason, and the next one is taken."""
     said = Transcript()
+    await delivered(rules, said, ScriptedSender(said), lambda: len(said) == 3, take=[one])
+
+    assert said == ["take", f"fail: the policy no longer takes it: {why}", "take"]
+
+
+async def test_what_was_queued_just_now_may_be_known_to_others(rules: RuleSet) -> None:
+    """A gateway with newer policies has taken it, and delivers it: it does not fail here."""
+    said = Transcript()
+    one = taken(rule="new")
+    one = replace(one, record=replace(one.record, parking=JUST_NOW))
     await delivered(rules, said, ScriptedSender(said), lambda: len(said) == 2, take=[one])
 
-    assert said == ["take", "put back for 30 s"]
+    assert said[0] == "take" and said[1].startswith("fail: ") and len(said) == 2
+
+
+@pytest.mark.parametrize(
+    ("approval", "said_then"),
+    [(None, "fail: the policy no longer takes it: rule r wants an approval, and it has none"),
+     (Approval("given", 1, "anna"), "deliver t1 epoch 42")],
+    ids=["it has none", "it was given"],
+)  # fmt: skip
+async def test_a_rule_that_wants_an_approval_now_sends_only_what_has_one(
+    approval: Approval | None, said_then: str, tmp_path: Path
+) -> None:
+    """What was queued before has none."""
+    said = Transcript()
+    rules = rules_from(tmp_path / "p", POLICY.replace("delivery: queued", "approval: required"))
+    one = taken()
+    one = replace(one, record=record(approval=approval))
+    sender = ScriptedSender(said, ScriptedAnswer(said))
+    await delivered(rules, said, sender, lambda: len(said) > 1, take=[one], admit=[ADMIT], end=[SETTLED])
+
+    assert said[:2] == ["take", said_then]
 
 
 async def test_what_ended_in_the_queue_makes_room(rules: RuleSet) -> None:
@@ -190,6 +226,35 @@ async def test_a_queue_that_nobody_waits_behind_goes_on(rules: RuleSet) -> None:
 
     assert len(queue.asked) == 6 and set(queue.asked) == {one, other}
     assert queue.looks <= 3
+
+
+class Slow:
+    """Implements `sending.Sender`: nothing is answered before it is told."""
+
+    def __init__(self) -> None:
+        self.told = asyncio.Event()
+
+    async def send(self, *_: object) -> NotSent:
+        await self.told.wait()
+        return NotSent("unreachable", "away")
+
+
+async def test_what_was_approved_comes_before_a_backlog(rules: RuleSet) -> None:
+    """Of its own upstream, all of whose other places are taken."""
+    said, sender, late = Transcript(), Slow(), ResourceKey("report/late")
+
+    def late_is_taken() -> bool:
+        if said.count("take") < 33:
+            return False
+        sender.told.set()
+        return True
+
+    queue = await delivered(
+        rules, said, sender, late_is_taken, due=[[ResourceKey(f"report/{number}") for number in range(1_000)]],
+        approved=[[], [late]], take=1_100 * [taken()], admit=1_100 * [ADMIT], end=1_100 * [SETTLED],
+    )  # fmt: skip
+
+    assert queue.asked.index(late) == 32
 
 
 @pytest.mark.parametrize(

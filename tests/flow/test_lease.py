@@ -8,8 +8,10 @@ import pytest
 
 from gateway.core.decision import (
     EPOCHS_EXHAUSTED,
+    GRANT_IN_PROGRESS,
     LEASE_HELD,
     LEASE_LOST,
+    OVERLOADED,
     QUOTA_EXCEEDED,
     STALE_EPOCH,
     TOKEN_INVALID,
@@ -17,6 +19,8 @@ from gateway.core.decision import (
 )
 from gateway.core.epoch import Epoch
 from gateway.core.faults import CallerGone, StoreUnavailable
+from gateway.core.lease import Lease, LeaseMark, LeaseSecret
+from gateway.core.places import Places
 from gateway.core.quota import Quota, lease_entry
 from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey
@@ -28,6 +32,8 @@ from gateway.flow.waiting import Wakes
 from tests.playbook import RESOURCE, ScriptedCaller, ScriptedQuotas, ScriptedStore, Transcript, lease
 
 SECRET = "abcdefghijklmnopqrst-_"
+FRESH = LeaseSecret("Z" * 22, LeaseMark(b"k" * 32))
+AGAIN = LeaseSecret("Z" * 22, LeaseMark(b"k" * 32, repeats=True))
 HELD, LOST, INVALID = Refused(LEASE_HELD, "d"), Refused(LEASE_LOST, "d"), Refused(TOKEN_INVALID, "d")
 AWAY = StoreUnavailable("away")
 NOW = Ask(RESOURCE, "b", 60_000)
@@ -43,7 +49,7 @@ class Desk:
         store = ScriptedStore(self.said, **scripts)
         self.use = ScriptedQuotas(self.said, *used)
         quotas = Quotas(self.use, self.tasks)
-        self.leases = Leases(store, BootClock(), self.wakes, self.tasks, quotas, lambda: SECRET)
+        self.leases = Leases(store, BootClock(), self.wakes, self.tasks, quotas, lambda: SECRET, Places(2))
 
     async def grant(self, ask: Ask) -> Granted | Refused:
         """Every wait is ended by a wake-up at once."""
@@ -101,7 +107,7 @@ async def test_another_refusal_ends_the_wait() -> None:
 
 async def test_a_grant_with_a_key_has_the_keys_secret() -> None:
     """One whose answer was lost asks again and gets the same token."""
-    desk = Desk(lease_secret=["Z" * 22], grant=[lease()])
+    desk = Desk(lease_secret=[FRESH], grant=[lease()])
 
     granted = await desk.grant(replace(NOW, key="k", tenant="t", principal="p"))
 
@@ -132,9 +138,40 @@ async def test_a_caller_that_left_after_the_grant_waits_no_longer() -> None:
 @pytest.mark.parametrize("scripts", [{"grant": [AWAY]}, {"grant": [HELD, AWAY]}], ids=["at once", "while it waits"])
 async def test_no_lease_while_the_store_is_away(scripts: dict[str, list[object]]) -> None:
     """The call is refused; it may be repeated."""
-    refused = await Desk(**scripts).grant(PATIENT)
+    desk = Desk(**scripts, lookup=[AWAY])
+
+    refused = await desk.grant(PATIENT)
 
     assert isinstance(refused, Refused) and refused.decision.name == "store-unavailable"
+    assert await desk.tasks.drain(5) == 0
+
+
+@pytest.mark.parametrize(
+    ("live", "ends"),
+    [
+        pytest.param(replace(lease(), holder="b"), ["release 43"], id="it was granted"),
+        pytest.param(replace(lease(), holder="a"), [], id="it is somebody else's"),
+        pytest.param(None, [], id="it was not"),
+    ],
+)
+async def test_a_grant_that_nobody_heard_of_is_released(live: Lease | None, ends: list[str]) -> None:
+    """Whoever asks again is not told that the lease is held."""
+    desk = Desk(grant=[AWAY], lookup=[live], release=[lease()])
+
+    await desk.grant(NOW)
+
+    assert await desk.tasks.drain(5) == 0
+    assert desk.said == ["grant b", "lookup", *ends]
+
+
+async def test_a_grant_with_a_key_that_nobody_heard_of_stays() -> None:
+    """Its repeat gets the same lease."""
+    desk = Desk(lease_secret=[FRESH], grant=[AWAY])
+
+    await desk.grant(replace(NOW, key="k", tenant="t", principal="p"))
+
+    assert await desk.tasks.drain(5) == 0
+    assert desk.said == ["lease_secret t p k b", "grant b"]
 
 
 @pytest.mark.parametrize("reply", [lease(), LOST, AWAY], ids=["the lease", "lost", "away"])
@@ -223,7 +260,7 @@ async def test_a_lease_beyond_the_quota_is_not_asked_for() -> None:
         ([lease()], 0.0, ["grant b", "hold until 1000000"]),
         ([HELD], 0.0, ["grant b", "free"]),
         ([lease()], 5.0, ["grant b watch", "hold until 1000000"]),
-        ([AWAY], 0.0, ["grant b", "free"]),
+        ([AWAY], 0.0, ["grant b", "free", "lookup"]),
     ],
     ids=["granted", "held", "granted after waiting", "the store is away"],
 )
@@ -231,7 +268,7 @@ async def test_a_place_is_kept_for_the_lease_that_was_granted(
     replies: list[object], wait_s: float, said: list[str]
 ) -> None:
     """For its own term, however long the call would have waited; one that was not granted has none."""
-    desk = Desk(used=(None,), grant=replies)
+    desk = Desk(used=(None,), grant=replies, lookup=[None])
 
     await desk.grant(replace(LIMITED, wait_s=wait_s))
     await desk.tasks.drain(1.0)
@@ -283,7 +320,7 @@ LIVES = lease_entry(RESOURCE, 43, digest_secret("Z" * 22))
 @pytest.mark.parametrize("gone", [(), (True,)], ids=["answered", "its caller left"])
 async def test_a_repeated_grant_leaves_the_count_as_it_is(gone: tuple[bool, ...]) -> None:
     """The lease that it repeats lives on, whatever becomes of the call."""
-    desk = Desk(lease_secret=["Z" * 22], lookup=[lease()], grant=[lease()], gone=gone)
+    desk = Desk(lease_secret=[AGAIN], lookup=[lease()], grant=[lease()], gone=gone)
     desk.use.counted = {LIVES}
     with contextlib.suppress(CallerGone):
         await desk.grant(KEYED)
@@ -292,15 +329,48 @@ async def test_a_repeated_grant_leaves_the_count_as_it_is(gone: tuple[bool, ...]
     assert desk.use.counted == {LIVES}
 
 
-@pytest.mark.parametrize("exceeded", [None, Refused(QUOTA_EXCEEDED, "d")], ids=["there is room", "too much"])
-async def test_a_repeat_whose_lease_ended_meanwhile_is_a_new_lease(exceeded: Refused | None) -> None:
-    """It counts as one, or is given up."""
-    desk = Desk(lease_secret=["Z" * 22], lookup=[lease()], grant=[lease(epoch=44)], release=[lease()], used=(exceeded,))
-    desk.use.counted = {LIVES}
+async def test_a_repeat_whose_lease_does_not_count_takes_a_place() -> None:
+    """The quota's record of it was lost, and the lease lives."""
+    desk = Desk(lease_secret=[AGAIN], lookup=[lease()], grant=[lease()], used=(None,))
 
-    granted = await desk.grant(KEYED)
+    await desk.grant(KEYED)
 
-    asked = ["lease_secret   k b", "lookup", "grant b", "spend of ada's"]
-    assert desk.said == asked + ["release 44"] * (exceeded is not None)
-    assert isinstance(granted, Refused) == (exceeded is not None)
-    assert len(desk.use.counted) == 2 - (exceeded is not None)
+    assert desk.said == ["lease_secret   k b", "lookup", "spend of ada's", "grant b", "hold until 1000000"]
+    assert desk.use.counted == {LIVES}
+
+
+async def test_a_call_that_its_own_repeat_overtook_looks_again() -> None:
+    """Both get the one lease, with its secret."""
+    desk = Desk(lease_secret=[FRESH, AGAIN], grant=[Refused(GRANT_IN_PROGRESS, "d"), lease()])
+
+    granted = await desk.grant(replace(NOW, key="k"))
+
+    assert isinstance(granted, Granted)
+    assert desk.said == ["lease_secret   k b", "grant b"] * 2
+
+
+async def test_a_call_does_not_look_for_ever() -> None:
+    """Told that the same call is under way each time, it says so."""
+    desk = Desk(lease_secret=[FRESH] * 3, grant=[Refused(GRANT_IN_PROGRESS, "d")] * 3)
+
+    refused = await desk.grant(replace(NOW, key="k"))
+
+    assert isinstance(refused, Refused) and refused.decision is GRANT_IN_PROGRESS
+
+
+async def test_a_call_that_would_wait_wants_a_place_and_others_do_not() -> None:
+    """Without one the store is not asked: a later call is told the same lease or another's."""
+    desk = Desk(grant=[HELD, lease()], register=[0], renew=[lease()])
+    waiting = asyncio.ensure_future(desk.leases.grant(PATIENT, desk.caller.is_gone))
+    await desk.said.until("grant b watch")
+
+    granting = await desk.leases.grant(PATIENT, desk.caller.is_gone)
+    registering = await desk.leases.register(RESOURCE, Epoch(42), "b", 1.0, desk.caller.is_gone)
+    at_once = await desk.leases.register(RESOURCE, Epoch(42), "b", 0.0, desk.caller.is_gone)
+    renewed = await desk.leases.renew(RESOURCE, Epoch(43), b"digest")
+
+    assert isinstance(granting, Refused) and isinstance(registering, Refused)
+    assert (granting.decision, registering.decision, at_once) == (OVERLOADED, OVERLOADED, 0)
+    assert not isinstance(renewed, Refused)
+    desk.wakes.on_wake(RESOURCE)
+    assert isinstance(await waiting, Granted)

@@ -149,11 +149,13 @@ async def test_a_caller_that_is_gone_leaves_nothing() -> None:
         await parked(gone=(True,))
 
 
-async def test_a_store_that_is_away_takes_nothing() -> None:
-    """The repeat that the caller is told to send finds what may have been taken after all."""
+async def test_of_a_store_that_goes_away_nobody_knows_whether_it_took_the_write() -> None:
+    """Its caller is not told that nothing was done, and the repeat that it is told to send finds what may have been."""
     said, caller, _ = await parked(StoreUnavailable("away"))
 
     assert said[-1] == "refuse store-unavailable" and caller.refusals[0].decision.action == "retry"
+    assert caller.refusals[0].detail.startswith("Nobody knows whether it was taken")
+    assert "Repeat it with the same key" in caller.refusals[0].detail
 
 
 async def test_what_comes_too_late_is_kept_where_the_rule_says_so() -> None:
@@ -175,6 +177,7 @@ async def test_what_comes_too_late_is_kept_where_the_rule_says_so() -> None:
         (replace(record("failed"), answer=KeptAnswer(422, (), b"bad")), "replay 422 bad"),
         (record("failed", reason="answered 422"), "refuse answer-not-kept"),
         (record("failed", reason="its request was lost"), "refuse upstream-unreachable"),
+        (record("failed", reason="the policy no longer takes it: no rule takes it"), "refuse no-policy"),
         (replace(record("applied"), answer=KeptAnswer(201, (), b"made")), "replay 201 made"),
         (replace(record("applied"), resolved_by="operator"), None),
     ],

@@ -7,7 +7,8 @@ import pytest
 
 from gateway.core.decision import Refused
 from gateway.core.record import IntentRecord
-from gateway.flow.retrying import budgeted_rule, costed
+from gateway.core.write import Write
+from gateway.flow.retrying import judge_retry
 from gateway.policy.load import load_policies
 from gateway.policy.ruleset import RuleSet
 from gateway.store.fence import FenceStore
@@ -45,10 +46,14 @@ async def failed(gate: Stack, store: FenceStore, amount: str) -> IntentRecord:
     return record
 
 
+async def judged(store: FenceStore, record: IntentRecord, rules: RuleSet) -> Write | Refused:
+    kept = await request_of(store, record.id)
+    assert kept is not None
+    return await judge_retry(record, kept, rules)
+
+
 async def send_again(store: FenceStore, record: IntentRecord, rules: RuleSet) -> IntentRecord | Refused:
-    rule, kept = budgeted_rule(record, rules), await request_of(store, record.id)
-    assert rule is not None and kept is not None
-    write = costed(record, kept, rule, rules)
+    write = await judged(store, record, rules)
     assert not isinstance(write, Refused)
     return await retry(store, record, note="the key is renewed", by="operator", write=write)
 
@@ -94,19 +99,27 @@ async def test_what_has_room_is_sent_again(store_url: str, raw: Any, tmp_path: P
         assert (await pay(gate, "k-2", "50")).decision == "quota-exceeded"
 
 
-async def test_a_rule_that_takes_it_no_longer_cannot_tell(store_url: str, tmp_path: Path) -> None:
-    """What cannot be counted is not sent."""
+@pytest.mark.parametrize(
+    ("was", "now", "told"),
+    [
+        ("/payments", "/transfers", "the policy no longer takes it: no rule takes it. Mend the policy"),
+        ("delivery: queued", "approval: required", "its rule wants an approval now, and it has none"),
+        ("json:/amount", "json:/sum", "what it takes of the budgets cannot be told"),
+    ],
+    ids=["no rule takes it", "an approval is wanted", "no amount"],
+)
+async def test_what_the_rules_no_longer_take_is_not_sent_again(
+    was: str, now: str, told: str, store_url: str, tmp_path: Path
+) -> None:
+    """By an operator's word neither, who is told why."""
     async with (
         stack(store_url, tmp_path, queued(SUMMED), RecordingUpstream(answering(REFUSED))) as gate,
         opened(store_url) as store,
     ):
         record = await failed(gate, store, "60")
         file = next((tmp_path / "policies").iterdir())
-        file.write_text(file.read_text().replace("/payments", "/transfers"))
-        rules = rules_of(tmp_path)
-        rule, kept = budgeted_rule(record, rules), await request_of(store, record.id)
-        assert rule is not None and kept is not None
+        file.write_text(file.read_text().replace(was, now))
 
-        refused = costed(record, kept, rule, rules)
+        refused = await judged(store, record, rules_of(tmp_path))
 
-        assert isinstance(refused, Refused) and refused.decision.name == "wrong-state"
+        assert isinstance(refused, Refused) and refused.decision.name == "wrong-state" and told in refused.detail

@@ -130,3 +130,49 @@ def test_a_queue_that_goes_on_is_behind_those_that_wait() -> None:
     turns.end(ResourceKey("u/1"))
     turns.end(ResourceKey("u/2"))
     assert begun(turns) == [ResourceKey("u/32"), ResourceKey("u/33"), ResourceKey("u/0")]
+
+
+def test_what_was_approved_comes_first() -> None:
+    """In places of its own, however many wait and whatever has all others."""
+    turns = Turns(whose)
+    turns.offer(of("u", 1_000))
+    begun(turns)
+
+    turns.put_first([ResourceKey("u/900"), ResourceKey("u/new")])
+    turns.offer([ResourceKey("u/900"), ResourceKey("u/new")])
+    assert begun(turns) == [ResourceKey("u/900"), ResourceKey("u/new")]
+
+    turns.put_first(of("v", 3))
+    assert begun(turns) == of("v", 3)
+    turns.put_first([ResourceKey(f"u/late-{number}") for number in range(10)])
+    assert len(begun(turns)) == 6
+
+
+def test_of_a_queue_in_which_something_was_approved_what_is_before_it_hurries_too() -> None:
+    """One that is emptied already keeps its place until that is out; then it waits for its turn like the others."""
+    turns = Turns(whose)
+    turns.offer(of("u", 34))
+    begun(turns)
+    first, second = ResourceKey("u/0"), ResourceKey("u/1")
+
+    turns.put_first([first])
+    assert not turns.is_awaited(first) and turns.is_awaited(second)
+    turns.end(first, goes_on=True)
+    turns.end(second, goes_on=True)
+    assert begun(turns)[0] == first
+
+    turns.passed(first)
+    assert turns.is_awaited(first)
+    turns.end(first, goes_on=True)
+    assert turns.begin() != first
+
+
+def test_what_was_approved_in_a_queue_that_is_over_is_forgotten() -> None:
+    """It is found again like any other."""
+    turns = Turns(whose)
+    turns.put_first(of("u", 1))
+    begun(turns)
+    turns.end(ResourceKey("u/0"))
+
+    assert turns.offer(of("u", 1))
+    assert begun(turns) == of("u", 1)

@@ -107,10 +107,14 @@ class StoreMachine(RuleBasedStateMachine):
     def admit(self, gateway: int, write: Write) -> None:
         ticket = self.stores[gateway].new_ticket(write.resource)
         reply = self.ask(gateway, write, ticket)
-        assert told(reply) == self.fence(write.resource).admit(write, ticket)
+        fence, seen = self.fence(write.resource), self.seen.get((gateway, write.resource), 0)
+        before = fence.highest or 0
+        assert told(reply) == fence.admit(write, ticket, seen)
         if isinstance(reply, Admitted):
             self.admitted.append(reply)
             self.see(gateway, write.resource, write.epoch)
+        elif name_of(reply, "") in ("stale-epoch", "token-invalid"):
+            self.see(gateway, write.resource, before)
 
     def next_write(self, resource: ResourceKey, of: Rule, newer: int, intent: Intent | None) -> Write:
         """What most writes are: by the holder, under the highest epoch, next in the sequence."""

@@ -69,11 +69,14 @@ class Fence:
         held = [record for record in self.records.values() if record.holds and record.unknown_since]
         return sorted(held, key=lambda record: record.unknown_since)
 
-    def admit(self, write: Write, id: TicketId) -> Told:
+    def admit(self, write: Write, id: TicketId, seen: int = 0) -> Told:
+        """`seen`: the largest epoch that the asking gateway knows of, whatever the store has forgotten."""
         own = self.tickets.get(id) or self.older.get(id)
         if own is not None:
             return self._admitted(own.admitted)
-        refused = self.refuses(write)
+        refused = self.refuses(write, seen)
+        if refused == "token-invalid" and (self.highest or 0) < seen:
+            refused = "store-regressed"
         if refused:
             return self._refusal(refused, write)
         if write.epoch != self.highest:
@@ -83,9 +86,13 @@ class Fence:
         self._end_overdue_in_the_way(write)
         return self._judge_intent(write) or self._judge_order(write) or self._issue(write, id)
 
-    def refuses(self, write: Write) -> str | None:
+    def refuses(self, write: Write, seen: int = 0) -> str | None:
         """What is refused whatever the body says, and without a trace."""
-        return "paused" if self.pause is not None else self._proof_is_bad(write)
+        if self.pause is not None:
+            return "paused"
+        if write.epoch < seen and (self.highest or 0) < seen:
+            return "store-regressed"
+        return self._proof_is_bad(write)
 
     def extend(self, admitted: Admitted) -> str:
         refused = self.refuses(admitted.write)
@@ -175,12 +182,15 @@ class Fence:
             return 0
         return self._end_overdue([*self.older, *self.tickets])
 
-    def grant(self, holder: str, secret: bytes, takeover: bool, fresh: int, exhausted: bool) -> str:
-        """`granted`, or a refusal. `fresh` is the epoch that a new lease has; `exhausted`: there is none."""
-        if self.lease == "live" and self.secret == secret:
+    def grant(self, holder: str, secret: bytes, takeover: bool, fresh: int, exhausted: bool, seen: int = 0) -> str:
+        """`granted`, or a refusal. `fresh` is the epoch that a new lease has; `exhausted`: there is none. `seen`: a lease
+        below it was overtaken, whatever the store has forgotten.
+        """
+        lives = self.lease == "live" and (self.highest or 0) >= seen
+        if lives and self.secret == secret:
             self._end_overdue([*self.older])
             return "granted"
-        if self.lease == "live" and not takeover:
+        if lives and not takeover:
             return "lease-held"
         if exhausted:
             return "epochs-exhausted"
@@ -271,11 +281,9 @@ class Fence:
         return Wait("busy") if fence.concurrency == "serial" and self.tickets else None
 
     def _held_by(self, write: Write) -> Record | None:
-        """What holds this write back; a further attempt in doubt is one of the ways to resolve that."""
+        """What holds this write back; a further attempt in doubt is one of the ways to resolve itself, and no other."""
         own = self._record(write)
-        if own is not None and own.state == "unknown":
-            return None
-        return next(iter(self.holding), None)
+        return next((record for record in self.holding if record is not own or own.state != "unknown"), None)
 
     def _issue(self, write: Write, id: TicketId) -> Admitted:
         assert self.holder is not None

@@ -101,7 +101,8 @@ class FenceMachine(IntentMachine):
         """It says what admission would, and moves nothing."""
         write = Write(drawn.RULE, resource, self.epoch(resource, wanted), "A", secret)
         refused = self.run(self.stores[gateway].peek(write))
-        assert (refused and refused.decision.name) == self.fence(resource).refuses(write)
+        seen = self.seen.get((gateway, resource), 0)
+        assert (refused and refused.decision.name) == self.fence(resource).refuses(write, seen)
 
     @rule(
         gateway=drawn.gateways,
@@ -112,13 +113,15 @@ class FenceMachine(IntentMachine):
     )
     def grant(self, gateway: int, resource: ResourceKey, holder: str, secret: bytes, takeover: bool) -> None:
         fence = self.fence(resource)
-        before = max(fence.highest or 0, self.seen.get((gateway, resource), 0))
+        seen = self.seen.get((gateway, resource), 0)
+        before = max(fence.highest or 0, seen)
         reply = self.run(
             self.stores[gateway].grant(resource, holder, secret, ttl_ms=LEASE_MS, takeover=takeover, watch=False)
         )
         fresh = reply.epoch if isinstance(reply, Lease) else 0
         known = fence.secret == secret
-        assert name_of(reply, "granted") == fence.grant(holder, secret, takeover, fresh, exhausted=before == HIGHEST)
+        told = fence.grant(holder, secret, takeover, fresh, exhausted=before == HIGHEST, seen=seen)
+        assert name_of(reply, "granted") == told
         if isinstance(reply, Lease):
             assert (reply.epoch, reply.holder) == (fence.highest, fence.holder)
             assert reply.in_flight == len(fence.older)
@@ -160,6 +163,8 @@ class FenceMachine(IntentMachine):
         epoch = self.epoch(resource, wanted)
         reply = self.run(self.stores[gateway].advance(resource, epoch, f"request {self.requests}"))
         assert name_of(reply, "advanced") == self.fence(resource).advance(epoch, f"request {self.requests}")
+        if not isinstance(reply, Refused):
+            self.see(gateway, resource, reply)
 
     @rule(resource=drawn.resources)
     def time_ends_the_lease(self, resource: ResourceKey) -> None:

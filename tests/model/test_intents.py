@@ -65,6 +65,7 @@ class IntentMachine(StoreMachine):
         fence = self.fence(one.write.resource)
         if one.ticket in fence.tickets or one.ticket in fence.older:
             assert told(self.ask(gateway, one.write, one.ticket)) == fence.admit(one.write, one.ticket)
+            self.see(gateway, one.write.resource, one.write.epoch)
 
     @precondition(lambda self: self.admitted)
     @rule(data=st.data(), gateway=drawn.gateways, outcome=drawn.outcomes, answer=drawn.answers)

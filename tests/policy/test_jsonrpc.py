@@ -1,4 +1,4 @@
-"""JSON-RPC and MCP: what is no part of an action, answers under another id, and answers that are not the last."""
+"""JSON-RPC and MCP: what is no part of an action, and answers under another id."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from gateway.core.request import Headers
 from gateway.policy.fingerprint import Fingerprint
 from gateway.policy.jsonbody import Number
-from gateway.policy.jsonrpc import action_of, asks_for_input, call_id, status_of, with_id
+from gateway.policy.jsonrpc import action_of, call_id, with_id
 
 EVENTS = b"text/event-stream"
 CALL = b'{"jsonrpc": "2.0", "id": "seven \\u00e4", "method": "tools/call", "params": {}}'
@@ -178,36 +178,6 @@ def test_in_an_event_stream_each_answer_has_the_new_id(end: bytes) -> None:
     assert with_id(end.join(lines), CALL, EVENTS + b"; charset=utf-8") == end.join(spliced)
 
 
-ASKS = b'{"jsonrpc": "2.0", "id": 1, "result": {"resultType": "input_required", "requestState": "x"}}'
-
-
-@pytest.mark.parametrize(
-    ("status", "content_type", "body", "asks"),
-    [
-        (200, b"application/json", ASKS, True),
-        (200, b"", ASKS, True),
-        (200, EVENTS, b"event: message\ndata: " + ASKS + b"\n\n", True),
-        (200, EVENTS, b'data: {"jsonrpc": "2.0", "method": "progress"}\r\n\r\ndata:' + ASKS + b"\r\n\r\n", True),
-        (400, b"application/json", ASKS, False),
-        (200, EVENTS, ASKS, False),
-        (200, b"application/json", b"data: " + ASKS, False),
-        (200, b"application/json", ASKS.replace(b"input_required", b"complete"), False),
-        (200, b"application/json", ASKS.replace(b"2.0", b"1.0"), False),
-        (200, b"application/json", b'{"resultType": "input_required"}', False),
-        (200, b"application/json", b'{"jsonrpc": "2.0", "id": 1, "result": "input_required"}', False),
-        (200, b"application/json", b'{"jsonrpc": "2.0", "id": 1, "result": {"text": "input_required"}}', False),
-        (200, b"application/json", b"[" + ASKS + b"]", False),
-        (200, b"application/json", ASKS + b"x", False),
-        (200, b"application/json", b"", False),
-    ],
-)
-def test_an_answer_that_asks_for_input_is_not_the_last(
-    status: int, content_type: bytes, body: bytes, asks: bool
-) -> None:
-    """MCP's multi round-trip requests: `resultType` says so, alone or at the end of a stream."""
-    assert asks_for_input(status, content_type, body) is asks
-
-
 @pytest.mark.parametrize(
     ("request_body", "spelled"),
     [
@@ -227,36 +197,3 @@ def test_an_answer_that_asks_for_input_is_not_the_last(
 def test_a_call_has_its_id_as_it_is_spelled(request_body: bytes, spelled: str | None) -> None:
     """Nothing is answered to what is no call of JSON-RPC 2.0, or has no id to answer to."""
     assert call_id(request_body) == spelled
-
-
-def _answer(**members: object) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": 1} | members).encode()
-
-
-def _error(code: object) -> bytes:
-    return _answer(error={"code": code, "message": "x"})
-
-
-@pytest.mark.parametrize(
-    ("content_type", "body", "status"),
-    [
-        (b"application/json", _answer(result={}), 200),
-        (b"application/json", _answer(result={"isError": True}), 200),
-        (b"application/json", _error(-32700), 400),
-        (b"application/json", _error(-32602), 400),
-        (b"application/json", _error(-32020), 400),
-        (b"application/json", _error(-32603), 500),
-        (b"application/json", _error(-32000), 500),
-        (b"application/json", _error("-32602"), 500),
-        (b"application/json", b"", 200),
-        (b"text/plain", b"accepted", 200),
-        (EVENTS, b"data: " + _answer(result={}) + b"\n\n", 200),
-        (EVENTS, b"data: " + _answer(method="ping") + b"\n\ndata: " + _error(-32602) + b"\n\n", 400),
-        (EVENTS, b"data: " + _answer(method="ping", error={"code": -32602}) + b"\n\n", 500),
-        (EVENTS, b"id: 1\ndata: \n\n", 500),
-        (EVENTS, b"", 500),
-    ],
-)
-def test_an_mcp_answer_stands_for_the_status_of_its_error(content_type: bytes, body: bytes, status: int) -> None:
-    """What the server found wrong with the call was not done; every other error, and no answer, tell nothing."""
-    assert status_of(200, content_type, body) == status

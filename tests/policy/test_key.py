@@ -135,9 +135,10 @@ def test_a_key_of_which_half_came_is_not_called_missing() -> None:
         ("{json:/list}", RESOURCE_UNRESOLVED),
         ("{json:/exponent}", RESOURCE_UNRESOLVED),
         ("{json:/long}", RESOURCE_UNRESOLVED),
-        ("{json:/line}", RESOURCE_UNRESOLVED),
-        ("{json:/blank}", RESOURCE_UNRESOLVED),
-        ("{json:/nul}", RESOURCE_UNRESOLVED),
+        ("{json:/line}", AMBIGUOUS_TARGET),
+        ("{json:/blank}", AMBIGUOUS_TARGET),
+        ("{json:/nul}", AMBIGUOUS_TARGET),
+        ("{json:/wide}", RESOURCE_UNRESOLVED),
         ("{query.empty}", RESOURCE_UNRESOLVED),
         ("{query.bytes}", RESOURCE_UNRESOLVED),
         ("{query.twice}", AMBIGUOUS_TARGET),
@@ -149,7 +150,7 @@ def test_a_part_that_cannot_be_used_is_not_passed_over(template: str, decision: 
     """The next template would make another intent of the same action, or none."""
     body = (
         '{"empty": "", "null": null, "list": ["a"], "exponent": 7e0, "line": "a\\r\\nb", "blank": "a ", '
-        f'"nul": "\\u0000", "long": "{"x" * 256}"}}'
+        f'"nul": "\\u0000", "wide": "a\\u00a0b", "long": "{"x" * 256}"}}'
     )
     headers = [("X-Twice", "a"), ("X-Twice", "b"), ("Idempotency-Key", "good")]
 

@@ -1,5 +1,8 @@
 """Resources: filled, injective, and recognised again."""
 
+import json
+from urllib.parse import unquote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +10,8 @@ from hypothesis import strategies as st
 from gateway.core.caller import Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, HEADER_MALFORMED, RESOURCE_UNRESOLVED, Decision, Refused
 from gateway.policy.body import Body
+from gateway.policy.escape import escaped
+from gateway.policy.hidden import hidden_in
 from gateway.policy.template import Template, parse_template
 from tests.policy.asking import request
 
@@ -165,13 +170,30 @@ def test_a_template_knows_the_resources_that_it_can_make(text: str, resource: st
     assert template(text).matches(resource, ADA) is matches
 
 
+@pytest.mark.parametrize("hidden", ["%00", "%00x", "%0A", "%20", "%7F", "%C2%85", "%E2%80%8B", "%EF%BB%BF", "%C2%A0"])
+def test_what_some_readers_see_and_others_do_not_is_ambiguous(hidden: str) -> None:
+    """Query, header, JSON and key alike; such a resource is none that a lease could be taken of."""
+    value = unquote(f"7{hidden}")
+    fills = [
+        fill("x/{query.v}", target=f"/?v=7{hidden}"),
+        fill("x/{json:/v}", body=json.dumps({"v": value})),
+        fill("x/{path.v}", v=value),
+    ]
+
+    assert [one.decision for one in fills if isinstance(one, Refused)] == [AMBIGUOUS_TARGET] * 3
+    assert not template("x/{query.v}").matches(f"x/{escaped(value)}", ADA)
+    assert not template("x/{path.v}", "v").matches(f"x/a/{escaped(value)}", ADA)
+
+
 def test_a_template_knows_the_resources_that_anybody_can_make() -> None:
     """Whatever the tenant, but a tenant's name all the same."""
     assert template("{tenant}/{path.id}").matches("south/7", None)
     assert not template("{tenant}/{path.id}").matches("/7", None)
 
 
-VALUES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+VALUES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(
+    lambda value: hidden_in(value) is None
+)
 
 
 @given(st.lists(VALUES, min_size=2, max_size=2), st.lists(VALUES, min_size=2, max_size=2))

@@ -13,6 +13,7 @@ from gateway.core.arrival import TrustedProxies
 from gateway.flow.gate import Ended
 from gateway.proxy.body import IncomingBody
 from gateway.proxy.listener import Asked, ProxyServer
+from gateway.proxy.memory import Memory
 from tests.raw import RawClient, request
 
 
@@ -74,7 +75,7 @@ class Feed:
 
 
 @contextlib.asynccontextmanager
-async def arriving(length: int | None) -> AsyncIterator[Arriving]:
+async def arriving(length: int | None, memory: Memory | None = None) -> AsyncIterator[Arriving]:
     """The gateway's own server, and one caller that announces a body; None: a chunked one."""
     loop = asyncio.get_running_loop()
     came: asyncio.Future[web.BaseRequest] = loop.create_future()
@@ -92,7 +93,7 @@ async def arriving(length: int | None) -> AsyncIterator[Arriving]:
             framing = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
             await client.send(request("PUT", "/", framing))
             raw = await came
-            yield Arriving(client, IncomingBody(raw, length), raw)
+            yield Arriving(client, IncomingBody(raw, length, memory), raw)
     finally:
         ended.set()
         listening.close()

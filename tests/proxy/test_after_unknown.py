@@ -100,6 +100,34 @@ async def test_a_further_attempt_resolves_it(store_url: str, tmp_path: Path) -> 
         assert [answer.status for answer in (held, again, after)] == [409, 200, 200]
 
 
+async def test_a_further_attempt_of_one_of_two_is_held_by_the_other(store_url: str, tmp_path: Path) -> None:
+    """Which may have happened too: each other unknown write has to be resolved before one is sent again."""
+    policy = HOLDS.replace("replay_headers", "capabilities: {{idempotency_key: Idempotency-Key}}\nreplay_headers")
+    policy = policy.replace("mode: required", "mode: required, on_unknown: retry")
+    policy = policy.replace("after_unknown: hold", "after_unknown: hold, concurrency: parallel")
+    both_are_here = asyncio.Event()
+
+    async def answer(_seen: Seen, writer: asyncio.StreamWriter) -> None:
+        await both_are_here.wait()
+        writer.close()
+
+    async with stack(store_url, tmp_path, policy, RecordingUpstream(answer)) as gate:
+        sent = asyncio.gather(send(gate, "k-1"), send(gate, "k-2"))
+        await gate.upstream.until(lambda: len(gate.upstream.seen) == 2)
+        both_are_here.set()
+        first, second = await sent
+        gate.upstream.answer = ANSWERED
+        held = [await send(gate, "k-1"), await send(gate, "k-2")]
+
+        assert [answer.status for answer in (first, second, *held)] == [504, 504, 409, 409]
+        assert [one.problem["intent"] for one in held] == [second.problem["intent"], first.problem["intent"]]
+        async with opened(store_url) as store:
+            other = next(one for one in (await intents(store, "unknown", None)).items if one.key == "k-2")
+            await resolve(store, other, Resolve("not_applied", "operator", "looked", "me"))
+        again = [await send(gate, "k-1"), await send(gate, "k-2")]
+        assert [answer.status for answer in again] == [200, 200]
+
+
 async def test_what_is_queued_waits_until_it_is_resolved(store_url: str, tmp_path: Path) -> None:
     """It is taken, and delivered once nothing holds its resource."""
     policy = HOLDS + BESIDE + "    intent: {{mode: required}}\n    delivery: queued\n"

@@ -125,6 +125,28 @@ async def test_a_body_that_stalls_ends_its_connection(
         assert await gate.highest("report/7") == before
 
 
+async def test_a_body_that_trickles_in_ends_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte now and then is not enough; time in which nobody waits for it does not count."""
+    monkeypatch.setattr(body, "_STALL_S", 0.3)
+    monkeypatch.setattr(body, "_LEAST_IN_TIME", 5)
+    async with arriving(1000) as enough, arriving(1000) as too_little:
+        for _ in range(4):
+            await enough.send(b"12345")
+            assert await enough.body.read() == b"12345"
+            await asyncio.sleep(0.1)
+
+        async def trickle() -> None:
+            while True:
+                await too_little.send(b"1")
+                await asyncio.sleep(0.12)
+
+        trickling = asyncio.ensure_future(trickle())
+        with pytest.raises(CallerGone, match="less than 5 bytes of the request's body came within"):
+            while True:
+                await too_little.body.read()
+        trickling.cancel()
+
+
 async def test_a_caller_that_left_before_its_body_was_asked_for_is_gone() -> None:
     """No fault of the gateway."""
     async with arriving(10) as coming:

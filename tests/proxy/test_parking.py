@@ -4,18 +4,21 @@ import asyncio
 import json
 import socket
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
 from gateway.core.decision import Refused
+from gateway.core.record import IntentRecord
+from gateway.core.write import ResourceKey
 from gateway.store.intent_views import intents
-from gateway.store.parking import Decide, decide
+from gateway.store.parking import Decide, decide, retry
 from tests.proxy.mail import POLICY, proof, send
 from tests.raw import RawAnswer, RawClient, ask, request
 from tests.recording import RecordingUpstream, Seen
 from tests.stack import Stack, stack
 from tests.store.fences import opened, state_of
+from tests.store.parked import make_due, make_older
 from tests.until import until
 
 QUEUED = POLICY + "    delivery: queued\n"
@@ -51,6 +54,19 @@ def intent(answer: RawAnswer) -> dict[str, object]:
 
 async def shown(gate: Stack, id: object) -> dict[str, object]:
     return intent(await ask(gate.port, "GET", f"/-/fence/intents/{id}"))
+
+
+async def tried(gate: Stack, id: object) -> bool:
+    """Whether it was tried to deliver it."""
+    return (await shown(gate, id))["attempts"] != 0
+
+
+def free_port() -> int:
+    """Where nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
 
 
 async def becomes(gate: Stack, id: object, state: str) -> dict[str, object]:
@@ -218,16 +234,10 @@ async def test_a_delivery_ends_as_its_answer_says(
 
 async def test_an_upstream_that_is_away_is_tried_again(store_url: str, tmp_path: Path) -> None:
     """Nothing was sent: it stays queued, in order, and goes out once the upstream is back."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     async with stack(store_url, tmp_path, QUEUED.replace("{port}", str(port))) as gate:
         first, second = await send(gate, "k-1", body=b"1"), await send(gate, "k-2", body=b"2")
-
-        async def has_failed() -> bool:
-            return (await shown(gate, intent(first)["id"]))["attempts"] != 0
-
-        await until(has_failed)
+        await until(lambda: tried(gate, intent(first)["id"]))
         async with RecordingUpstream(port=port) as upstream:
             await becomes(gate, intent(second)["id"], "applied")
 
@@ -268,16 +278,35 @@ async def test_a_call_of_json_rpc_is_told_in_its_own_words(store_url: str, tmp_p
         assert (await send(gate, "k-1", body=call)).decision == "replayed"
 
 
-async def test_a_rule_that_is_gone_holds_what_it_took(store_url: str, tmp_path: Path) -> None:
-    """It stays queued, for the policies that bring the rule back."""
-    async with stack(store_url, tmp_path, QUEUED.replace("name: send", "name: sent")) as gate:
-        pass
-    async with stack(store_url, tmp_path, AWAITED) as gate:
-        answer = await send(gate, "k-1")
-    async with stack(store_url, tmp_path, QUEUED.replace("name: send", "name: sent")) as gate:
-        await approve(store_url, answer)
-        await until(lambda: "no rule of its name" in gate.log.read_text())
-        assert (await shown(gate, intent(answer)["id"]))["state"] == "queued"
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("name: send", "name: sent"),
+        ("DELETE /mail/{{box}}", "DELETE /mail/new/{{box}}"),
+        ("    delivery: queued\n", "    approval: required\n"),
+    ],
+    ids=["no such rule", "another path", "an approval"],
+)
+async def test_what_the_policy_no_longer_takes_is_not_sent(
+    was: str, now: str, store_url: str, raw: Any, tmp_path: Path
+) -> None:
+    """It has failed, and the record says why; once the policy takes it again, an operator has it sent."""
+    assert QUEUED.count(was) == 1
+    async with stack(store_url, tmp_path, QUEUED.replace("{port}", str(free_port()))) as gate:
+        id = str(intent(await send(gate, "k-1"))["id"])
+        await until(lambda: tried(gate, id))
+    make_older(raw, id, 60)
+    make_due(raw, ResourceKey("mail/out"))
+    async with stack(store_url, tmp_path, QUEUED.replace(was, now)) as gate:
+        record = await becomes(gate, id, "failed")
+        assert str(record["reason"]).startswith("the policy no longer takes it: ")
+        assert gate.upstream.seen == []
+    async with stack(store_url, tmp_path, QUEUED) as gate, opened(store_url) as store:
+        failed = await store.recall(id)
+        assert failed is not None
+        assert isinstance(await retry(store, failed, note="the policy is mended", by="operator"), IntentRecord)
+        await becomes(gate, id, "applied")
+        assert len(gate.upstream.seen) == 1
 
 
 async def test_a_binary_body_arrives_as_it_was(store_url: str, tmp_path: Path) -> None:

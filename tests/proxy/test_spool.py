@@ -94,6 +94,16 @@ async def test_a_body_that_is_here_stays_in_memory(on_disk: Callable[[], int]) -
     assert (buffered.fed, held.fed, on_disk()) == (b"abc", LARGE, 0)
 
 
+async def test_what_is_on_disk_is_fed_once_more(on_disk: Callable[[], int]) -> None:
+    """A rule has read it, and its intent's fingerprint is taken of it: the connection has nothing left to give."""
+    async with arriving(len(LARGE)) as arrived:
+        await arrived.spool(LARGE, lambda piece: None, IN_MEMORY)
+
+        assert await arrived.body.spool(feed := Feed(), IN_MEMORY) is None
+        assert (feed.fed, b"".join(await _read(arrived.body))) == (LARGE, LARGE)
+        arrived.body.close()
+
+
 async def test_a_body_that_is_not_kept_cannot_be_read_again() -> None:
     """A body that flows through has one reading, and says so."""
     async with arriving(3) as arrived:

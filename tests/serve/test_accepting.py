@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -135,3 +136,33 @@ async def test_old_versions_and_plain_text_are_refused(tmp_path: Path) -> None:
                 assert b"GET" not in await reader.read()
             writer.close()
         assert await shown(port, authority.client()) == "gateway"
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+async def test_whoever_the_system_has_connected_is_taken_before_the_end(tls: bool, tmp_path: Path) -> None:
+    """Closed over them, the socket would reset them, and nobody could tell whether their requests were read."""
+    authority = Authority(tmp_path)
+    files = TlsFiles(*map(str, authority.issue("localhost"))) if tls else None
+    context = authority.client() if tls else None
+    async with accepting(files, tmp_path) as (listener, port):
+        # Without a turn of the event loop between: nobody has accepted them.
+        waiting = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
+        for each in waiting:
+            each.setblocking(False)
+        ending = asyncio.ensure_future(listener.finish())
+        names = await asyncio.gather(*(_over(each, context) for each in waiting))
+        await ending
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
+
+    assert names == ["localhost" if tls else ""] * 20
+
+
+async def _over(connected: socket.socket, tls: ssl.SSLContext | None) -> str:
+    async with asyncio.timeout(20):
+        name = None if tls is None else "localhost"
+        reader, writer = await asyncio.open_connection(sock=connected, ssl=tls, server_hostname=name)
+        try:
+            return await _echoed(reader, writer)
+        finally:
+            writer.close()

@@ -16,7 +16,7 @@ POLICY = """
 upstream: reports
 url: http://127.0.0.1:{port}
 writes:
-  - {{name: replace, match: "POST /mails", resource: "mails/{{query.x}}", authority: header, delivery: queued,
+  - {{name: replace, match: "POST /mails", resource: report/7, authority: header, delivery: queued,
       intent: {{mode: required}}}}
 """
 
@@ -54,6 +54,29 @@ async def test_it_delivers_what_others_have_queued(store_url: str, tmp_path: Pat
 
     [seen] = upstream.seen
     assert seen.head.startswith(b"POST /mails?x=1 HTTP/1.1\r\n") and seen.body == REQUEST.body
+
+
+@pytest.mark.slow
+async def test_it_follows_the_policy_files(store_url: str, tmp_path: Path) -> None:
+    """As gateways do: what one of them has taken by newer files is not given up meanwhile."""
+    one, log, policies = mail("one"), tmp_path / "log", tmp_path / "policies"
+    async with RecordingUpstream() as upstream, opened(store_url) as store:
+        text = POLICY.format(port=upstream.port)
+        policies.mkdir()
+        (policies / "reports.yaml").write_text(text.replace("POST /mails", "POST /letters"))
+        process = await start(policies, log, "--store", store_url)
+        try:
+            await until(lambda: '"delivering"' in log.read_text(), within_s=STARTS_WITHIN_S)
+            await parked(store, one)
+            (policies / "reports.yaml").write_text(text)
+
+            async def is_applied() -> bool:
+                return await state_of(store, id_of(one)) == "applied"
+
+            await until(is_applied, within_s=STARTS_WITHIN_S)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert await process.wait() == 0, log.read_text()
 
 
 @pytest.mark.parametrize(

@@ -247,3 +247,20 @@ def test_attempts_to_tell_people_are_counted(tmp_path: Path) -> None:
 
     for result in ("failed", "sent"):
         assert f'fencegate_notifications_total{{event="incident",result="{result}"}} 1.0' in exposition
+
+
+def test_who_waits_and_who_was_turned_away_is_counted_by_what_there_was_no_more_of() -> None:
+    """An alert on what is shed needs each series before the first one."""
+    registry = CollectorRegistry()
+    metrics = Metrics(registry)
+    metrics.prepare((), None)
+
+    metrics.waits("body", 1)
+    metrics.waits("body", 1)
+    metrics.waits("body", -1)
+    metrics.shed("caller")
+
+    assert sample(registry, "fencegate_waiting", what="body") == 1
+    assert sample(registry, "fencegate_shed_total", what="caller") == 1
+    for what in ("admission", "body", "connection", "lease", "answer", "memory"):
+        assert sample(registry, "fencegate_shed_total", what=what) == 0

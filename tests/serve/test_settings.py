@@ -80,7 +80,11 @@ def test_an_option_beats_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
         ("admin", "localhost:", "--admin or FENCEGATE_ADMIN must be HOST:PORT"),
         ("workers", "0", "--workers or FENCEGATE_WORKERS must be a whole number from 1 to 256"),
         ("store", "http://store", "--store or FENCEGATE_STORE must be a URL that begins with redis://"),
+        ("store", "redis+sentinel://h:1", "--store or FENCEGATE_STORE must be a URL that begins with redis://"),
+        ("store", "redis+cluster://h:1/1", "--store or FENCEGATE_STORE must be a URL that begins with redis://"),
         ("store_timeout", "0", "--store-timeout or FENCEGATE_STORE_TIMEOUT must be a number of seconds, more than 0"),
+        ("durability", "fsync", "--durability or FENCEGATE_DURABILITY must be process, disk or replica:N"),
+        ("durability", "replica:0", "--durability or FENCEGATE_DURABILITY must be process, disk or replica:N"),
         ("audit_retain", "a week", "--audit-retain or FENCEGATE_AUDIT_RETAIN must be a duration from 60s to 3650d, as"),
         ("audit_retain", "59s", "--audit-retain or FENCEGATE_AUDIT_RETAIN must be a duration from 60s to 3650d"),
         ("audit_retain", "nan", "--audit-retain or FENCEGATE_AUDIT_RETAIN must be a duration from 60s to 3650d"),
@@ -106,6 +110,19 @@ def test_a_wrong_setting_is_named_with_what_to_write(option: str, value: object,
         read_serve_settings({"policies": "policies"} | {option: value} if value else {})
 
     assert str(raised.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        *("redis://h", "rediss://u:p@h:1/2?ssl_ca_certs=ca.pem", "unix:///run/store.sock?db=1"),
+        *("redis+sentinel://h:1,h:2/fence", "rediss+sentinel://u:p@h/fence/1?sentinel_password=q"),
+        *("redis+cluster://h:1,h:2", "rediss+cluster://u:p@[::1]:1/?ssl_cert_reqs=none"),
+    ],
+)
+def test_a_store_is_one_server_or_several(store: str) -> None:
+    """Sentinels name the primary of a service; of a cluster some nodes are enough."""
+    assert read_serve_settings({"policies": "policies", "store": store}).store == store
 
 
 @pytest.mark.parametrize(
@@ -137,6 +154,15 @@ def test_an_admin_listener_that_others_reach_needs_a_token(admin: str, monkeypat
 def test_a_loopback_admin_listener_needs_no_token(admin: str) -> None:
     """The default start needs no secret."""
     assert read_serve_settings({"policies": "policies", "admin": admin}).admin.is_loopback
+
+
+def test_the_bundled_store_has_no_replicas() -> None:
+    """Every write would be refused."""
+    asked = {"policies": "policies", "durability": "replica:1"}
+    with pytest.raises(SettingsError, match="name another with --store, or write --durability disk"):
+        read_serve_settings(asked)
+
+    assert read_serve_settings(asked | {"store": "redis://store"}).durability == "replica:1"
 
 
 def test_secrets_are_not_shown() -> None:

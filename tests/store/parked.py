@@ -22,6 +22,14 @@ from tests.store.fences import PLAIN, RESOURCE, RETAIN_S, TTL_S, bare, keyed, le
 TERMS = IntentTerms("required", RETAIN_S)
 QUEUED = replace(PLAIN, intent=TERMS, parks="queued")
 APPROVED = replace(PLAIN, intent=TERMS, parks="awaiting_approval", risk="high", approval_s=600.0)
+# One that takes `REQUEST` as a write of `RESOURCE`, for a gateway that judges it again.
+POLICY = """
+upstream: reports
+url: http://localhost:9
+mount: {path: /mails}
+writes:
+  - {name: replace, match: POST /mails, resource: report/7, delivery: queued, intent: {mode: required}}
+"""
 REQUEST = KeptRequest("POST", "/mails?x=1", ((b"Content-Type", b"application/json"),), b'{"to": "x"}')
 LONG_AGO_MS = 1000
 THEN = Again(2.0)
@@ -110,8 +118,19 @@ def make_expired(raw: Any, write: Write) -> None:
 
 def reword(raw: Any, write: Write, word: str, value: int) -> None:
     """Another number behind a word of the record; of the same length, so that nothing else of it moves."""
-    key = f"fg:{{{shard_of(write.resource)}}}:i:{id_of(write)}"
+    reword_record(raw, id_of(write), word, value)
+
+
+def reword_record(raw: Any, id: str, word: str, value: int) -> None:
+    """The same, of the intent with this id."""
+    key = f"fg:{{{id[:3]}}}:i:{id}"
     found = re.search(rb"[^a-z]%b:([0-9]+)" % word.encode(), raw.get(key))
     assert found is not None
     packed = found.string[: found.start(1)] + str(value).zfill(len(found[1])).encode() + found.string[found.end(1) :]
     raw.set(key, packed, keepttl=True)
+
+
+def make_older(raw: Any, id: str, seconds: int) -> None:
+    """It was queued so long ago: all gateways have read the same policies since."""
+    now_s, _ = raw.time()
+    reword_record(raw, id, "since", (now_s - seconds) * 1000)

@@ -1,7 +1,8 @@
 """The admit script, rule by rule, against the real server."""
 
+from typing import Any
+
 import pytest
-import redis
 
 from gateway.core.decision import Refused
 from gateway.core.epoch import HIGHEST
@@ -157,13 +158,12 @@ async def test_revisions_count_what_may_have_been_applied(store_url: str) -> Non
         assert isinstance(fits, Admitted) and fits.revision == 2
 
 
-async def test_an_overdue_write_counts_before_the_revision_is_judged(store_url: str) -> None:
+async def test_an_overdue_write_counts_before_the_revision_is_judged(store_url: str, raw: Any) -> None:
     """It may have been applied: whoever based a change on the count before it is refused."""
     of = rule(counts=True)
     async with opened(store_url) as store:
         dead = await admitted(store, bare(42, of=of))
-        with redis.Redis.from_url(store_url) as raw:
-            make_overdue(raw, RESOURCE, dead.ticket)
+        make_overdue(raw, RESOURCE, dead.ticket)
         mismatch = await ask(store, bare(42, of=of, if_revision=0))
 
         assert isinstance(mismatch, Refused)

@@ -13,6 +13,7 @@ from tests.store.fences import opened
         "redis://a@t:hunter2@127.0.0.1:1",
         "redis://:hunter2@127.0.0.1:1",
         "redis://127.0.0.1:1?password=hunter2",
+        "redis+sentinel://fence:hunter2@127.0.0.1:1/fence?sentinel_password=hunter2",
         "unix:///nowhere/at/all?password=hunter2",
     ],
 )

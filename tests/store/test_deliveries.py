@@ -42,6 +42,7 @@ from tests.store.parked import (
     leased_mail,
     mail,
     make_due,
+    make_older,
     parked,
     queued,
     refused,
@@ -400,6 +401,45 @@ async def test_what_is_not_delivered_in_its_time_has_failed(store: FenceStore, r
         dropped = await queue.take(RESOURCE)
 
     assert isinstance(dropped, Dropped) and dropped.record.state == "failed"
+
+
+async def test_what_no_policy_takes_fails_and_makes_room(store: FenceStore, raw: Any) -> None:
+    """With the reason; its request is kept for whoever sends it again, and its key is free."""
+    await parked(store, ONE)
+    await parked(store, TWO)
+    make_older(raw, id_of(ONE), 60)
+    async with delivering(store) as queue:
+        assert await queue.fail(await taken(queue), "no rule takes it")
+
+        record = await store.recall(id_of(ONE))
+        assert record is not None and (record.state, record.reason) == ("failed", "no rule takes it")
+        assert await request_of(store, id_of(ONE)) == REQUEST
+        assert (await taken(queue)).record.id == id_of(TWO)
+    assert (await parked(store, ONE)).state == "queued"
+
+
+async def test_what_was_queued_just_now_does_not_fail_yet(store: FenceStore, raw: Any) -> None:
+    """A gateway that has read newer policies may have taken it: it is due again, for that one."""
+    await parked(store, ONE)
+    async with delivering(store) as queue:
+        one = await taken(queue)
+        assert not await queue.fail(one, "no rule takes it")
+
+        assert await state_of(store, id_of(ONE)) == "queued" and await queue.take(RESOURCE) is None
+        make_due(raw)
+        assert (await taken(queue)).record.id == id_of(ONE)
+
+
+async def test_what_is_no_longer_what_was_taken_does_not_fail(store: FenceStore, raw: Any) -> None:
+    """A successor has it now, and is judged by itself."""
+    await parked(store, ONE)
+    make_older(raw, id_of(ONE), 60)
+    async with delivering(store) as queue:
+        one = await taken(queue)
+        await parked(store, mail("one", 43, holder="B"))
+
+        assert not await queue.fail(one, "no rule takes it")
+    assert await state_of(store, id_of(ONE)) == "queued"
 
 
 async def test_a_hint_that_is_lost_loses_nothing(store: FenceStore, raw: Any) -> None:

@@ -1,49 +1,22 @@
 """A store that forgets scripts, dies, or loses answers."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+import redis
+
+from gateway.core.faults import StoreUnavailable
 from gateway.core.rule import Fence
-from gateway.core.write import Admitted, ResourceKey, Settled, Waiting, Write
+from gateway.core.write import Admitted, Settled, Write
 from gateway.store.embedded import find_server
 from gateway.store.fence import FenceStore
 from tests.store.fences import RESOURCE, SECRET, admitted, ask, bare, granted, name_of, opened, rule
+from tests.store.load import load
 from tests.store.lossy import lossy
 from tests.store.server import Server
-
-_WRITERS = 16
-
-
-async def write_on(store: FenceStore, number: int, stop: asyncio.Event) -> int:
-    """One agent that writes its own resource until told to stop; returns how many writes were applied."""
-    write = Write(rule(counts=True), ResourceKey(f"report/{number}"), bare(42).epoch, "A", None)
-    applied = 0
-    while not stop.is_set():
-        reply = await ask(store, write)
-        if isinstance(reply, Waiting):
-            continue
-        assert isinstance(reply, Admitted), reply
-        assert reply.revision == applied
-        settled = await store.settle(reply, "applied", "answered 200", None)
-        applied += 1
-        assert settled.revision == applied
-    return applied
-
-
-@contextlib.asynccontextmanager
-async def load(store: FenceStore) -> AsyncIterator[None]:
-    """Writes go on within the block; each must find its own revision, and none may fail."""
-    stop = asyncio.Event()
-    writers = [asyncio.ensure_future(write_on(store, number, stop)) for number in range(_WRITERS)]
-    try:
-        yield
-    finally:
-        stop.set()
-        applied = await asyncio.gather(*writers)
-    assert min(applied) > 0
+from tests.until import until
 
 
 async def test_forgotten_scripts_are_sent_again(store: FenceStore, raw: Any) -> None:
@@ -103,3 +76,65 @@ async def test_a_lost_reply_is_not_its_own_duplicate(store_url: str, tmp_path: P
         record = await store.look(RESOURCE)
         assert record is not None
         assert (record.epoch, record.revision, record.in_flight) == (advanced, 1, 0)
+
+
+@pytest.mark.parametrize("functions", [True, False], ids=["a function", "a script"])
+async def test_a_write_is_not_recorded_half(store: FenceStore, raw: Any, *, functions: bool) -> None:
+    """Where the server takes no writes it is refused before it has written anything."""
+    (server,) = store.link.servers
+    server.runs_functions = functions
+    raw.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(StoreUnavailable, match="OOM"):
+            await ask(store, bare(42))
+        raw.config_set("min-replicas-to-write", 1)
+        raw.config_set("maxmemory", 0)
+        put_off = asyncio.ensure_future(ask(store, bare(42)))
+        await until(lambda: any("NOREPLICAS" in (call.why or "") for call in server._put_off))
+        assert raw.dbsize() == 0
+    finally:
+        raw.config_set("maxmemory", 0)
+        raw.config_set("min-replicas-to-write", 0)
+    assert isinstance(await put_off, Admitted)
+
+
+async def test_a_server_without_room_for_more_connections(store_url: str, raw: Any) -> None:
+    """Its own words are told; once there is room the connection is made by itself."""
+    usual = raw.config_get("maxclients")["maxclients"]
+    async with opened(store_url) as store:
+        raw.config_set("maxclients", len(raw.client_list()))
+        try:
+            with pytest.raises(StoreUnavailable, match="max number of clients"):
+                async with opened(store_url, timeout_s=0.2):
+                    pass
+            store.link.servers[0].leave()
+            called = asyncio.ensure_future(store.ping())
+        finally:
+            raw.config_set("maxclients", usual)
+        await called
+
+
+async def test_a_server_that_a_script_keeps_busy(store_url: str, raw: Any) -> None:
+    """Callers are put off until it is over."""
+    usual = raw.config_get("busy-reply-threshold")["busy-reply-threshold"]
+    raw.config_set("busy-reply-threshold", 1)
+    try:
+        async with opened(store_url) as store:
+            busy = asyncio.ensure_future(asyncio.to_thread(raw.eval, "while true do end", 0))
+            await until(lambda: _is_busy(raw))
+            called = asyncio.ensure_future(store.ping())
+            await until(lambda: len(store.link.servers[0]._put_off) == 1)
+            raw.script_kill()
+            await called
+            with pytest.raises(redis.ResponseError):
+                await busy
+    finally:
+        raw.config_set("busy-reply-threshold", usual)
+
+
+def _is_busy(raw: Any) -> bool:
+    try:
+        raw.ping()
+    except redis.ResponseError:
+        return True
+    return False

@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from gateway.core.decision import Refused
+import pytest
+
+from gateway.core.decision import GRANT_IN_PROGRESS, Refused
 from gateway.core.epoch import HIGHEST, Epoch
-from gateway.core.lease import Lease
+from gateway.core.lease import Lease, LeaseSecret
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys
 from tests.store.fences import (
@@ -25,6 +27,21 @@ from tests.store.overdue import make_overdue
 
 async def grant(store: FenceStore, secret: bytes, *, takeover: bool = False) -> Lease | Refused:
     return await store.grant(RESOURCE, "B", secret, ttl_ms=LEASE_MS, takeover=takeover, watch=False)
+
+
+CALL = ("default", "ada", "key-1", RESOURCE, "A")
+
+
+async def grant_keyed(store: FenceStore, secret: LeaseSecret, *, takeover: bool = False) -> Lease | Refused:
+    asked = (RESOURCE, "A", secret.digest)
+    return await store.grant(*asked, ttl_ms=LEASE_MS, takeover=takeover, watch=False, mark=secret.mark)
+
+
+async def granted_keyed(store: FenceStore) -> tuple[LeaseSecret, Lease]:
+    secret = await store.lease_secret(*CALL)
+    lease = await grant_keyed(store, secret)
+    assert isinstance(lease, Lease)
+    return secret, lease
 
 
 async def test_a_grant_repeated_is_the_same_lease(store: FenceStore) -> None:
@@ -161,20 +178,83 @@ async def test_an_advance_ends_whoever_writes(store: FenceStore) -> None:
 
 
 async def test_a_repeatable_grant_has_the_same_secret_through_every_gateway(store: FenceStore, store_url: str) -> None:
-    """The secret depends on tenant, principal, key, resource and holder, each told apart, and on the store's key."""
-    about = ("default", "ada", "key-1", RESOURCE, "A")
-    secret = await store.lease_secret(*about)
+    """While its lease lives. Tenant, principal, key, resource and holder make the call, each told apart."""
+    secret, _ = await granted_keyed(store)
 
     async with opened(store_url) as another:
-        assert await another.lease_secret(*about) == secret
+        again = await another.lease_secret(*CALL)
+        assert again.text == secret.text and again.mark is not None and again.mark.repeats
     others = [
         ("default", "bob", "key-1", RESOURCE, "A"),
         ("default", "ada", "key-2", RESOURCE, "A"),
         ("default", "adakey", "-1", RESOURCE, "A"),
         ("default", "ada", "key-1", RESOURCE, "B"),
     ]
-    assert secret not in [await store.lease_secret(*other) for other in others]
-    assert len(secret) == 43
+    for other in others:
+        found = await store.lease_secret(*other)
+        assert found.text != secret.text and found.mark is not None and not found.mark.repeats
+    assert len(secret.text) == 43
+
+
+@pytest.mark.parametrize("end", ["released", "expired", "taken over", "advanced"])
+async def test_a_key_is_granted_once(store: FenceStore, raw: Any, end: str) -> None:
+    """Its lease has ended: a repeat that comes late gets none, takeover or not, and its secret never comes back."""
+    secret, lease = await granted_keyed(store)
+    match end:
+        case "released":
+            await store.release(RESOURCE, lease.epoch, secret.digest)
+        case "expired":
+            raw.hset(resource_keys(RESOURCE)[0], "x", 1)
+        case "taken over":
+            await granted(store, "B", OTHER_SECRET, takeover=True)
+        case _:
+            await store.advance(RESOURCE, None, "request 1")
+
+    again = await store.lease_secret(*CALL)
+    for takeover in (False, True):
+        refused = await grant_keyed(store, again, takeover=takeover)
+        assert isinstance(refused, Refused) and (refused.decision.name, refused.decision.status) == ("lease-lost", 409)
+    assert again.text != secret.text
+    assert name_of(await grant_keyed(store, await store.lease_secret("default", "ada", "key-2", RESOURCE, "A"))) in (
+        ("lease-held",) if end == "taken over" else ("Lease",)
+    )
+
+
+async def test_a_repeat_that_found_its_lease_is_never_granted_another(store: FenceStore, raw: Any) -> None:
+    """The lease ended between the look and the grant, and nobody remembers the key any more."""
+    await granted_keyed(store)
+    again = await store.lease_secret(*CALL)
+    await granted(store, "B", OTHER_SECRET, takeover=True)
+    raw.delete(f"{resource_keys(RESOURCE)[6]}g:{RESOURCE}")
+
+    assert name_of(await grant_keyed(store, again, takeover=True)) == "lease-lost"
+
+
+async def test_two_calls_of_one_key_at_once_get_one_lease(store: FenceStore) -> None:
+    """The second was told of no lease yet; it is sent back to look, takeover or not."""
+    first, second = await store.lease_secret(*CALL), await store.lease_secret(*CALL)
+    lease = await grant_keyed(store, first)
+
+    assert await grant_keyed(store, first) == lease
+    for takeover in (False, True):
+        refused = await grant_keyed(store, second, takeover=takeover)
+        assert isinstance(refused, Refused) and refused.decision is GRANT_IN_PROGRESS
+    assert await grant_keyed(store, await store.lease_secret(*CALL)) == lease
+
+
+async def test_a_key_is_remembered_for_a_day_and_only_so_many(store: FenceStore, raw: Any) -> None:
+    """A loop of grants does not fill the store: the newest keys of a resource are remembered."""
+    for number in range(70):
+        secret = await store.lease_secret("default", "ada", f"key-{number}", RESOURCE, "A")
+        lease = await grant_keyed(store, secret)
+        assert isinstance(lease, Lease)
+        await store.release(RESOURCE, lease.epoch, secret.digest)
+    used = f"{resource_keys(RESOURCE)[6]}g:{RESOURCE}"
+
+    assert raw.zcard(used) == 64
+    assert 86_000_000 < raw.pttl(used) <= 86_400_000
+    raw.zadd(used, {member: 1 for member in raw.zrange(used, 0, -1)})
+    assert name_of(await grant_keyed(store, await store.lease_secret("default", "ada", "key-69", RESOURCE, "A"))) == "Lease"
 
 
 async def test_a_lease_is_held_by_anyone_the_same_name_included(store: FenceStore) -> None:

@@ -5,10 +5,10 @@ import contextlib
 from collections.abc import AsyncIterator
 
 import pytest
-from redis.asyncio.connection import AbstractConnection
+from redis.asyncio.connection import AbstractConnection, parse_url
 
 from gateway.core.faults import StoreUnavailable
-from gateway.store.connect import connector
+from gateway.store.connection import connector
 from gateway.store.link import Link, ScriptMissing, _Wire, pack
 from tests.store.scripted import scripted
 from tests.store.server import Server
@@ -17,7 +17,7 @@ from tests.until import until
 
 @contextlib.asynccontextmanager
 async def linked(url: str, timeout_s: float = 2.0) -> AsyncIterator[Link]:
-    link = Link(connector(url, timeout_s), timeout_s)
+    link = Link(connector(dict(parse_url(url)), timeout_s), timeout_s)
     await link.open()
     try:
         yield link

@@ -27,6 +27,7 @@ from tests.store.parked import (
     mail,
     make_due,
     make_expired,
+    make_older,
     parked,
     taken,
 )
@@ -38,12 +39,15 @@ HEAD, NEXT, NEW, NEWER = mail("head"), mail("next"), mail("new"), mail("next", 4
 
 @dataclass(frozen=True)
 class Scene:
-    """Of one resource: a failed intent, two that wait for an approval, one of them too long, and two in the queue."""
+    """Of one resource: a failed intent, two that wait for an approval, one of them too long, and two in the queue; its
+    head for a while.
+    """
 
     store: FenceStore
     queue: Deliveries
     failed: IntentRecord
     awaited: IntentRecord
+    head: IntentRecord
 
 
 @dataclass(frozen=True)
@@ -61,11 +65,12 @@ async def scene(store: FenceStore, queue: Deliveries, raw: Any) -> Scene:
     awaited = await parked(store, AWAITED)
     await parked(store, EXPIRED)
     make_expired(raw, EXPIRED)
-    await parked(store, HEAD)
+    head = await parked(store, HEAD)
+    make_older(raw, head.id, 60)
     await parked(store, NEXT)
     failed = await store.recall(id_of(FAILED))
     assert failed is not None
-    return Scene(store, queue, failed, awaited)
+    return Scene(store, queue, failed, awaited, head)
 
 
 async def on_its_way(on: Scene) -> OnItsWay:
@@ -83,6 +88,7 @@ CALLS: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "deny": lambda on: decide(on.store, on.awaited, NO),
     "expire": lambda on: expire(on.store, IntentId(id_of(EXPIRED))),
     "retry": lambda on: retry(on.store, on.failed, note="again", by="operator"),
+    "fail": lambda on: on.queue.fail(Taken(on.head, REQUEST, 1), "no rule takes it"),
 }
 ENDS: dict[str, Callable[[OnItsWay], Awaitable[object]]] = {
     "applied": lambda on: on.scene.queue.end(on.taken, on.attempt, Conclusion("applied", "200", None, GivenUp())),
@@ -97,10 +103,11 @@ ENDS: dict[str, Callable[[OnItsWay], Awaitable[object]]] = {
 async def test_a_key_of_the_wrong_type_leaves_nothing_half_done(store_url: str, raw: Any, call: str) -> None:
     """The call fails closed and every key is as it was; or it needs that key for nothing, and does all."""
     failed = set()
-    async with opened(store_url) as store:
-        queue = Deliveries(store)
-        for number in range(100):
-            raw.flushall()
+    for number in range(100):
+        raw.flushall()
+        # Each time another gateway: one that has seen an epoch does not forget it.
+        async with opened(store_url) as store:
+            queue = Deliveries(store)
             on = await scene(store, queue, raw)
             sent = await on_its_way(on) if call in ENDS else None
             if sent is not None and call == "swept":
@@ -120,7 +127,7 @@ async def test_a_key_of_the_wrong_type_leaves_nothing_half_done(store_url: str, 
                 failed.add(keys[number])
                 left = everything(raw)
                 assert {key: left.get(key) for key in before} == before, keys[number]
-        await queue.close()
+            await queue.close()
 
     assert len(failed) >= 5
 

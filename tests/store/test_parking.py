@@ -26,6 +26,7 @@ from tests.store.parked import (
     id_of,
     mail,
     make_expired,
+    make_older,
     parked,
     queued,
     refused,
@@ -67,6 +68,21 @@ async def test_what_is_approved_is_queued_and_sent(store: FenceStore, raw: Any) 
         assert await queue.due() == [RESOURCE]
         assert (await delivered(queue, ONE, "applied")).request == REQUEST
     assert name_of(await decided(store, YES)) == "wrong-state"
+
+
+async def test_deliverers_are_told_of_an_approval_once(store: FenceStore) -> None:
+    """Each of them, to see to it first; of a denial nobody need know."""
+    await parked(store, ONE)
+    async with delivering(store) as first, delivering(store) as second:
+        assert await first.approved() == []
+        await decided(store, YES)
+        assert [await first.approved(), await first.approved(), await second.approved()] == [[RESOURCE], [], [RESOURCE]]
+        await delivered(first, ONE, "applied")
+
+        other = await parked(store, mail("two", of=APPROVED))
+        assert other.parking is not None
+        await decide(store, other, replace(NO, digest=other.parking.digest))
+        assert await first.approved() == []
 
 
 async def test_what_is_denied_is_never_sent(store: FenceStore, raw: Any) -> None:
@@ -251,6 +267,23 @@ async def test_what_was_approved_and_has_failed_is_not_sent_again_by_an_operator
     assert isinstance(told, Refused) and told.decision.name == "wrong-state" and "approved again" in told.detail
     assert await queued(store, raw) == []
     assert (await parked(store, ONE)).state == "awaiting_approval"
+
+
+async def test_an_approval_that_was_not_used_stays(store: FenceStore, raw: Any) -> None:
+    """No policy took the write, so that nothing was sent: an operator may have it sent, once."""
+    await parked(store, ONE)
+    await decided(store, YES)
+    make_older(raw, id_of(ONE), 60)
+    async with delivering(store) as queue:
+        await queue.fail(await taken(queue), "no rule takes it")
+        failed = await store.recall(id_of(ONE))
+        assert failed is not None and failed.state == "failed"
+        again = await retry(store, failed, note="the policy is mended", by="operator")
+        assert isinstance(again, IntentRecord) and again.parking is not None and again.parking.approval is not None
+        assert (again.state, again.parking.approval.by) == ("queued", "anna")
+
+        await delivered(queue, ONE, "not_applied", GivenUp())
+        assert name_of(await retry(store, failed, note="again", by="operator")) == "wrong-state"
 
 
 async def test_what_was_resolved_as_not_applied_can_be_sent_again(store: FenceStore) -> None:

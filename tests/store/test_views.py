@@ -67,7 +67,7 @@ async def test_resources_are_listed_by_prefix(store: FenceStore) -> None:
     assert [record.resource for record in await _all_resources(store, "report*")] == ["report*"]
 
 
-@pytest.mark.parametrize("cursor", ["next please", "-1", "1.5", str(2**64), "9" * 21])
+@pytest.mark.parametrize("cursor", ["next please", "-1", "9.5", "1.", str(2**64), "9" * 21])
 async def test_a_cursor_that_was_not_handed_out_is_an_error(cursor: str, store: FenceStore) -> None:
     """The caller's mistake is told apart from a store that is away."""
     with pytest.raises(BadCursor):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from gateway import settings
 from tests.raw import RawAnswer, ask
 from tests.until import STARTS_WITHIN_S, until
 
@@ -51,6 +52,9 @@ class Gateway:
     options: tuple[str, ...] = ()
     port: int = 0
     admin: int = 0
+    # Another copy of the package than the one under test, and what its environment has besides.
+    tree: Path | None = None
+    variables: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
 
     async def __aenter__(self) -> Self:
@@ -75,12 +79,19 @@ class Gateway:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                cwd=self.tree,
+                env=self._environment(),
             )
         await until(lambda: self._process.returncode is not None or "ready" in self.events(), within_s=STARTS_WITHIN_S)
         assert self._process.returncode is None, self._log.read_text()
         ready = next(line for line in self._new_lines() if line["event"] == "ready")
         self.port = int(str(ready["proxy"]).rpartition(":")[2])
         self.admin = int(str(ready["admin"]).rpartition(":")[2])
+
+    def _environment(self) -> dict[str, str]:
+        # The parent finds the copy in its working directory, the workers by the path.
+        path = {} if self.tree is None else {"PYTHONPATH": str(self.tree)}
+        return settings.environment() | path | self.variables
 
     async def end(self) -> None:
         """Stop it as an operator does; whatever was stopped is continued first."""
@@ -98,6 +109,11 @@ class Gateway:
         self._process.kill()
         await self._process.wait()
         await until(lambda: not any(_lives(pid) for pid in pids))
+
+    @property
+    def pid(self) -> int:
+        """The parent's."""
+        return self._process.pid
 
     def pause(self) -> None:
         """SIGSTOP to every worker: nothing of them runs, the kernel goes on taking what is sent to them."""
@@ -156,10 +172,17 @@ class Gateway:
 
     async def intents(self, state: str) -> list[dict[str, object]]:
         """All intents of a state, as the operator sees them."""
+        return await self._all(f"/api/v1/intents?state={state}")
+
+    async def trail(self, resource: str) -> list[dict[str, object]]:
+        """All steps of a resource's writes, by the audit trail."""
+        return await self._all(f"/api/v1/audit?resource={resource}")
+
+    async def _all(self, target: str) -> list[dict[str, object]]:
         items: list[dict[str, object]] = []
         cursor = ""
         while True:
-            page = await self._page(f"/api/v1/intents?state={state}{cursor}")
+            page = await self._page(f"{target}{cursor}")
             items += page["items"]
             if page["next"] is None:
                 return items

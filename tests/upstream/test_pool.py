@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from gateway.core.places import Places
 from gateway.core.rule import Limits, Origin, Timeouts, Tls, Upstream
-from gateway.upstream.pool import Pool, Unreachable, tls_context
+from gateway.upstream.pool import Crowded, Pool, Unreachable, tls_context
 from tests.recording import RecordingUpstream
 
 
@@ -146,3 +147,26 @@ def test_tls_files_that_cannot_be_used_are_an_error() -> None:
     for tls in (Tls(ca="/nowhere/ca.pem"), Tls(cert="/nowhere/cert.pem", key="/nowhere/key.pem")):
         with pytest.raises(OSError):
             tls_context(Upstream("u", Origin("https", "localhost", 443), tls=tls))
+
+
+@pytest.mark.parametrize("for_read", [False, True], ids=["write", "read"])
+async def test_whoever_finds_a_long_line_is_not_made_to_wait(recorder: RecordingUpstream, for_read: bool) -> None:
+    """One place is left, which a read may have and a write may not; whoever waits has its turn."""
+    limits, places = Limits(connections=4), Places(4)
+    pool = Pool(Upstream("u", Origin("http", "127.0.0.1", recorder.port), limits=limits), Time(), places)
+    wires = [await pool.acquire() for _ in range(4)]
+    line = [asyncio.ensure_future(pool.acquire()) for _ in range(1)]
+    await asyncio.sleep(0)
+
+    if for_read:
+        line.append(asyncio.ensure_future(pool.acquire(for_read=True)))
+    else:
+        with pytest.raises(Crowded):
+            await pool.acquire()
+
+    for wire in wires:
+        pool.release(wire, reusable=True)
+    for waited, reads in zip(line, (False, True), strict=False):
+        pool.release(await waited, reusable=False, for_read=reads)
+    assert places.has_one("connection")
+    pool.retire()

@@ -4,7 +4,7 @@ from typing import get_args
 
 from gateway.admin.shapes.schema import COUNT, INSTANT, TEXT, Schema, list_of, nullable, one_of, record
 from gateway.core.budget import Per
-from gateway.core.rule import Authority, Mode
+from gateway.core.rule import Authority, IntentMode, Mode, OnStale, Parks, Risk
 
 _RULE = record(
     {
@@ -13,6 +13,11 @@ _RULE = record(
         "resource": TEXT,
         "authority": one_of(get_args(Authority)),
         "mode": one_of(get_args(Mode)),
+        "intent": one_of(get_args(IntentMode)),
+        "parks": nullable(one_of(get_args(Parks))),
+        "on_stale": one_of(get_args(OnStale)),
+        "risk": one_of(get_args(Risk)),
+        "compensated": {"type": "boolean"},
     }
 )
 

@@ -1,6 +1,6 @@
 """The documents that are sent: an operator's or an approver's word, and why."""
 
-from gateway.admin.shapes.schema import COUNT, NAME, Schema, asked, one_of
+from gateway.admin.shapes.schema import COUNT, NAME, TEXT, Schema, asked, list_of, nullable, one_of
 
 NOTE: Schema = {
     "type": "string",
@@ -28,6 +28,17 @@ APPROVED = asked({"note": NOTE, "digest": _DIGEST})
 DENIED = asked({"note": NOTE}, {"digest": _DIGEST})
 RESOLVED = asked({"outcome": one_of(("applied", "not_applied")), "note": NOTE})
 ADVANCED = asked({}, {"epoch": _EPOCH})
+EXPLAINED = asked(
+    {
+        "method": {"type": "string", "minLength": 1, "maxLength": 32, "pattern": r"^[\x00-\x7f]*$"},
+        "target": {"type": "string", "pattern": "^/", "description": "The path that agents use, with its query."},
+    },
+    {
+        "headers": list_of({"type": "array", "prefixItems": [NAME, TEXT], "minItems": 2, "maxItems": 2}),
+        "body": nullable({**TEXT, "description": "JSON, where no header says otherwise."}),
+        "principal": nullable({**TEXT, "description": "Who asks; somebody who may write everything if none is named."}),
+    },
+)
 PAUSED: Schema = {
     **asked(
         {"reason": NOTE},

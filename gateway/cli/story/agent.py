@@ -24,6 +24,8 @@ class Agent:
             headers["Idempotency-Key"] = key
         if self._token is not None and not path.startswith("/-/fence/leases"):
             headers["Fencing-Token"] = self._token
+            # The token is proof enough; what comes too late is kept under this name.
+            headers["Fencing-Holder"] = self.name
         connection = http.client.HTTPConnection(self._address, timeout=60)
         try:
             connection.request(method, path, json.dumps(body), headers)

@@ -3,7 +3,7 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret
 --          ('' under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
---          words: ttl:MS, strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind,
+--          words: ttl:MS, strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind, seen:E,
 --          observes, holds, probes, principal:NAME, notify:EVENTS, and of an intent retain:MS, query:MS, retry:MS,
 --          native:HEADER; and where it is not to be sent now, parks:STATE, room:BYTES, digest:D, risk:R, approve:MS;
 --          11 the intent's id ('' without one), 12 its fingerprint, 13 its key, tenant and target in one text, 14 the
@@ -12,8 +12,8 @@
 --          {replayed, now, answer, resolved by, evidence}; {parked, now, by how many bytes more is kept, the record's
 --          fields and their values in turn}; {wait-older or wait-busy, now, ms until to ask again}; or a refusal
 --          {paused, stale-epoch, token-invalid, holder-mismatch, lease-expired, intent-mismatch, intent-in-progress,
---          approval-denied, outcome-unknown, out-of-sequence, revision-mismatch, no-room or resource-held (with what
---          holds it for its intent), now, e, h, x, n, intent, its state}
+--          approval-denied, outcome-unknown, out-of-sequence, revision-mismatch, no-room, store-regressed or
+--          resource-held (with what holds it for its intent), now, e, h, x, n, intent, its state}
 -- Writes   f (e, h, w, q, u), t and d; i, a and n for the intent; q, q:, e, r, k and s for one that is parked; o, i,
 --          s, p, a, n, m and l for overdue tickets; w for whoever waits
 
@@ -29,9 +29,10 @@ local fence = {
   e = found[1], h = found[2], s = found[3], x = found[4], w = found[5], q = found[6], n = found[7], p = found[8],
   g = found[9], u = found[10],
 }
-local in_flight, older, waiting = 0, 0, 0
--- Mostly there is none of the three, and one look tells.
-if redis.call('EXISTS', K.tickets, K.older, K.waiters) > 0 then
+local in_flight, older, waiting, loss = 0, 0, 0, nil
+-- Mostly there is none of the four, and one look tells.
+if redis.call('EXISTS', K.tickets, K.older, K.waiters, K.lost) > 0 then
+  loss = losses.read()
   in_flight, older, waiting = redis.call('HLEN', K.tickets), redis.call('HLEN', K.older), redis.call('HLEN', K.waiters)
 end
 redis.call('ZCARD', K.deadlines)
@@ -102,7 +103,12 @@ if fence.p then
   return refuse('paused')
 end
 
-local fault = epochs.fault(fence, mine, holder, secret, now)
+local fault
+if loss or asks.seen then
+  fault = losses.fault_of_all(loss, asks.seen, fence, mine, holder, secret, now)
+else
+  fault = epochs.fault(fence, mine, holder, secret, now)
+end
 if fault then
   return refuse(fault)
 end
@@ -170,6 +176,11 @@ if lives and record.state == 'in_flight' or parked then
   return refuse('intent-in-progress')
 end
 
+-- Whether it took effect before may be what was lost.
+if loss and loss.open and not lives and (intent ~= '' or asks.parks) then
+  return refuse('store-regressed')
+end
+
 -- The upstream refuses the second only under the key that it was given with the first.
 local retries = asks.retry and lives and record.native == asks.native
 if lives and not (retries and now - record.sent_at < tonumber(asks.retry)) then
@@ -198,14 +209,20 @@ if asks.parks then
   return asks.probes and { 'ready', now, '' } or park(h)
 end
 
--- A further attempt is one of the ways in which an unknown write is resolved.
+-- A further attempt is one of the ways in which an unknown write is resolved: it does not hold itself back.
 local holds, its_state
-if u and not lives then
-  holds, its_state = intents.holding(u)
+if u then
+  holds, its_state = intents.holding(u, lives and intent)
 end
 if holds then
   leave()
   return epochs.refusal('resource-held', now, holds, its_state)
+end
+
+-- Tickets were lost too, and what was sent under them may still be on its way.
+local forgotten = losses.in_flight_ms(loss, asks.ttl, now)
+if forgotten > 0 then
+  return wait('wait-older', forgotten)
 end
 
 -- What was queued under a lease that was given back counts as an older write.

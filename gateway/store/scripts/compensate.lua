@@ -6,7 +6,7 @@
 --          store ms, 7 in words: ttl:MS, queued, counts, holds, native:HEADER, notify:EVENTS; 8 key, tenant and target
 --          of the one that takes it back, in one text; 9 note, 10 by whom
 -- Returns  {admitted, now, epoch, attempt}; {wait-busy, now, ms until to ask again}; {wrong-state, now, the record's
---          fields and their values in turn}; {not-kept, now, why}; {unseen, now}
+--          fields and their values in turn}; {not-kept, now, why}; {unseen or store-regressed, now}
 -- Writes   t and d; i, s, c, a and n; m and l; o, i, s, p, a, n, m and l for overdue tickets; w for whoever waits
 
 local resource, id, gateway = ARGV[1], ARGV[4], ARGV[5]
@@ -21,6 +21,7 @@ redis.call('ZCARD', K.deadlines)
 local waiting = redis.call('HLEN', K.waiters)
 local undo = K.shard .. 'c:' .. ARGV[2]
 local request, why = unpack(redis.call('HMGET', undo, 'request', 'none'))
+local loss = losses.read()
 local first, second = intents.read(ARGV[2]), intents.read(ARGV[3])
 intents.check('unknown', 'applied', 'not_applied', 'compensating', 'compensated')
 notifications.check(first)
@@ -41,6 +42,16 @@ end
 
 if not request then
   return { 'not-kept', now, why or '' }
+end
+
+-- It may have been taken back before; or what was sent under lost tickets is still on its way.
+if loss and loss.open then
+  return { 'store-regressed', now }
+end
+
+local forgotten = losses.in_flight_ms(loss, asks.ttl, now)
+if forgotten > 0 then
+  return { 'wait-busy', now, math.min(forgotten, 500) }
 end
 
 local before, beside = tickets.judge(K.older, resource, now, judged), tickets.judge(K.tickets, resource, now, judged)

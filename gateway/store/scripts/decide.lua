@@ -3,8 +3,8 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 approve or deny, 4 by whom, 5 the principal who that is ('' for an
 --          operator), 6 note, 7 digest of the request that was looked at ('' where none is named: only to deny)
--- Returns  {decided, wrong-state, own-request or other-request, now, the record's fields and their values in turn}, or
---          {unseen, now}
+-- Returns  {decided, wrong-state, own-request, other-request or store-regressed, now, the record's fields and their
+--          values in turn}, or {unseen, now}
 -- Writes   i, e, s, a and n; q and q: where it is approved, r and k where it ends
 
 local id, by, note = ARGV[2], ARGV[4], ARGV[6]
@@ -12,6 +12,7 @@ local verdict = ARGV[3] == 'approve' and 'given' or 'refused'
 
 local now = clock.read()
 local highest = redis.call('HGET', K.fence, 'e')
+local loss = losses.read()
 local record = intents.read(id)
 intents.check_parked(ARGV[1], id)
 intents.check('awaiting_approval', 'queued', 'denied', 'expired', 'superseded')
@@ -33,6 +34,11 @@ end
 
 if record.state ~= 'awaiting_approval' then
   return answer('wrong-state')
+end
+
+-- It may have been decided, and sent, before.
+if loss and loss.open then
+  return answer('store-regressed')
 end
 
 if ARGV[5] ~= '' and intents.was_sent_by(record, told, ARGV[5]) then

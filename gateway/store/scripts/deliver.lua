@@ -2,10 +2,10 @@
 --          that it was taken under, and nothing older is in flight. Its lease and its secret were proved then.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 the intent's id, 5 expected store ms, 6 in words: ttl:MS, serial, and
---          queued or behind of the gateway's other writes that wait, 7 the epoch of what was taken
+--          queued or behind of the gateway's other writes that wait, seen:E; 7 the epoch of what was taken
 -- Returns  as admit.lua: {admitted, now, n, attempt, ''}; {wait-older or wait-busy, now, ms until to ask again}; or a
---          refusal {paused, stale-epoch (and it is superseded) or intent-in-progress (not queued any more), now, e, h,
---          x, n, intent, its state}, or resource-held, the same of what holds it
+--          refusal {paused, store-regressed, stale-epoch (and it is superseded) or intent-in-progress (not queued any
+--          more), now, e, h, x, n, intent, its state}, or resource-held, the same of what holds it
 -- Writes   f (w; e and h after a failover), t or o, and d; i, s, a and n; q, q:, r and k where it ends; o, i, s, p, a
 --          and n for overdue tickets; w for whoever waits
 
@@ -19,6 +19,7 @@ redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
 local waiting = redis.call('HLEN', K.waiters)
 redis.call('ZCARD', K.deadlines)
+local loss = losses.read()
 local record = intents.read(intent)
 intents.check_parked(resource, intent)
 intents.check('queued', 'superseded', 'unknown', 'applied')
@@ -48,6 +49,11 @@ end
 
 if paused then
   return refuse('paused')
+end
+
+-- It may have been sent before, and that lost; or a newer epoch was.
+if loss and loss.open or asks.seen and epochs.less(e or '0', asks.seen) then
+  return refuse('store-regressed')
 end
 
 -- Another one delivers it; or a successor has taken it over, and it is no longer what was taken from the head.
@@ -81,6 +87,11 @@ end
 if holds then
   leave()
   return epochs.refusal('resource-held', now, holds, its_state)
+end
+
+local forgotten = losses.in_flight_ms(loss, asks.ttl, now)
+if forgotten > 0 then
+  return wait('wait-older', forgotten)
 end
 
 if before.left > 0 then

@@ -4,8 +4,8 @@
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret
 --          ('' under header authority), 7 ms that the ticket lives from now on
 -- Returns  {extended, now, ms until the lease ends ('' under header authority)}; {lapsed, now} for a ticket that has
---          ended; or a refusal {paused, stale-epoch, token-invalid, holder-mismatch or lease-expired, now, e, h, x, n,
---          '', ''}, or {resource-held, now, e, h, x, n, what holds it, its state}
+--          ended; or a refusal {paused, store-regressed, stale-epoch, token-invalid, holder-mismatch or lease-expired,
+--          now, e, h, x, n, '', ''}, or {resource-held, now, e, h, x, n, what holds it, its state}
 -- Writes   t and d (the deadline); w, so that the gateway is woken when it has to ask again
 
 local resource, id, gateway = ARGV[1], ARGV[2], ARGV[3]
@@ -18,7 +18,8 @@ local ticket, key = tickets.find(id)
 redis.call('HLEN', K.waiters)
 redis.call('ZCARD', K.deadlines)
 
-local fault = fence.p and 'paused' or epochs.fault(fence, ARGV[4], ARGV[5], ARGV[6], now)
+local loss = losses.read()
+local fault = fence.p and 'paused' or losses.fault_of_all(loss, nil, fence, ARGV[4], ARGV[5], ARGV[6], now)
 if fault then
   return epochs.refusal(fault, now)
 end

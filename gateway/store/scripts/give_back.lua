@@ -1,6 +1,6 @@
 -- Promise  What was reserved for attempts that did nothing is free again; what another attempt of the same action has
 --          claimed stays taken.
--- KEYS     the beginning of all keys of the rule's budgets, as in parts/budget.lua
+-- KEYS     the beginning of all keys of the rule's budgets, as in parts/budget.lua, and one of them
 -- ARGV     1 id of the record, 2 and more: the attempts
 -- Returns  {given-back, now}
 -- Writes   r, p, b and v; nothing for an attempt that has no claim

@@ -1,22 +1,33 @@
 -- Promise  G2: from the moment of the grant every older epoch is refused, even if the new one has written nothing.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 gateway, 3 holder, 4 digest of the secret, 5 ttl in ms, 6 expected store ms, 7 the largest
---          epoch that this gateway has seen for the resource, 8 words: takeover, watch
--- Returns  {granted, now, e, h, l, x, older writes in flight}; or a refusal {lease-held or epochs-exhausted, now, e, h,
---          x, n}
--- Writes   f (e, h, s, x, l, g), t and o; t, o, d, i, s, p, a and n for overdue tickets; w for a watcher
+--          epoch that this gateway has seen for the resource, 8 words: takeover, watch, repeats; 9 of a call with a
+--          key: 16 bytes that name it, and those that make its secret this grant's alone
+-- Returns  {granted, now, e, h, l, x, older writes in flight}; or a refusal {word, now, e, h, x, n}: lease-held,
+--          epochs-exhausted; key-used: the lease of the call's key has ended; key-in-use: it lives under another secret
+-- Writes   f (e, h, s, k, x, l, g), g, t and o; t, o, d, i, s, p, a and n for overdue tickets; w for a watcher
 
 local resource, gateway, secret, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
 local asks = ' ' .. ARGV[8] .. ' '
+local mark, used_keys = ARGV[9] or '', KEYS[7] .. 'g:' .. resource
+
+-- A late duplicate comes within minutes, and a day later hardly anybody repeats a call.
+local REMEMBERED_MS = 24 * 3600 * 1000
+-- So many of a resource: more would let a loop of grants fill the store.
+local REMEMBERED = 64
 
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[6])
-local e, h, s, x, l = unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'l'))
-local lives = s and tonumber(x) > now
+local e, h, s, x, l, k = unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'l', 'k'))
+local loss = losses.read()
+-- Nor does one live that was overtaken, which the store may have forgotten.
+local lives = s and tonumber(x) > now and not losses.ended(loss, e) and not epochs.less(e, ARGV[7])
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
 redis.call('HLEN', K.waiters)
 redis.call('LLEN', KEYS[7] .. 'q:' .. resource)
+local call = string.sub(mark, 1, 16)
+local used_until = mark ~= '' and redis.call('ZSCORE', used_keys, call)
 
 local function watch()
   if string.find(asks, ' watch ', 1, true) then
@@ -40,6 +51,17 @@ if lives and s == secret then
   return granted(e, h, l, x, tickets.older_in_flight(resource, now, judged, false))
 end
 
+-- A key is granted once: a secret whose epoch is dead must not come back with another, nor a late duplicate evict who
+-- came after it.
+if mark ~= '' then
+  if lives and k and string.sub(k, 1, 16) == call then
+    return epochs.refusal('key-in-use', now)
+  end
+  if string.find(asks, ' repeats ', 1, true) or (used_until and tonumber(used_until) > now) then
+    return epochs.refusal('key-used', now)
+  end
+end
+
 if lives and not string.find(asks, ' takeover ', 1, true) then
   watch()
   return epochs.refusal('lease-held', now)
@@ -49,12 +71,22 @@ local epoch = epochs.fresh(e, ARGV[7], now)
 if not epoch then
   return epochs.refusal('epochs-exhausted', now)
 end
+if losses.ended(loss, epoch) then
+  epoch = loss.floor
+end
 
 local in_flight = tickets.older_in_flight(resource, now, judged, true)
 local expires = clock.text(now + ttl)
 epochs.raise(epoch, 'h', ARGV[3], 's', secret, 'x', expires, 'l', ttl)
 if x == '0' and redis.call('EXISTS', KEYS[7] .. 'q:' .. resource) == 1 then
   redis.call('HSET', K.fence, 'g', (redis.call('HGET', K.fence, 'g') or '') .. e .. ' ')
+end
+if mark ~= '' then
+  redis.call('HSET', K.fence, 'k', mark)
+  redis.call('ZREMRANGEBYSCORE', used_keys, '-inf', clock.text(now))
+  redis.call('ZADD', used_keys, clock.text(now + REMEMBERED_MS), call)
+  redis.call('ZREMRANGEBYRANK', used_keys, 0, -REMEMBERED - 1)
+  redis.call('PEXPIRE', used_keys, REMEMBERED_MS)
 end
 waiters.wake_all(resource)
 return granted(epoch, ARGV[3], ttl, expires, in_flight)

@@ -9,5 +9,9 @@ local e, h, n, x, l = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'n', 'x', 'l
 if not e then
   return { 'unseen', now }
 end
+-- One that has ended with a loss is shown as one that was given back.
+if losses.ended(losses.read(), e) then
+  x = '0'
+end
 local in_flight, older = redis.call('HLEN', K.tickets), redis.call('HLEN', K.older)
 return { 'seen', now, e, h or '', n or '0', x or '0', l or '0', in_flight, older }

@@ -1,14 +1,16 @@
 -- Promise  Says before a body is read what admission would refuse whatever is in it: moves and counts nothing.
 -- KEYS     the resource's seven, as in parts/epoch.lua
--- ARGV     1 epoch, 2 holder ('' where none was named), 3 digest of the secret ('' under header authority)
--- Returns  {passable, now}; or a refusal {paused, stale-epoch, token-invalid, holder-mismatch or lease-expired, now, e,
---          h, x, n, '', ''}
+-- ARGV     1 epoch, 2 holder ('' where none was named), 3 digest of the secret ('' under header authority), 4 a larger
+--          epoch that this gateway has seen, if there is one
+-- Returns  {passable, now}; or a refusal {paused, store-regressed, stale-epoch, token-invalid, holder-mismatch or
+--          lease-expired, now, e, h, x, n, '', ''}
 -- Writes   nothing
 
 local now = clock.read()
 local fence = {}
 fence.e, fence.h, fence.s, fence.x, fence.p = unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'p'))
-local fault = fence.p and 'paused' or epochs.fault(fence, ARGV[1], ARGV[2], ARGV[3], now)
+local loss = losses.read()
+local fault = fence.p and 'paused' or losses.fault_of_all(loss, ARGV[4], fence, ARGV[1], ARGV[2], ARGV[3], now)
 if fault then
   return epochs.refusal(fault, now)
 end

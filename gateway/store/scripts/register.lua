@@ -1,7 +1,8 @@
 -- Promise  G1 before any write: an epoch granted elsewhere is recorded, and older ones are refused from now on.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 gateway, 3 epoch, 4 holder, 5 expected store ms, 6 watch or ''
--- Returns  {registered, now, older writes in flight}; or a refusal {stale-epoch or holder-mismatch, now, e, h, x, n}
+-- Returns  {registered, now, older writes in flight}; or a refusal {stale-epoch, holder-mismatch or store-regressed,
+--          now, e, h, x, n}
 -- Writes   f (e, h), t and o; t, o, d, i, s, p, a and n for overdue tickets; w for a watcher
 
 local resource, gateway, epoch, holder = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -12,6 +13,11 @@ local e, h = unpack(redis.call('HMGET', K.fence, 'e', 'h'))
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
 redis.call('HLEN', K.waiters)
+local fault = losses.fault(losses.read(), epoch, '')
+
+if fault then
+  return epochs.refusal(fault, now)
+end
 
 if e and epochs.less(epoch, e) then
   return epochs.refusal('stale-epoch', now)

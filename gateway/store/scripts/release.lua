@@ -3,7 +3,7 @@
 -- ARGV     1 resource, 2 epoch, 3 digest of the secret
 -- Returns  {released, now, e, h, 0, 0, older writes in flight}; or a refusal {lease-lost or token-invalid, now, e, h,
 --          x, n}
--- Writes   f (x becomes 0, l goes); w when it wakes
+-- Writes   f (x becomes 0, l and k go); w when it wakes
 
 local resource, epoch, secret = ARGV[1], ARGV[2], ARGV[3]
 
@@ -23,7 +23,7 @@ end
 -- One that ran out and that nobody has overtaken is released like a live one.
 if x ~= '0' then
   redis.call('HSET', K.fence, 'x', '0')
-  redis.call('HDEL', K.fence, 'l')
+  redis.call('HDEL', K.fence, 'l', 'k')
   waiters.wake_all(resource)
 end
 return { 'released', now, e, h, '0', '0', in_flight }

@@ -10,6 +10,7 @@ local epoch, secret = ARGV[1], ARGV[2]
 local now = clock.read()
 local e, h, s, x, l = unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'l'))
 local in_flight = redis.call('HLEN', K.older)
+local loss = losses.read()
 
 if e and epochs.less(epoch, e) then
   return epochs.refusal('lease-lost', now)
@@ -19,7 +20,7 @@ if epoch ~= e or s ~= secret then
   return epochs.refusal('token-invalid', now)
 end
 
-if tonumber(x) <= now then
+if tonumber(x) <= now or losses.ended(loss, epoch) then
   return epochs.refusal('lease-lost', now)
 end
 

@@ -1,6 +1,6 @@
 -- Promise  Within its window no more is ever taken of a budget than it allows, through however many gateways: all that
 --          a write takes of its rule's budgets is reserved, or nothing.
--- KEYS     the beginning of all keys of the rule's budgets, as in parts/budget.lua
+-- KEYS     the beginning of all keys of the rule's budgets, as in parts/budget.lua, and one of them
 -- ARGV     1 id of the record that will tell what became of it, 2 the attempt, 3 resource, 4 for how many ms it may be
 --          admitted, 5 for how many ms no record proves that it was not, 6 in JSON for each budget: its key, its window
 --          in ms, the amount, and count and total at most ('' for any), as text; 7 in-doubt where an attempt before

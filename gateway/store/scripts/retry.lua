@@ -1,14 +1,15 @@
 -- Promise  G4: what was proved not applied is queued again when an operator says so: as it came, under its own epoch.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 note, 4 by whom
--- Returns  {queued, wrong-state, approved, overtaken or not-kept, now, the record's fields and their values in turn},
---          or {unseen, now}
+-- Returns  {queued, wrong-state, approved, overtaken, not-kept or store-regressed, now, the record's fields and their
+--          values in turn}, or {unseen, now}
 -- Writes   i, r, q, q:, s, a and n
 
 local resource, id, note = ARGV[1], ARGV[2], ARGV[3]
 
 local now = clock.read()
 local highest = redis.call('HGET', K.fence, 'e')
+local loss = losses.read()
 local record = intents.read(id)
 intents.check_parked(resource, id)
 intents.check('failed', 'not_applied', 'queued')
@@ -29,9 +30,14 @@ if record.parking == '' or (record.state ~= 'failed' and record.state ~= 'not_ap
   return answer('wrong-state')
 end
 
--- An approval is used once.
+-- It may have been sent again, and that lost.
+if loss and loss.open then
+  return answer('store-regressed')
+end
+
+-- An approval is used once, and was not where no policy took the write.
 local told = words.read(record.parking)
-if told.approval then
+if told.approval and not told.unused then
   return answer('approved')
 end
 
@@ -43,7 +49,7 @@ if redis.call('HEXISTS', KEYS[7] .. 'r:' .. id, 'request') == 0 then
   return answer('not-kept')
 end
 
-told.failures, told.since = 0, clock.text(now)
+told.failures, told.since, told.unused = 0, clock.text(now), nil
 intents.park_as(record, told)
 record.resolved_by, record.evidence, record.answer = '', '', ''
 intents.step(record, 'queued', now, note, ARGV[4])

@@ -1,5 +1,5 @@
 -- Promise  Shows how much of a rule's budgets is used, and by whom, at one instant of the store's clock.
--- KEYS     the beginning of all keys of the rule's budgets, as in parts/budget.lua
+-- KEYS     the beginning of all keys of the rule's budgets, as in parts/budget.lua, and one of them
 -- ARGV     1 how many to pass over, of those that were used last, 2 how many to show
 -- Returns  {shown, now, for each in turn: its key, how many actions count, what their amounts add up to as text, the ms
 --          at which the oldest leaves, 0 without one}

@@ -17,6 +17,7 @@ local function begin(keys)
     audit = keys[6],
     shard = keys[7],
     number = keys[7] .. 'n',
+    lost = keys[7] .. 'lost',
   }
 end
 
@@ -93,7 +94,7 @@ end
 -- revisions stays. The first write may be refused for want of memory, so that nothing is half done.
 function epochs.raise(to, ...)
   redis.call('HSET', K.fence, 'v', '1', 'e', to)
-  redis.call('HDEL', K.fence, 'h', 'w', 'q', 'a', 's', 'x', 'l')
+  redis.call('HDEL', K.fence, 'h', 'w', 'q', 'a', 's', 'k', 'x', 'l')
   if ... then
     redis.call('HSET', K.fence, ...)
   end

@@ -188,11 +188,12 @@ function intents.hold(record)
   end
 end
 
--- The first of those that hold a resource back, and its state; nil if a failover has lost them all.
-function intents.holding(held)
+-- The first of those that hold a resource back, `apart` from this one, and its state; nil if there is none, or if a
+-- failover has lost them all.
+function intents.holding(held, apart)
   for id in string.gmatch(held, '%S+') do
     local state = intents.state(id)
-    if state == 'unknown' or state == 'in_flight' then
+    if id ~= apart and (state == 'unknown' or state == 'in_flight') then
       return id, state
     end
   end

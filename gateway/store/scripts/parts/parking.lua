@@ -4,17 +4,18 @@
 -- States out of which nothing is sent any more, and those after which an operator may have it sent again.
 local DONE = { applied = true, superseded = true, denied = true, expired = true }
 local AGAIN = { failed = true, not_applied = true }
--- What the store spends on one beside the request: bounds in bytes bound their number too.
+-- What the store spends on one beside the request: bounds in bytes bound their number too. Spelled in
+-- `kept_requests.py` as well.
 local OVERHEAD = 1024
-local TOLD = { 'since', 'failures', 'digest', 'risk', 'approval', 'expires', 'by', 'senders' }
+local TOLD = { 'since', 'failures', 'digest', 'risk', 'approval', 'expires', 'by', 'senders', 'unused' }
 
 local function queue_of(resource)
   return K.shard .. 'q:' .. resource
 end
 
 -- How it is parked, in words (`words.read`): since when it has been queued, how many deliveries failed since then, the
--- digest of its request, its rule's risk, and the approval: awaited, given or refused, until when, by whom; and of one
--- that waits for it all principals that sent it, with commas.
+-- digest of its request, its rule's risk, and the approval: awaited, given or refused, until when, by whom; of one that
+-- waits for it all principals that sent it, with commas; and of one that has failed, that its approval is unused.
 function intents.park_as(record, told)
   local spelled = {}
   for _, word in ipairs(TOLD) do

@@ -1,0 +1,75 @@
+"""`fencegate store`: whether the store has lost acknowledged work, through a running gateway's admin API."""
+
+import click
+
+from gateway.cli.admin_api import Item, admin_option, read_admin
+from gateway.cli.lists_first import ListsFirst
+from gateway.cli.output import json_option, plain, print_json, print_table
+
+_PATH = "/api/v1/store"
+
+
+class _StatusFirst(ListsFirst):
+    first = "status"
+
+
+@click.group("store", cls=_StatusFirst)
+def command() -> None:
+    """Show whether the store has lost what it acknowledged, and go on where it has.
+
+    The gateway's admin token: FENCEGATE_ADMIN_TOKEN.
+    """
+
+
+@command.command("status")
+@admin_option
+@json_option
+def show_store(admin: str, *, as_json: bool) -> None:
+    """Show each server of the store: its incarnation, what it lost last, and the marks of the gateways' processes."""
+    store = read_admin(admin).get(_PATH)
+    if as_json:
+        print_json(store)
+        return
+    servers = store["servers"]
+    assert isinstance(servers, list)
+    for server in servers:
+        _print_server(server)
+    click.echo("To go on: fencegate store accept --note TEXT" if store["regressed"] else "Nothing is missing.")
+
+
+@command.command("accept")
+@click.option("--note", required=True, help="What you have looked at: the audit trail keeps it.")
+@admin_option
+@json_option
+def accept_loss(note: str, admin: str, *, as_json: bool) -> None:
+    """Let all writes go on. Leases from before the loss have ended for good; what waited in the store is unknown now.
+
+    Before: make sure that agents do not repeat under the same key what was done in the time that was lost, and that
+    systems which grant epochs themselves still know the newest ones.
+    """
+    accepted = read_admin(admin).post(f"{_PATH}/accept", {"note": note})
+    if as_json:
+        print_json(accepted)
+        return
+    click.echo("Accepted: writes go on. Agents need new leases.")
+    if accepted["became_unknown"]:
+        click.echo(f"{accepted['became_unknown']} intents that waited are unknown now: fencegate intents list")
+
+
+def _print_server(server: Item) -> None:
+    click.echo(f"server of shard {server['shard']}: incarnation {plain(server['incarnation'])}, {_since(server)}")
+    loss, marks = server["loss"], server["marks"]
+    assert isinstance(marks, list)
+    if isinstance(loss, dict):
+        click.echo(f"  went back in time, found at {loss['since']} by {plain(loss['by'])}: {plain(loss['why'])}")
+        click.echo(f"  leases below {loss['floor']} have ended")
+        if loss["accepted_at"] is not None:
+            click.echo(f"  accepted at {loss['accepted_at']} by {plain(loss['accepted_by'])}: {plain(loss['note'])}")
+    if marks:
+        print_table(
+            ("  PROCESS", "MARK", "AT"), ((f"  {mark['process']}", mark["number"], mark["made_at"]) for mark in marks)
+        )
+
+
+def _since(server: Item) -> str:
+    return "not written to yet" if server["began_at"] is None else f"began at {server['began_at']}"

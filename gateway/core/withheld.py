@@ -1,0 +1,44 @@
+"""Which of an agent's fields never reach an upstream as they came: a rule that read one of them would judge by what the
+upstream does not see.
+"""
+
+from dataclasses import dataclass
+
+from gateway.core.field_name import plain_name
+from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIX, REPLACED
+from gateway.core.hop_by_hop import HOP_BY_HOP
+from gateway.core.rule import Upstream
+
+# `Expect` is answered here; `Host` and the framing are set anew.
+_NOT_FORWARDED = HOP_BY_HOP | {b"host", b"content-length", b"expect", b"fencegate-key"}
+_CONTROL_PREFIX = b"fencing-"
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Names, and beginnings of names, as `plain_name` spells them."""
+
+    names: frozenset[bytes]
+    prefixes: tuple[bytes, ...]
+
+    def covers(self, plain: bytes) -> bool:
+        return plain in self.names or plain.startswith(self.prefixes)
+
+
+def withheld(upstream: Upstream, *, believed: bool) -> Withheld:
+    """What is dropped, or replaced by the gateway's own. `believed`: of a request that a trusted proxy sent."""
+    names = (_NOT_FORWARDED if believed else _NOT_FORWARDED | CLAIMS) | _own(upstream)
+    if upstream.forwarded != "trusted":
+        names |= REPLACED
+    return Withheld(names, (_CONTROL_PREFIX,) if believed else (_CONTROL_PREFIX, CLAIMS_PREFIX))
+
+
+def _own(upstream: Upstream) -> set[bytes]:
+    """Fields in which an upstream hears nobody but the gateway."""
+    own = {plain_name(name) for name, _ in upstream.credentials}
+    if upstream.epoch_header is not None:
+        own.add(plain_name(upstream.epoch_header))
+    if upstream.native_key is not None:
+        # Never an agent's own word there: it could be the name that another tenant's intent has.
+        own.add(plain_name(upstream.native_key.header))
+    return own

@@ -1,0 +1,31 @@
+"""What of a text nobody sees, and what readers do with it: the same name to some of them, and another one to others.
+
+To what is written in C a text ends at a NUL; number parsers and frameworks cut blanks and line ends off; databases
+compare without what has no width. Whoever is shown `7` is not told of any of it.
+"""
+
+import re
+
+# Control characters, line and paragraph ends, and of Unicode's Default_Ignorable_Code_Point (UAX 44) all but those that
+# Persian, the scripts of India and emoji are spelled with.
+_NEVER_SEEN = (
+    "\x00-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e"
+    "\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+)
+# Joiners, variation selectors and tags change what stands before them; nothing in ASCII is changed by them.
+_JOINERS, _SELECTORS = "\u200c\u200d", "\ufe00-\ufe0f\U000e0000-\U000e0fff"
+_HIDDEN = re.compile(f"[{_NEVER_SEEN}]|(?<![^\x00-\x7f])[{_JOINERS}{_SELECTORS}]|[{_JOINERS}]\\Z")
+
+
+def hidden_in(text: str) -> str | None:
+    """What is hidden in a text, for people; None if all of it is seen. Blanks inside it are."""
+    if text.isascii() and text.isalnum():
+        return None
+    if _HIDDEN.search(text):
+        return "has a control character, or one that nobody sees"
+    return "begins or ends with a blank" if text != text.strip() else None
+
+
+def seen(text: str) -> str:
+    """The text without what is hidden in it, as a reader has it who drops that."""
+    return _HIDDEN.sub("", text.partition("\0")[0]).strip()

@@ -1,0 +1,67 @@
+"""What the parent knows of its store outlives it, in the data directory; and what is said of a store that lost work."""
+
+import asyncio
+from pathlib import Path
+from typing import Protocol
+
+from gateway.core.write import Incident
+from gateway.flow.clock import BootClock
+from gateway.log import Log
+from gateway.store.incarnation import Incarnation, OnLoss
+from gateway.store.kept_marks import KeptMarks
+
+# Each time a file is brought to the disk. What is lost with everything at once, and was not ten seconds old, is not
+# missed.
+_KEEP_EVERY_S = 10.0
+
+
+class Counting(Protocol):
+    """Who counts incidents."""
+
+    def incident(self, kind: Incident) -> None: ...
+
+
+def teller(metrics: Counting, log: Log) -> OnLoss:
+    """Whoever finds a loss first counts it, and says what ends it."""
+
+    def tell(why: str) -> None:
+        metrics.incident("store-regressed")
+        log.error(
+            "the store has lost acknowledged work: leases from before it have ended, and writes with a key or an epoch "
+            "from elsewhere wait",
+            why=why,
+            what_to_do="fencegate store; then fencegate store accept --note TEXT",
+        )
+
+    return tell
+
+
+class Marking:
+    """The parent's memory of its store. Without a data directory it ends with the parent."""
+
+    def __init__(self, directory: Path, store: str, on_loss: OnLoss, log: Log) -> None:
+        self._log = log
+        self._kept = KeptMarks.open(directory, store, log.info)
+        process = self._kept.process if self._kept is not None else None
+        remembered = self._kept.remembered if self._kept is not None else None
+        self.incarnation = Incarnation(process, BootClock(), on_loss, remembered)
+
+    async def run(self) -> None:
+        """Keep what is known, until it is cancelled."""
+        while True:
+            await asyncio.sleep(_KEEP_EVERY_S)
+            await asyncio.to_thread(self._keep)
+
+    def close(self) -> None:
+        """Keep it once more."""
+        self._keep()
+        if self._kept is not None:
+            self._kept.close()
+
+    def _keep(self) -> None:
+        if self._kept is None:
+            return
+        try:
+            self._kept.keep(dict(self.incarnation.remembered))
+        except OSError as error:
+            self._log.warning("the marks of the store cannot be kept", why=str(error))

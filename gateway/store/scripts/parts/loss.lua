@@ -1,0 +1,53 @@
+-- Acknowledged work that the store has lost: which writes of a shard are refused since. One text in the shard, which is
+-- there only where that has happened: the floor, and whether an operator has accepted the loss.
+
+local losses = {}
+
+local OPEN, ACCEPTED = ' open', ' accepted'
+
+-- What is known of it, or nil. `floor`: every lease of an epoch below it has ended with the loss. `open`: nobody has
+-- accepted it yet. What cannot be read stops everything.
+function losses.read()
+  local kept = redis.call('GET', K.lost)
+  if not kept then
+    return nil
+  end
+  local floor, state = string.match(kept, '^(%d+)( %l+)$')
+  return { floor = floor or epochs.LAST, open = state ~= ACCEPTED }
+end
+
+function losses.open(floor)
+  redis.call('SET', K.lost, floor .. OPEN)
+end
+
+-- The floor is needed for as long as a lease from before the loss may live.
+function losses.accept(floor, ms)
+  redis.call('SET', K.lost, floor .. ACCEPTED, 'PX', ms)
+end
+
+-- Whether a lease's epoch is from before the loss. Who has it now may not be who had it last.
+function losses.ended(loss, epoch)
+  return loss and epochs.less(epoch, loss.floor)
+end
+
+-- Why a write of epoch `mine` may not be made, or nil. An epoch from elsewhere (without a secret) cannot be compared
+-- with the floor: it waits until somebody has looked.
+function losses.fault(loss, mine, secret)
+  return loss and loss.open and (secret == '' or losses.ended(loss, mine)) and 'store-regressed' or nil
+end
+
+-- As `epochs.fault`, with what is known of a loss. `seen`: an epoch that the asking gateway has seen, if it is larger
+-- than the write's own: a record that does not know it is a former one.
+function losses.fault_of_all(loss, seen, fence, mine, holder, secret, now)
+  if seen and epochs.less(fence.e or '0', seen) then
+    return 'store-regressed'
+  end
+  local fault = losses.fault(loss, mine, secret) or epochs.fault(fence, mine, holder, secret, now)
+  return fault or secret ~= '' and losses.ended(loss, mine) and 'lease-expired' or nil
+end
+
+-- Milliseconds until nothing is in flight any more of what the store has forgotten; `ttl`: how long a ticket lives. The
+-- floor is a grace behind the moment at which the loss was found (regress.lua).
+function losses.in_flight_ms(loss, ttl, now)
+  return loss and loss.floor + ttl - now or 0
+end

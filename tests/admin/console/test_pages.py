@@ -1,0 +1,179 @@
+"""Every page of the console in a real browser, with what agents may have called things."""
+
+import json
+import re
+
+import pytest
+from playwright.async_api import Page, expect
+
+from gateway.cli.story.stage import Stage
+from gateway.core.write import ResourceKey
+from tests.admin.conftest import Admin
+from tests.admin.console.browser import DESKTOP, PHONE, browsing, fits, shown
+from tests.admin.console.staged import asked_for, broken_off, call, lease
+from tests.intending import ended, intended
+
+pytestmark = pytest.mark.slow
+
+PAGES = {
+    "#/now": "Now",
+    "#/resources": "Resources",
+    "#/resources/report%2F7": "report/7",
+    "#/intents": "Intents",
+    "#/intents?state=applied": "Intents",
+    "#/quarantine": "Quarantine",
+    "#/pauses": "Pauses",
+    "#/policies": "Policies",
+    "#/audit": "Audit",
+    "#/notifications": "Notifications",
+}
+# As they are in a path, and as the console shows them.
+HOSTILE = {
+    "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E": "<img src=x onerror=alert(1)>",
+    "%D9%85%D8%B1%D8%AD%D8%A8%D8%A7": "مرحبا",
+    "x" * 200: "x" * 200,
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+async def test_every_page_loads_and_fits(size: tuple[int, int], scheme: str, told: Stage) -> None:
+    """Without an error, without a breach of its policy, without anything beside the window."""
+    async with browsing(f"http://{told.admin}", size, scheme) as page:
+        for address, heading in PAGES.items():
+            await shown(page, address, heading)
+            await expect(page.locator(".loading")).to_have_count(0)
+            await fits(page)
+
+        background = await page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+        lightness = sum(map(int, re.findall(r"\d+", background)[:3])) / 3
+        assert (lightness > 128) == (scheme == "light")
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+async def test_what_agents_chose_is_shown_as_text(size: tuple[int, int], told: Stage) -> None:
+    """Markup is a text, what is long is broken, and what is written from the right turns nothing around it."""
+    for spelled in HOSTILE:
+        target = f"/reports/{spelled}"
+        token = _leased(told, target)
+        status, answer = call(told.gateway, "PUT", target, {"text": "<script>alert(1)</script>"}, Fencing_Token=token)
+        assert status == 200, answer
+
+    async with browsing(f"http://{told.admin}", size) as page:
+        for address, heading in (("#/resources", "Resources"), ("#/audit", "Audit")):
+            await shown(page, address, heading)
+            for name in HOSTILE.values():
+                await expect(page.get_by_text(f"report/{name}", exact=True).first).to_be_visible()
+            assert await page.locator("main img, main script").count() == 0
+            await fits(page)
+        for name in HOSTILE.values():
+            await shown(page, "#/resources", "Resources")
+            await page.get_by_role("link", name=f"report/{name}", exact=True).click()
+            await expect(page.get_by_role("heading", level=1)).to_have_text(f"report/{name}")
+            await expect(page.locator(".entry.bar")).to_have_count(1 if size == DESKTOP else 2)
+            await fits(page)
+
+
+async def test_hostile_keys_bodies_and_reasons_are_texts(told: Stage) -> None:
+    """In an intent, in the request that waits, in a pause."""
+    key, account = "<b>k</b>&amp;", "<i>acme"
+    unknown = broken_off(told, "77", key)
+    waiting, _ = asked_for(told, account, "<svg/onload=alert(2)>")
+    reason = "<img src=x onerror=alert(3)>"
+    begun = call(told.admin, "POST", "/api/v1/pauses", {"resource": "report/77", "reason": reason})[1]
+
+    async with browsing(f"http://{told.admin}") as page:
+        await shown(page, f"#/intents/{unknown}", key)
+        await shown(page, f"#/intents/{waiting}", "<svg/onload=alert(2)>")
+        await expect(page.locator("pre.body")).to_contain_text('"account": "<i>acme"')
+        await expect(page.get_by_role("link", name=f"account/{account}")).to_be_visible()
+        await shown(page, "#/pauses", "Pauses")
+        await expect(page.get_by_text(reason)).to_be_visible()
+        assert await page.locator("main :is(img, script, i, main b b)").count() == 0
+    call(told.admin, "DELETE", f"/api/v1/pauses/{begun['id']}", None)
+
+
+async def test_what_cannot_be_seen_is_spelled_out(admin: Admin) -> None:
+    """A control character, or one that turns the line around: no name looks like another one."""
+    resource = ResourceKey("report/\u202egnp.exe\x07")
+    await ended(admin.store, intended("k\u200b1", resource, holder="a\u2066b"), "unknown")
+
+    async with browsing(f"http://127.0.0.1:{admin.port}") as page:
+        await shown(page, "#/intents?state=unknown", "Intents")
+        await expect(page.locator("tbody tr")).to_contain_text("k\\u200b1")
+        await expect(page.locator("tbody tr")).to_contain_text("a\\u2066b")
+        await page.get_by_role("link", name="report/\\u202egnp.exe\\u0007", exact=True).click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("report/\\u202egnp.exe\\u0007")
+        labels = await page.locator(".canvas .entry").evaluate_all("(all) => all.map((one) => one.ariaLabel).join()")
+        assert "a\\u2066b" in labels and "\u2066" not in labels
+        assert await page.title() == "report/\\u202egnp.exe\\u0007 · fencegate"
+
+
+async def test_the_list_follows_what_is_typed(told: Stage) -> None:
+    """By the beginning of a name; the address keeps it."""
+    async with browsing(f"http://{told.admin}") as page:
+        await shown(page, "#/resources", "Resources")
+        await page.get_by_label("Begins with").fill("report/7")
+
+        await expect(page.locator("tbody tr").filter(has_text="report/10")).to_have_count(0)
+        await expect(page.get_by_role("link", name="report/7", exact=True)).to_be_visible()
+        await page.get_by_label("Begins with").fill("no-such")
+        await expect(page.get_by_text("No resource begins like this.")).to_be_visible()
+        assert page.url.endswith("#/resources?prefix=no-such")
+
+
+async def test_now_shows_what_waits_and_what_passes(told: Stage) -> None:
+    """Counts lead to their lists; rates come with the second look."""
+    broken_off(told, "78", "k-78")
+
+    async with browsing(f"http://{told.admin}") as page:
+        await shown(page, "#/now", "Now")
+        await expect(page.get_by_role("link", name=re.compile("writes? of unknown outcome"))).to_be_visible()
+        await expect(page.get_by_role("row", name=re.compile("^stale-epoch"))).to_be_visible()
+        await expect(page.locator(".sparkline polyline").first).to_be_attached()
+        await page.get_by_role("link", name=re.compile("writes? of unknown outcome")).click()
+        await expect(page.get_by_role("link", name="k-78")).to_be_visible()
+
+
+async def test_the_keyboard_is_enough(told: Stage) -> None:
+    """From the first Tab to an intent's dialog and back, with a ring around what has the focus."""
+    waiting, _ = asked_for(told, "by-keyboard", "key-1")
+
+    async with browsing(f"http://{told.admin}") as page:
+        await shown(page, "#/intents?state=awaiting_approval", "Intents")
+        await expect(page.get_by_role("link", name="key-1")).to_be_visible()
+        await page.keyboard.press("Tab")
+        await expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
+        await _tab_to(page, "key-1")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("key-1")
+        await _tab_to(page, "Deny")
+        ring = await page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
+        assert ring == "solid"
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_label("Note to the agent")).to_be_focused()
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+        await expect(page.get_by_role("button", name="Deny")).to_be_focused()
+    assert call(told.admin, "GET", f"/api/v1/intents/{waiting}", None)[1]["state"] == "awaiting_approval"
+
+
+async def _tab_to(page: Page, text: str) -> None:
+    for _ in range(60):
+        await page.keyboard.press("Tab")
+        if await page.evaluate("() => document.activeElement.textContent") == text:
+            return
+    raise AssertionError(f"no Tab leads to {text!r}")
+
+
+def _leased(stage: Stage, target: str) -> str:
+    """A lease of what a target is about, whatever it is called."""
+    asked = {"target": f"PUT {target}", "holder": "<b>evil</b>", "ttl_s": 600, "takeover": True}
+    status, granted = call(stage.gateway, "POST", "/-/fence/leases", asked)
+    assert status == 201, json.dumps(granted)
+    return str(granted["token"])
+
+
+def test_a_lease_is_taken_over(told: Stage) -> None:
+    """What the other tests here rely on: the demo lets anybody take over."""
+    assert lease(told, "report/79") != lease(told, "report/79", "agent-b")

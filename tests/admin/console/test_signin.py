@@ -1,0 +1,94 @@
+"""The way in: where there is a token, or an approver's key, and where the store is away."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from gateway.store.embedded import find_server
+from tests.admin.conftest import Admin, listening
+from tests.admin.console.browser import browsing, shown
+from tests.admin.test_approver import ANNA, PRINCIPALS
+from tests.store.parked import APPROVED, POLICY, mail, parked
+from tests.store.server import Server
+
+pytestmark = pytest.mark.slow
+
+TOKEN = "0123456789abcdef"
+
+
+@pytest.fixture
+async def guarded(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
+    """A listener with a token and an approver, and a write that waits."""
+    for name in ("anna", "ben", "carl", "dora"):
+        (tmp_path / name).write_text(ANNA if name == "anna" else f"key-of-{name}-0123456789")
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "principals.yaml").write_text(PRINCIPALS.replace("KEYS", str(tmp_path)))
+    async with listening(store_url, tmp_path, token=TOKEN, policy=POLICY) as admin:
+        await parked(admin.store, replace(mail("one", of=APPROVED), principal="agent-7"))
+        yield admin
+
+
+async def _enter(page: Page, token: str = "", key: str = "") -> None:
+    await page.get_by_label("Admin token").fill(token)
+    if key:
+        await page.get_by_text("I approve writes").click()
+        await page.get_by_label("Key of an approver").fill(key)
+    await page.get_by_role("button", name="Sign in").click()
+
+
+async def test_a_token_is_asked_for_once_a_tab(guarded: Admin) -> None:
+    """It survives a reload, is in no other tab, and is gone with the way out."""
+    async with browsing(f"http://127.0.0.1:{guarded.port}", refused=(401,)) as page:
+        await shown(page, "#/resources", "Sign in")
+        await _enter(page, f"{TOKEN}x")
+        await expect(page.get_by_role("alert").filter(has_text="admin token")).to_be_visible()
+        await _enter(page, TOKEN)
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Resources")
+        await page.reload()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Resources")
+        kept = await page.evaluate("() => [localStorage.length, document.cookie, location.href.includes('0123')]")
+        assert kept == [0, "", False]
+        other = await page.context.new_page()
+        await shown(other, "#/resources", "Sign in")
+        await page.get_by_role("button", name="Sign out").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        assert await page.evaluate("() => sessionStorage.length") == 0
+
+
+async def test_an_approver_sees_what_is_to_be_approved_and_decides(guarded: Admin) -> None:
+    """By its own key, without the token: nothing else is offered, and the decision bears its name."""
+    async with browsing(f"http://127.0.0.1:{guarded.port}", refused=(401, 403)) as page:
+        await shown(page, "#/now", "Sign in")
+        await _enter(page, key=ANNA)
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Approvals")
+        assert await page.locator("#nav a").all_inner_texts() == ["Intents"]
+        await page.locator("tbody a").first.click()
+        await page.get_by_role("button", name="Approve", exact=True).click()
+        dialog = page.get_by_role("dialog")
+        await expect(dialog.locator("pre")).to_have_text('{"to": "x"}')
+        await dialog.get_by_label("Note").fill("looks right")
+        await dialog.get_by_role("button", name="Approve and send").click()
+        await expect(dialog).to_have_count(0)
+        await expect(page.locator(".title .badge")).to_have_text("Queued")
+
+    answer = await guarded.call("GET", "/api/v1/intents?state=queued", f"Authorization: Bearer {TOKEN}")
+    assert b'"by": "anna"' in answer.body
+
+
+async def test_a_store_that_is_away_is_said_and_comes_back(tmp_path: Path) -> None:
+    """The page says what passes and what does not, and is there again when the store is."""
+    own = Server(find_server(), tmp_path, "--save", "")
+    own.start()
+    async with listening(own.url, tmp_path, store_timeout_s=0.5) as admin:
+        async with browsing(f"http://127.0.0.1:{admin.port}", refused=(503,)) as page:
+            await shown(page, "#/resources", "Resources")
+            own.kill()
+            await page.reload()
+            await expect(page.get_by_role("heading", name="The store is away")).to_be_visible()
+            await expect(page.locator("#vitals")).to_have_text("Store away")
+            own.start()
+            await expect(page.get_by_text("No resource was written")).to_be_visible()
+        own.kill()

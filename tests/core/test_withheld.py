@@ -1,0 +1,44 @@
+"""Which of an agent's fields never reach an upstream as they came."""
+
+import pytest
+
+from gateway.core.rule import NativeKey, Origin, Upstream
+from gateway.core.withheld import withheld
+
+PLAIN = Upstream("api", Origin("http", "localhost", 80))
+OWN = Upstream(
+    "api",
+    Origin("http", "localhost", 80),
+    credentials=((b"X_Account", b"ours"),),
+    epoch_header=b"X-Epoch",
+    native_key=NativeKey(b"X-Request-Key"),
+)
+
+
+@pytest.mark.parametrize("name", [b"host", b"te", b"expect", b"content-length", b"fencegate-key", b"fencing-any"])
+@pytest.mark.parametrize("believed", [False, True])
+def test_a_connections_own_and_the_gateways_never_do(name: bytes, believed: bool) -> None:
+    """Whoever sent them."""
+    assert withheld(PLAIN, believed=believed).covers(name)
+
+
+@pytest.mark.parametrize("name", [b"x-account", b"x-epoch", b"x-request-key"])
+def test_what_the_gateway_sends_itself_is_its_own(name: bytes) -> None:
+    """Credentials, the epoch and the key, where the policy names them; in no spelling an agent's word."""
+    assert withheld(OWN, believed=True).covers(name)
+    assert not withheld(PLAIN, believed=False).covers(name)
+
+
+@pytest.mark.parametrize("name", [b"x-forwarded-user", b"x-forwarded-for", b"forwarded", b"x-real-ip", b"client-ip"])
+def test_who_sent_it_is_a_trusted_proxys_to_say(name: bytes) -> None:
+    """From anybody else it is dropped."""
+    assert withheld(PLAIN, believed=False).covers(name)
+    assert not withheld(PLAIN, believed=True).covers(name)
+
+
+def test_what_the_upstream_is_told_of_the_way_is_the_gateways() -> None:
+    """A trusted proxy's own word is continued, not passed."""
+    told = Upstream("api", Origin("http", "localhost", 80), forwarded="rfc7239")
+
+    assert withheld(told, believed=True).covers(b"forwarded")
+    assert not withheld(told, believed=True).covers(b"x-forwarded-user")

@@ -1,0 +1,71 @@
+"""G5 in a history: the gateways' records in the end, held against what the API did."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tests.history.effects import told_applied
+from tests.history.history import History, Violation
+
+# What was executed may be known or not; it is never held for not done, nor forgotten.
+_MAY_BE_DONE = frozenset({"applied", "unknown"})
+_PROVED_NOT_DONE = frozenset({"not_applied", "failed", "superseded", "denied", "expired"})
+
+
+def untrue_records(history: History) -> Iterator[Violation]:
+    """What was executed is applied or unknown in the table; what is applied was executed."""
+    states = {(intent.resource, intent.key): intent for intent in history.intents if intent.key is not None}
+    for one in history.executions:
+        if one.key is None:
+            continue
+        intent = states.get((one.resource, one.key))
+        if intent is None:
+            yield Violation("a write was executed, and the table has nothing of it", (one,))
+        elif intent.state in _PROVED_NOT_DONE:
+            yield Violation("a write was executed, and the table says that it was not", (one, intent))
+        elif intent.state not in _MAY_BE_DONE:
+            yield Violation(f"a write was executed, and is {intent.state} in the end", (one, intent))
+    done = {(one.resource, one.key) for one in history.executions}
+    for intent in history.intents:
+        if intent.state == "applied" and intent.key is not None and (intent.resource, intent.key) not in done:
+            yield Violation("the table says that a write is applied, and it was not executed", (intent,))
+
+
+def unrecorded_endings(history: History) -> Iterator[Violation]:
+    """Each execution, those without a key too, has an ending in the audit trail that allows for it."""
+    done = Counter((one.resource, one.epoch) for one in history.executions)
+    for (resource, epoch), times in sorted(done.items()):
+        fence = history.fences.get(resource)
+        ended = fence.endings.get(epoch, 0) if fence is not None else 0
+        if ended < times:
+            said = f"{resource}, epoch {epoch}: {times} executed, {ended} ended as applied or unknown"
+            yield Violation("the audit trail has fewer writes than were executed", (said,))
+
+
+def broken_words(history: History) -> Iterator[Violation]:
+    """What a caller was told to be applied is recorded as applied, unless its gateway was killed over the record."""
+    states = {(intent.resource, intent.key): intent for intent in history.intents}
+    last_death = max(history.deaths, default=0.0)
+    for call in history.calls:
+        if not told_applied(call) or call.key is None or call.at < last_death:
+            continue
+        intent = states.get((call.resource, call.key))
+        if intent is None or intent.state != "applied":
+            yield Violation("a caller was told that it is applied, and the table does not say so", (call, intent))
+
+
+def left_in_flight(history: History) -> Iterator[Violation]:
+    """Once everything is healed and all deadlines have passed, nothing is in flight."""
+    for intent in history.intents:
+        if intent.state == "in_flight":
+            yield Violation("an intent stays in flight", (intent,))
+    for resource, fence in history.fences.items():
+        if fence.in_flight:
+            yield Violation("a ticket stays in flight", (f"{resource}: {fence.in_flight}",))
+
+
+def low_fences(history: History) -> Iterator[Violation]:
+    """The highest epoch of a resource is that of what was executed, or larger."""
+    for one in history.executions:
+        fence = history.fences.get(one.resource)
+        if fence is None or fence.epoch < one.epoch:
+            yield Violation("a write was executed above the highest epoch", (one, fence))

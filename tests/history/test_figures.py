@@ -1,0 +1,37 @@
+"""What a run amounts to."""
+
+from tests.history.figures import count
+from tests.history.history import Call, History
+
+
+def test_recovery_is_the_time_to_the_next_applied_write() -> None:
+    """Of each kind of fault the median and the longest."""
+    answered = (1.0, 2.5, 4.0)
+    calls = tuple(
+        Call(str(at), "write", "serial/1", at - 0.1, 7, None, at, 200, "forwarded", "applied") for at in answered
+    )
+    log = [
+        {"event": "fault", "kind": "kill-store", "at": 1.0},
+        *({"event": "healed", "kind": "kill-store", "at": at} for at in (1.5, 3.8, 9.0)),
+    ]
+
+    figures = count(History(calls), log, 0)
+
+    assert figures.faults == {"kill-store": 1}
+    assert figures.recovery_s == {"kill-store": (0.6, 1.0)}
+
+
+def test_calls_are_counted_by_kind_and_by_what_they_were_told() -> None:
+    """Those that were never answered too."""
+    calls = (
+        Call("a", "write", "serial/1", 0.0, 7, None, 1.0, 412, "stale-epoch"),
+        Call("b", "write", "serial/1", 0.0, 7),
+        Call("c", "read", "serial/1", 0.0, None, None, 1.0, 200, "passed"),
+        Call("d", "renew", "serial/1", 0.0, 7, None, 1.0, 200, "renewed"),
+    )
+
+    figures = count(History(calls), [], 2)
+
+    assert (figures.writes, figures.reads, figures.leases, figures.unanswered) == (2, 1, 1, 1)
+    assert figures.decisions == {"stale-epoch": 1, "passed": 1, "renewed": 1}
+    assert "violations: 2" in list(figures.lines())

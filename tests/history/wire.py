@@ -1,0 +1,197 @@
+"""A TCP proxy that treats what passes as the nemesis says."""
+
+import asyncio
+import contextlib
+import random
+import socket
+import struct
+from collections.abc import Callable
+from typing import Literal, Protocol, Self
+
+# `delay`: each piece is late. `drop`: the answers are lost, and with them the connection. `half-close`: what callers
+# send ends where it is, answers still come. `cut`: connections are reset, and new ones too. `black-hole`: nothing
+# passes; what came meanwhile does in the end, as TCP repeats what it got no word of.
+Mode = Literal["clear", "delay", "drop", "half-close", "cut", "black-hole"]
+_LATE_S = (0.02, 0.4)
+
+
+class Witness(Protocol):
+    """Who sees what passes on one connection, at the moment at which it comes in."""
+
+    def asked(self, data: bytes) -> None: ...
+
+    def answering(self, data: bytes) -> None: ...
+
+    def closed(self) -> None: ...
+
+
+class Wire:
+    """Listens on loopback. `target` says where it leads to: a port of loopback, or the path of a unix socket."""
+
+    def __init__(self, target: Callable[[], int | str], witness: Callable[[], Witness] | None = None) -> None:
+        self.port = 0
+        self.mode: Mode = "clear"
+        self._target = target
+        self._witness = witness
+        self._ways: set[_Way] = set()
+        self._serving: set[asyncio.Task[None]] = set()
+        self._passable = asyncio.Event()
+        self._passable.set()
+        self._chance = random.Random(0)
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, backlog=1000)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._serving:
+            task.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+
+    def become(self, mode: Mode) -> None:
+        """From now on. Whatever lost something, or the end of a stream, is over when the mode is."""
+        before, self.mode = self.mode, mode
+        if mode == "cut" or before in ("drop", "half-close"):
+            self.cut()
+        for way in self._ways if mode == "half-close" else ():
+            way.end_asking()
+        if mode == "black-hole":
+            self._passable.clear()
+        else:
+            self._passable.set()
+
+    def cut(self) -> None:
+        """Reset all connections that there are."""
+        for way in tuple(self._ways):
+            way.reset()
+
+    async def wait(self) -> None:
+        """Until a piece that has come may go on."""
+        if self.mode == "delay":
+            await asyncio.sleep(self._chance.uniform(*_LATE_S))
+        await self._passable.wait()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+        if self.mode == "cut":
+            _reset(writer)
+            return
+        with contextlib.suppress(OSError, asyncio.CancelledError):
+            way = _Way(self, reader, writer, self._witness() if self._witness else None)
+            self._ways.add(way)
+            try:
+                await way.run(self._target())
+            finally:
+                self._ways.discard(way)
+        writer.transport.abort()
+
+
+class _Way:
+    """One connection, both of its halves. What comes is taken in at once, and waits here for its turn to go on."""
+
+    def __init__(
+        self, wire: Wire, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, witness: Witness | None
+    ) -> None:
+        self._wire = wire
+        self._caller = reader, writer
+        self._witness = witness
+        self._behind: asyncio.StreamWriter | None = None
+        self._is_reset = asyncio.Event()
+        self._asks: asyncio.Queue[bytes] = asyncio.Queue()
+        self._answers: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def run(self, target: int | str) -> None:
+        """Until both halves have ended, or one broke, or it was reset."""
+        # The caller is heard before the target is reached: what it sent has come, whatever becomes of the target.
+        halves = [asyncio.ensure_future(self._hear()), asyncio.ensure_future(self._serve(target))]
+        resetting = asyncio.ensure_future(self._is_reset.wait())
+        try:
+            await asyncio.wait((halves[1], resetting), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (*halves, resetting):
+                task.cancel()
+            ends = await asyncio.gather(*halves, resetting, return_exceptions=True)
+            if self._witness is not None:
+                self._witness.closed()
+            if self._is_reset.is_set():
+                _reset(self._caller[1])
+            if self._behind is not None:
+                _reset(self._behind) if self._is_reset.is_set() else self._behind.close()
+        for end in ends:
+            # A fault of this program, or of its witness; a connection that broke is none.
+            if isinstance(end, Exception) and not isinstance(end, OSError):
+                raise end
+
+    def reset(self) -> None:
+        self._is_reset.set()
+
+    def end_asking(self) -> None:
+        self._asks.put_nowait(b"")
+
+    async def _hear(self) -> None:
+        reader, _ = self._caller
+        try:
+            while data := await reader.read(65536):
+                if self._witness is not None:
+                    self._witness.asked(data)
+                self._asks.put_nowait(data)
+        except OSError:
+            pass
+        if self._witness is not None:
+            self._witness.closed()
+        self._asks.put_nowait(b"")
+
+    async def _serve(self, target: int | str) -> None:
+        if isinstance(target, int):
+            reader, self._behind = await asyncio.open_connection("127.0.0.1", target)
+        else:
+            reader, self._behind = await asyncio.open_unix_connection(target)
+        asking = asyncio.ensure_future(self._ask(self._behind))
+        hearing = asyncio.ensure_future(self._hear_answers(reader))
+        try:
+            await self._answer(self._caller[1])
+        finally:
+            asking.cancel()
+            hearing.cancel()
+            await asyncio.gather(asking, hearing, return_exceptions=True)
+
+    async def _ask(self, writer: asyncio.StreamWriter) -> None:
+        while data := await self._asks.get():
+            await self._wire.wait()
+            writer.write(data)
+            await writer.drain()
+        await self._wire.wait()
+        writer.write_eof()
+
+    async def _hear_answers(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while data := await reader.read(65536):
+                self._answers.put_nowait(data)
+        except OSError:
+            self.reset()
+        self._answers.put_nowait(b"")
+
+    async def _answer(self, writer: asyncio.StreamWriter) -> None:
+        while data := await self._answers.get():
+            await self._wire.wait()
+            if self._wire.mode == "drop":
+                continue
+            if self._witness is not None:
+                self._witness.answering(data)
+            writer.write(data)
+            await writer.drain()
+        await self._wire.wait()
+        writer.close()
+        await writer.wait_closed()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """End a connection so that its peer is told of a reset, and not of an end (socket(7), SO_LINGER)."""
+    with contextlib.suppress(OSError):
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()

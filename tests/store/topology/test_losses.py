@@ -1,0 +1,47 @@
+"""A node of a cluster that went back in time stops its own shards, and no others."""
+
+import pytest
+
+from gateway.core.lease import Lease
+from gateway.core.write import ResourceKey
+from gateway.store import losses
+from gateway.store.incarnation import places
+from gateway.store.keys import resource_keys, shards
+from tests.store.fences import RESOURCE, ask, granted, leased, name_of
+from tests.store.losing import remembering
+from tests.store.topology.cluster import ClusterOfNodes
+from tests.until import until
+
+pytestmark = pytest.mark.slow
+
+
+async def test_one_node_of_a_cluster_is_emptied(cluster: ClusterOfNodes) -> None:
+    """Each node has marks and an incarnation of its own; writes of the other nodes' shards go on."""
+    cluster.flush()
+    async with remembering(cluster.url) as one:
+        await one.mark()
+        lease = await granted(one.store)
+        emptied = cluster.owner(resource_keys(RESOURCE)[0])
+        other = next(
+            ResourceKey(f"report/{number}")
+            for number in range(1000)
+            if cluster.owner(resource_keys(ResourceKey(f"report/{number}"))[0]) is not emptied
+        )
+        elsewhere = await one.store.grant(other, "A", b"0" * 16, ttl_ms=60_000, takeover=False, watch=False)
+        emptied.ask("FLUSHALL")
+        await one.mark()
+        await until(lambda: bool(one.told))
+
+        assert len(places(one.store)) == 3
+        assert name_of(await ask(one.store, leased(lease.epoch))) == "store-regressed"
+        assert isinstance(elsewhere, Lease)
+        assert name_of(await one.store.renew(other, elsewhere.epoch, b"0" * 16)) == "Lease"
+        states = await losses.states(one.store)
+        assert sorted(state.is_regressed for state in states) == [False, False, True]
+        with cluster.client() as raw:
+            stopped = [shard for shard in shards() if raw.exists(f"fg:{{{shard}}}:lost")]
+        assert 0 < len(stopped) < 500
+        assert all(cluster.owner(f"fg:{{{shard}}}:lost") is emptied for shard in stopped)
+
+        assert await losses.accept(one.store, note="looked", by="operator") == 0
+        assert await losses.regressed(one.store) is None
