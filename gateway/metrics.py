@@ -7,11 +7,12 @@ Workers write to files in one directory (prometheus_client's multiprocess mode: 
 is set before this module is loaded), from which the parent answers for all of them, dead ones included.
 """
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import Metric
@@ -19,19 +20,24 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
+from gateway import __version__
 from gateway.core import decision
+from gateway.core.census import Census, Writers
 from gateway.core.decision import Decision
-from gateway.core.intent import State
 from gateway.core.late import Extent
 from gateway.core.places import Shed, Wait
 from gateway.core.rule import NotifyEvent, Rule, Upstream
 from gateway.core.write import Incident
 from gateway.tally import Distribution, Later, Tallies, Tally
 
+_Label = TypeVar("_Label", bound=str)
+
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 # A loopback write takes about a millisecond; `timeouts.total` is 30 seconds where nobody says otherwise.
 _REQUEST_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+# What the gateway adds to a write that waits for nothing: half a millisecond, or as much as a busy machine makes of it.
+_OVERHEAD_BUCKETS_S = (0.00025, 0.0005, 0.00075, 0.001, 0.0015, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 # A script takes tens of microseconds in the store; `--store-timeout` is 2 seconds.
 _STORE_BUCKETS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0)
 # Below a third, a holder renews later than it was told to.
@@ -143,9 +149,17 @@ class Metrics:
             buckets=_REQUEST_BUCKETS_S,
         )
         self._request_seconds = self._tallies.distribution(request_seconds, _REQUEST_BUCKETS_S)
+        overhead_seconds = Histogram(
+            "fencegate_overhead_seconds",
+            "What is left of a forwarded write's time without its upstream's, and without waiting for its body or for "
+            "other writes. Those with an answer above 64 KiB are left out: it is passed on at the caller's pace.",
+            registry=registry,
+            buckets=_OVERHEAD_BUCKETS_S,
+        )
+        self._overhead_seconds = self._tallies.distribution(overhead_seconds, _OVERHEAD_BUCKETS_S)
         upstream_seconds = Histogram(
             "fencegate_upstream_seconds",
-            "From the first byte that is sent to an upstream to the end of its answer.",
+            "Of writes: from the first byte that is sent to an upstream to the end of its answer.",
             registry=registry,
             buckets=_REQUEST_BUCKETS_S,
         )
@@ -229,6 +243,10 @@ class Metrics:
         if seconds is not None:
             self._request_seconds.observe(seconds)
 
+    def overhead(self, seconds: float) -> None:
+        """So long the gateway itself took for a write that it forwarded."""
+        self._overhead_seconds.observe(seconds)
+
     def observed(self, upstream: str, rule: str, would: Decision) -> None:
         """A write was forwarded that is only observed."""
         self._would.labels(upstream, rule, would.name).inc()
@@ -309,6 +327,8 @@ class ParentMetrics:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._registry = CollectorRegistry()
+        build = Gauge("fencegate_build_info", "The gateway's version. Always 1.", ["version"], registry=self._registry)
+        build.labels(__version__).set(1)
         self._store_up = Gauge("fencegate_store_up", "Whether the store answers.", registry=self._registry)
         self._store_safe = Gauge(
             "fencegate_store_safe",
@@ -327,15 +347,7 @@ class ParentMetrics:
         for result in ("loaded", "failed"):
             self._reloads.labels(result)
         self._incidents = _incidents(self._registry)
-        self._intents = Gauge(
-            "fencegate_intents",
-            "Intents in the store by their state, writes in flight without a key included.",
-            ["state"],
-            registry=self._registry,
-        )
-        self._pauses = Gauge(
-            "fencegate_pauses", "Pauses in force, by what they name.", ["selector"], registry=self._registry
-        )
+        self._of_store = _OfStore(self._registry)
         self._notifications = Counter(
             "fencegate_notifications",
             "Attempts to tell people of an event, by what became of them: failed ones are made again, dead ones not.",
@@ -369,30 +381,80 @@ class ParentMetrics:
         self._notifications.labels(event, result).inc()
 
     def exposition(
-        self,
-        *,
-        store_up: bool,
-        workers_ready: int,
-        intents: Mapping[State, int] | None,
-        pauses: Mapping[str, int] | None = None,
+        self, *, store_up: bool, workers_ready: int, census: Census | None, writers: Mapping[str, Writers]
     ) -> bytes:
         """All metrics in Prometheus' text format.
 
-        `intents`: how many are in each state; `pauses`: how many name what; None if nobody knows.
+        `census`: what there is in the store, None if nobody knows; `writers`: who writes at each upstream by it.
         """
         self._store_up.set(store_up)
         self._workers_ready.set(workers_ready)
-        self._intents.clear()
-        for state, count in (intents or {}).items():
-            self._intents.labels(state).set(count)
-        self._pauses.clear()
-        for selector, count in (pauses or {}).items():
-            self._pauses.labels(selector).set(count)
+        self._of_store.set(census, writers)
         workers = CollectorRegistry()
         MultiProcessCollector(workers, str(self._directory))  # type: ignore[no-untyped-call]  # nor here
         together = CollectorRegistry()
         together.register(_Sum(workers, self._registry))
         return generate_latest(together)
+
+
+class _OfStore:
+    """What all gateways of a store have in common: each tells the same. Of a store that is away nobody knows."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._intents = Gauge(
+            "fencegate_intents",
+            "Intents in the store by their state, writes in flight without a key included. Up to 2 s old; of applied, "
+            "not applied, denied, expired, superseded and compensated ones up to 62 s.",
+            ["state"],
+            registry=registry,
+        )
+        self._oldest = Gauge(
+            "fencegate_oldest_seconds",
+            "How long the oldest intent has been in this state; 0 for none.",
+            ["state"],
+            registry=registry,
+        )
+        self._pauses = Gauge("fencegate_pauses", "Pauses in force, by what they name.", ["selector"], registry=registry)
+        self._letters = Gauge(
+            "fencegate_notifications_kept",
+            "Notifications in the store: those that wait to be sent, and dead letters.",
+            ["state"],
+            registry=registry,
+        )
+        self._holders = Gauge(
+            "fencegate_active_holders",
+            "Epochs of resources with a write in flight, through all gateways of the store; without rules that only "
+            "observe. Never more than fencegate_active_resources.",
+            ["upstream"],
+            registry=registry,
+        )
+        self._resources = Gauge(
+            "fencegate_active_resources", "Resources with such a write in flight.", ["upstream"], registry=registry
+        )
+        self._regressed = Gauge(
+            "fencegate_store_regressed",
+            "Whether the store has lost acknowledged work, and nobody has accepted that. NaN while the store is away.",
+            registry=registry,
+        )
+
+    def set(self, census: Census | None, writers: Mapping[str, Writers]) -> None:
+        for gauge in (self._intents, self._oldest, self._pauses, self._letters, self._holders, self._resources):
+            # A number from before would hide that nobody knows.
+            gauge.clear()
+        self._regressed.set(math.nan if census is None else census.regressed)
+        if census is None:
+            return
+        _set(self._intents, census.intents)
+        _set(self._oldest, census.oldest_s)
+        _set(self._pauses, census.pauses)
+        _set(self._letters, census.letters)
+        _set(self._holders, {name: found.holders for name, found in writers.items()})
+        _set(self._resources, {name: found.resources for name, found in writers.items()})
+
+
+def _set(gauge: Gauge, numbers: Mapping[_Label, float]) -> None:
+    for label, number in numbers.items():
+        gauge.labels(label).set(number)
 
 
 class _Sum(Collector):

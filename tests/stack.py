@@ -28,6 +28,9 @@ writes:
 """
 
 
+ANYWHERE = Address("0.0.0.0", 0)  # said, not bound: any name may reach it
+
+
 @dataclass
 class Stack:
     """Where the gateway listens, and what is behind it."""
@@ -77,14 +80,18 @@ async def stack(
     max_connections: int | None = None,
     durability: str = "process",
     store_timeout_s: float = 2.0,
+    listen: Address = ANYWHERE,
 ) -> AsyncIterator[Stack]:
-    """Start everything; `{port}` in the policy becomes the upstream's. `grace_s`: what is left may end in the end."""
+    """Start everything; `{port}` in the policy becomes the upstream's. `grace_s`: what is left may end in the end.
+
+    `listen`: what the gateway believes that it listens on. It is on loopback in any case.
+    """
     log = directory / "gateway.log"
     with log.open("ab") as lines:
         async with upstream or RecordingUpstream() as recorder:
             rules = rules_from(directory / "policies", policy.format(port=recorder.port))
             assignment = Assignment(
-                *(Address("127.0.0.1", 0), "", store_url, store_timeout_s, 5.0, "json", "info"),
+                *(listen, "", store_url, store_timeout_s, 5.0, "json", "info"),
                 trusted_proxies=trusted_proxies,
                 max_waiting=max_waiting,
                 max_connections=max_connections,

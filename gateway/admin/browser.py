@@ -1,11 +1,11 @@
 """What a page of another site can make an operator's browser do: nothing here."""
 
-import ipaddress
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from gateway.core.decision import BAD_REQUEST, FORBIDDEN, Refused
+from gateway.core.page import is_loopback_name
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 # As browsers say it (Fetch Metadata): a page of this very origin, or a person who typed the address.
@@ -29,7 +29,7 @@ def check_browser(request: web.BaseRequest, *, on_loopback: bool, known_as: str 
     about by the browser, which gets no permission here; so is whatever else is neither GET, HEAD nor POST. Where a
     browser says for whom it asks (`Sec-Fetch-Site`, `Origin`), that counts too.
     """
-    if on_loopback and request.host != known_as and not _is_loopback_name(request.host):
+    if on_loopback and request.host != known_as and not is_loopback_name(request.host):
         return Refused(
             FORBIDDEN, "The Host header names another machine: call this listener as localhost or 127.0.0.1."
         )
@@ -60,13 +60,3 @@ def _is_of_own_site(request: web.BaseRequest, known_as: str | None) -> bool:
         return False
     origin = request.headers.get("Origin")
     return origin is None or origin.partition("://")[2] in (request.host, known_as)
-
-
-def _is_loopback_name(host: str) -> bool:
-    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-    if name.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name.removeprefix("[").removesuffix("]")).is_loopback
-    except ValueError:
-        return False

@@ -1,15 +1,13 @@
 """Whether the gateway lives, whether it can serve, and its metrics."""
 
-from collections.abc import Mapping
-
 from aiohttp import web
 
 from gateway.admin.running import RUNNING, Running
+from gateway.core.census import Census, writers
 from gateway.core.faults import StoreUnavailable
-from gateway.core.intent import State
 from gateway.core.problem import instant
 from gateway.metrics import CONTENT_TYPE
-from gateway.store import intent_views, losses, pause_views
+from gateway.store import losses
 
 
 async def healthz(_request: web.Request) -> web.Response:
@@ -29,11 +27,15 @@ async def metrics(request: web.Request) -> web.Response:
     """Prometheus' text format, for all processes of this gateway."""
     running = request.app[RUNNING]
     away = await _store_is_away(running)
+    rules, census = running.rules(), await _census(running) if away is None else None
+    observed = frozenset(
+        (entry.rule.upstream.name, entry.rule.name) for entry in rules.entries if entry.rule.mode == "observe"
+    )
     exposition = running.metrics.exposition(
         store_up=away is None,
         workers_ready=running.workers_ready(),
-        intents=await _intents(running) if away is None else None,
-        pauses=await _pauses(running) if away is None else None,
+        census=census,
+        writers=writers(census.in_flight if census else (), (each.name for each in rules.upstreams), observed),
     )
     return web.Response(body=exposition, headers={"Content-Type": CONTENT_TYPE})
 
@@ -55,18 +57,10 @@ async def _reasons(running: Running) -> list[str]:
     return reasons
 
 
-async def _intents(running: Running) -> Mapping[State, int] | None:
-    """None where the store does not say: a number from before would hide that nobody knows."""
+async def _census(running: Running) -> Census | None:
+    """None where the store does not say."""
     try:
-        return await intent_views.counts(running.store)
-    except StoreUnavailable:
-        return None
-
-
-async def _pauses(running: Running) -> Mapping[str, int] | None:
-    """None as above."""
-    try:
-        return await pause_views.pause_counts(running.store)
+        return await running.counting.census()
     except StoreUnavailable:
         return None
 

@@ -1,7 +1,7 @@
 """What the admin listener is given: the running gateway, as far as operators see and change it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aiohttp import web
 
@@ -11,6 +11,7 @@ from gateway.log import Log
 from gateway.metrics import ParentMetrics
 from gateway.policy.finding import Finding
 from gateway.policy.ruleset import RuleSet
+from gateway.store.census import Counting
 from gateway.store.fence import FenceStore
 
 
@@ -19,7 +20,8 @@ class Running:
     """The parent's store connection, its policies and its workers.
 
     `reload` reads the policies again, in the workers too, and returns what is wrong with them: nothing, if they are now
-    in force. `workers_ready` counts those that accept requests. `unfit`: what makes the store unsafe.
+    in force. `workers_ready` counts those that accept requests. `unfit`: what makes the store unsafe. `counting`: how
+    much the store has of what.
     """
 
     store: FenceStore
@@ -31,6 +33,7 @@ class Running:
     log: Log
     compensating: Compensating
     unfit: Callable[[], tuple[Check, ...]] = tuple
+    counting: Counting = field(kw_only=True)
 
 
 # Who calls, as far as is known: all operators share the admin token.

@@ -26,11 +26,13 @@ def read_key_file(path: str) -> KeySet | KeyFault:
 class FileKeys:
     """The keys of one file. One that is gone, unreadable or half written leaves the last good ones in force.
 
-    `now` is monotonic, in seconds; `told` is given each fault once.
+    `kept`: what it held when it was last good, nothing where nobody knows; `now` is monotonic, in seconds; `told` is
+    given each fault once.
     """
 
-    def __init__(self, path: str, now: Callable[[], float], told: Callable[[str], None]) -> None:
+    def __init__(self, path: str, now: Callable[[], float], told: Callable[[str], None], kept: bytes = b"") -> None:
         self._path = path
+        self._kept = kept
         self._now = now
         self._told = told
         self._keys: KeySet | None = None
@@ -53,7 +55,13 @@ class FileKeys:
             self._keys = read
         elif stamp != self._stamp or self._keys is None:
             self._told(f"the keys in {self._path} were not read: {read.why}")
+            if self._keys is None:
+                self._keys = self._kept_keys()
         self._stamp = stamp
+
+    def _kept_keys(self) -> KeySet | None:
+        kept = read_keys(self._kept)
+        return kept if isinstance(kept, KeySet) else None
 
 
 def _stamp(path: str) -> _Stamp | None:

@@ -1,6 +1,7 @@
 """Verifies signed claims: the header's form, a key that the rule trusts, the signature, then what the claim says."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from jwt import PyJWTError
 from jwt.api_jws import PyJWS
@@ -60,13 +61,22 @@ class Verifier:
             return (Key(None, frozenset(("HS256",)), terms.keys.secret),)
         source = self._sources.get(terms.keys)
         if source is None:
-            source = self._source(terms.keys)
+            source = self._renewed(terms.keys) or self._source(terms.keys)
             self._sources[terms.keys] = source
         return await source.find(algorithm, key_id)
 
+    def _renewed(self, keys: KeyFile | KeyUrl) -> UrlKeys | None:
+        """The source of the same URL whose authority's file has changed: its keys stay while the URL is away."""
+        for known, source in self._sources.items():
+            if isinstance(source, UrlKeys) and isinstance(keys, KeyUrl) and _is_place_of(keys, known):
+                del self._sources[known]
+                source.reach(keys)
+                return source
+        return None
+
     def _source(self, keys: KeyFile | KeyUrl) -> FileKeys | UrlKeys:
         if isinstance(keys, KeyFile):
-            return FileKeys(keys.path, self._now, self._told)
+            return FileKeys(keys.path, self._now, self._told, keys.kept)
         return UrlKeys(keys, self._fetch, self._now, self._told)
 
     def _payload(self, claim: SignedClaim, key: Key, algorithm: Algorithm) -> bytes | None:
@@ -77,3 +87,10 @@ class Verifier:
         except (PyJWTError, ValueError, TypeError):
             return None
         return payload
+
+
+def _is_place_of(keys: KeyUrl, known: KeyFile | KeyUrl) -> bool:
+    """Whether both are read at one URL, under trust in files of the same names."""
+    return isinstance(known, KeyUrl) and replace(known, tls=replace(known.tls, pem=None)) == replace(
+        keys, tls=replace(keys.tls, pem=None)
+    )

@@ -9,6 +9,10 @@ class CallerGone(Exception):
     """The caller closed its connection, or broke off its body, before the request was whole."""
 
 
+class PoliciesChanged(Exception):
+    """What judged a request is no longer in force, and the request had to wait: it is to be judged anew."""
+
+
 class BodyTooLarge(Exception):
     """The caller's body is larger than may be held or passed on."""
 

@@ -142,7 +142,8 @@ def unpack_answer(packed: bytes) -> KeptAnswer:
 
 
 def intent_digest(tenant: str, resource: str, method: str, host: str | None, target: Target, key: str) -> str:
-    """22 characters of base64url that name an intent. `host` is that of a mount by host: two APIs may share a path.
+    """22 characters of base64url that name an intent. `host` is that of a mount by host, or the agent's own where that
+    is forwarded: two APIs may share a path.
 
     Two spellings of one target are one: a retry may come through another client. Each part is written with its length:
     `a:b` and `c` are not `a` and `b:c`.

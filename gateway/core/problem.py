@@ -50,5 +50,10 @@ def _fact_members(facts: Facts) -> dict[str, object]:
     return found
 
 
+def encoded(text: str) -> bytes:
+    """JSON as UTF-8. What a caller sent and is no text, kept as lone surrogates, becomes `\\udc..`, as JSON spells it."""
+    return text.encode("utf-8", "backslashreplace")
+
+
 def render(refused: Refused) -> bytes:
-    return json.dumps(members(refused), ensure_ascii=False, separators=(", ", ": ")).encode()
+    return encoded(json.dumps(members(refused), ensure_ascii=False, separators=(", ", ": ")))

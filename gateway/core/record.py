@@ -19,7 +19,8 @@ class IntentRecord:
 
     `key` is None for a write without one that ended unknown: its id is the gateway's own. `attempts` counts how often
     it was admitted. `answer` is there only for an applied one whose answer was not too large, and for one that was sent
-    later and refused; `evidence` is what a query answered. `parking` is there where it was not sent while its caller
+    later and refused; `evidence` is what a query answered, and `evidence_is_own` whether that asked for this very
+    intent: only then may its agents see it. `parking` is there where it was not sent while its caller
     waited; `principal` is who called, empty for anybody. `fingerprint` is what repeats are compared by. `compensates`:
     the intent that it takes back.
     """
@@ -45,6 +46,7 @@ class IntentRecord:
     parking: Parking | None = None
     fingerprint: bytes = field(default=b"", repr=False)
     compensates: IntentId | None = None
+    evidence_is_own: bool = False
 
 
 def shown(record: IntentRecord) -> dict[str, object]:

@@ -50,4 +50,4 @@ def render(refused: Refused, call_id: str) -> bytes:
     """The error as one line of JSON. `call_id` is JSON as the caller spelled it: 7, 7.0 and "7" are three calls."""
     error = {"code": code_of(refused.decision.name), "message": refused.detail, "data": problem.members(refused)}
     members = json.dumps(error, ensure_ascii=False, separators=(", ", ": "))
-    return f'{{"jsonrpc": "2.0", "id": {call_id}, "error": {members}}}'.encode()
+    return problem.encoded(f'{{"jsonrpc": "2.0", "id": {call_id}, "error": {members}}}')

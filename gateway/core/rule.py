@@ -8,6 +8,7 @@ from typing import Literal
 
 from gateway.core.budget import Budget
 from gateway.core.target import Target
+from gateway.core.term import Term
 from gateway.core.token import TokenSource
 
 Authority = Literal["lease", "header", "signed"]
@@ -57,17 +58,27 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Pem:
+    """What the files of a `Tls` held when the policy was loaded; None for those that it does not name."""
+
+    ca: bytes | None = None
+    cert: bytes | None = None
+    key: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Tls:
     """How an `https` upstream is trusted (`verify`, a CA file), and the certificate and key shown to it.
 
-    `stamps` tell one state of these files from another: with another one, connections are made anew.
+    `pem`: with another one connections are made anew, and whatever becomes of the files, by this one. None: the files
+    are read when connections are made.
     """
 
     verify: bool = True
     ca: str | None = None
     cert: str | None = None
     key: str | None = None
-    stamps: tuple[tuple[int, int, int] | None, ...] = ()
+    pem: Pem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +149,8 @@ class Upstream:
     the mount itself are. `observes`: whether any of its rules is in `mode: observe`.
     `probe`: where it is asked without credentials whether it wants any, as agents spell it; None: nowhere.
     `forwarded`: how it is told whom a request was sent for; `via`: the name with which the gateway adds itself to
-    `Via`, None where it does not. `notify`: where people are told of its events; None: nowhere.
+    `Via`, None where it does not. `notify`: where people are told of its events; None: nowhere. `term`: whether this
+    is what the policies in force say.
     """
 
     name: str
@@ -163,6 +175,7 @@ class Upstream:
     forwarded: Forwarded = "trusted"
     via: bytes | None = None
     notify: Endpoint | None = None
+    term: Term = field(default_factory=Term, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +209,10 @@ class IntentTerms:
 
 @dataclass(frozen=True, slots=True)
 class KeyFile:
-    """A file with public keys, in PEM or as a JWKS."""
+    """A file with public keys, in PEM or as a JWKS. `kept`: what it held when the policy was loaded."""
 
     path: str
+    kept: bytes = field(default=b"", repr=False, compare=False)
 
     def __str__(self) -> str:
         return self.path

@@ -93,12 +93,13 @@ def token_in_authorization(value: str, sources: tuple[TokenSource, ...]) -> str 
 def authorization_is_a_token(value: str, sources: tuple[TokenSource, ...]) -> bool:
     """Whether an `Authorization` must not reach an upstream because it is a fencing token.
 
-    A lease token is recognised whatever the rule says, wherever it stands in the value, in base64 too: nothing else
-    looks like it, and it must leak nowhere. So is a signed claim that names an epoch and a resource; any other JWT is
-    the agent's key to the API. A bare epoch only where a rule takes it from there (`42` is a legal password of other
-    systems).
+    A lease token is recognised whatever the rule says, wherever it stands in the value and in what `Basic` encodes:
+    nothing else looks like it, and it must leak nowhere. So is a signed claim that names an epoch and a resource; any
+    other JWT is the agent's key to the API. A bare epoch only where a rule takes it from there (`42` is a legal
+    password of other systems).
     """
-    if _has_token(value) or any(_has_token(_plain(word)) for word in _ENCODED.findall(value)):
+    is_basic = value.lstrip(" \t")[:5].lower() == "basic"
+    if _has_token(value) or (is_basic and any(_has_token(_plain(word)) for word in _ENCODED.findall(value))):
         return True
     text = token_in_authorization(value, sources)
     return text is not None and isinstance(parse_token(text), BareProof)

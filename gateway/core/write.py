@@ -73,7 +73,7 @@ class Replayed:
     """The intent was applied before; nothing is forwarded.
 
     `answer` is the first one's, None where none was kept: it was too large, or never came and `resolved_by` says who
-    found out; `evidence` is then the JSON that a query answered.
+    found out; `evidence` is then the JSON that a query answered about this very intent.
     """
 
     write: Write

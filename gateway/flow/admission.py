@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from gateway.core.clock import Clock, Deadline
 from gateway.core.decision import RESOURCE_BUSY, STORE_UNAVAILABLE, TAKEOVER_PENDING, TOKEN_INVALID, Facts, Refused
-from gateway.core.faults import CallerGone, StoreUnavailable
+from gateway.core.faults import CallerGone, PoliciesChanged, StoreUnavailable
 from gateway.core.places import Places, overloaded
 from gateway.core.write import AdmitReply, Admitted, Replayed, ResourceKey, TicketId, Waiting, Write
 from gateway.flow.pauses import Pauses
@@ -45,7 +45,8 @@ class Admission:
 
         The deadline is the ticket's, anchored before the call that made it.
 
-        Raises CallerGone when the caller has left by the time the store would be asked: nothing is left behind.
+        Raises CallerGone when the caller has left by the time the store would be asked, and PoliciesChanged when its
+        rule is no longer in force once it had to wait: nothing is left behind.
         """
         # Being told to wait moves an epoch that was granted elsewhere, and whoever finds no place must move nothing.
         moves = write.rule.authority != "lease"
@@ -104,6 +105,8 @@ class Admission:
                 elif not await _turn_comes(place, left):
                     continue
                 interest.forget()
+                if write.rule.upstream.term.is_over:
+                    raise PoliciesChanged
                 reply, deadline = await self._ask(write, is_gone, queued=True, behind=line.behind_first)
             return reply, deadline
         finally:

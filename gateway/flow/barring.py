@@ -10,20 +10,27 @@ from gateway.flow.quota import Quotas
 
 
 class Barring:
-    """Asks in this order: who may not write learns nothing of pauses, and what is paused costs no quota."""
+    """Asks in this order: who may not write learns nothing of pauses, and what is refused before it comes to the fence
+    costs no quota. What the fence refuses is a write of the minute: a loop of stale ones is what that is there for.
+    """
 
     def __init__(self, pauses: Pauses, quotas: Quotas) -> None:
         self._pauses = pauses
         self._quotas = quotas
 
-    async def bars(self, rule: Rule, resource: ResourceKey, caller: Caller, holder: str | None) -> Refused | None:
+    def bars(self, rule: Rule, resource: ResourceKey, caller: Caller, holder: str | None) -> Refused | None:
         """`holder`: whom the request names; a lease's own is found out later."""
         barred = caller.forbidden(resource)
         if barred is None and self._pauses.in_force:
             barred = self._pauses.stops(rule, resource, caller.tenant, holder)
-        if barred is not None or caller.rights.quota is None:
-            return barred
-        # A write of the caller's quota. Under a lease its grant has paid for the resource, if that was new.
+        return barred
+
+    async def spends(self, rule: Rule, resource: ResourceKey | None, caller: Caller) -> Refused | None:
+        """Take a write of the caller's quota, just before the fence: everything else has been found in order.
+
+        `resource` is None where it cannot be told, and nothing but its observation lets the write through.
+        """
+        # Under a lease its grant has paid for the resource, if that was new.
         created = None if rule.authority == "lease" else resource
         return await self._quotas.spend(caller.rights.quota, Spending(write=True, resource=created))
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from gateway.core.decision import STALE_EPOCH, Refused
 from gateway.core.delivery import Dropped, Taken
-from gateway.core.faults import StoreUnavailable
+from gateway.core.faults import PoliciesChanged, StoreUnavailable
 from gateway.core.record import IntentRecord
 from gateway.core.write import ResourceKey
 from gateway.flow.admission import Admission
@@ -30,6 +30,8 @@ _LOOK_EVERY_S = 0.2
 _LOOK_SELDOM_S = 5.0
 # What cannot be sent now is due again soon, for somebody is at it.
 _SOON_S = 0.5
+# What is to be judged anew, because the policies changed while it waited for its turn.
+_AT_ONCE_S = 0.0
 
 
 class Deliverer:
@@ -144,7 +146,11 @@ class Deliverer:
 
     async def _send(self, taken: Taken, found: Rejudged) -> bool:
         record = taken.record
-        got = await self._admission.admit(found.write, _has_no_caller)
+        try:
+            got = await self._admission.admit(found.write, _has_no_caller)
+        except PoliciesChanged:
+            await self._queue.put_back(record.resource, _AT_ONCE_S)
+            return False
         if isinstance(got, tuple):
             outcome = await self._sending.run(taken, *got, found.request)
             self._log.info("a queued write was sent", outcome=outcome, **_about(record))

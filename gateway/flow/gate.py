@@ -9,7 +9,9 @@ from gateway.core.caller import Control, overrides_request, read_control
 from gateway.core.claim import ClaimProof
 from gateway.core.coding import body_limit, over_stream_limit
 from gateway.core.decision import Refused
+from gateway.core.faults import PoliciesChanged
 from gateway.core.identify import identify, malformed_token
+from gateway.core.late import is_late
 from gateway.core.observed import is_observable
 from gateway.core.request import Request
 from gateway.core.rule import Rule, Upstream
@@ -78,15 +80,32 @@ class Gate:
         control = _read_control(request)
         if isinstance(control, Refused):
             return _refuse(caller, control)
-        asked = _Asked(request, body, principal, control, caller)
-        rules = self._policies()
-        matched = rules.match(request, principal)
-        judged: _Judged
+        who: Principal | Refused = principal
+        while not isinstance(who, Refused):
+            asked = _Asked(request, body, who, control, caller)
+            rules = self._policies()
+            judged = await self._judged(rules, asked)
+            # While its body was awaited others may have come into force, under which its caller is nobody.
+            if rules is not self._policies() and _is_taken(judged):
+                who = self._anew(asked)
+                continue
+            try:
+                return await self._go_on(judged, asked)
+            except PoliciesChanged:
+                who = self._anew(asked)
+        return _refuse(caller, who)
+
+    def _anew(self, asked: "_Asked") -> Principal | Refused:
+        """The caller, by the policies that are in force by now, and the request as it came."""
+        asked.body.rewind()
+        asked.body.restrict(None)
+        return self._policies().principals.identify(asked.request.headers)
+
+    async def _judged(self, rules: RuleSet, asked: "_Asked") -> "_Judged":
+        matched = rules.match(asked.request, asked.principal)
         if isinstance(matched, NeedsBody):
-            judged = await self._read_and_judge(rules, matched, asked)
-        else:
-            judged = await self._judge(rules, matched, request, asked)
-        return await self._go_on(judged, asked)
+            return await self._read_and_judge(rules, matched, asked)
+        return await self._judge(rules, matched, asked.request, asked)
 
     async def _read_and_judge(self, rules: RuleSet, needs: NeedsBody, asked: "_Asked") -> "_Judged":
         upstream = needs.upstream
@@ -145,7 +164,7 @@ class Gate:
         resource = rules.resolve(matched, judged, asked.principal)
         if isinstance(resource, Refused):
             return _Write(rule, None, resource)
-        barred = await self._barring.bars(rule, resource, asked.principal, asked.control.holder)
+        barred = self._barring.bars(rule, resource, asked.principal, asked.control.holder)
         if barred is not None:
             return _Write(rule, resource, barred)
         claim = None if rule.signed is None else await prove(self._claims, rule, resource, asked.control)
@@ -164,17 +183,26 @@ class Gate:
             write = undoable(write, matched, judged, asked.principal)
         if isinstance(write, Write) and rule.upstream.protocol == "mcp":
             write = called(write, matched)
+        if isinstance(write, Write) and asked.principal.rights.quota is not None:
+            write = await self._barring.spends(rule, resource, asked.principal) or write
         return _Write(rule, resource, write)
 
     async def _late(self, write: Write, refused: Refused, asked: "_Asked") -> Refused:
         """A write that was refused before its body was read is kept, where its rule keeps what comes too late."""
         if write.rule.on_stale == "reject":
             return refused
+        if is_late(refused, write.epoch) and asked.principal.rights.quota is not None:
+            exceeded = await self._barring.spends(write.rule, write.resource, asked.principal)
+            if exceeded is not None:
+                return exceeded
         return await self._inline.quarantine.kept(write, refused, asked.request, asked.body, asked.caller)
 
     async def _turned_away(self, rule: Rule, refused: Refused, resource: ResourceKey | None, asked: "_Asked") -> Ended:
         """A write that does not come before the fence: it is refused, or passed on where the rule only observes."""
         final = await self._final(rule, refused, resource, asked)
+        if final is None and asked.principal.rights.quota is not None:
+            exceeded = await self._barring.spends(rule, resource, asked.principal)
+            final = exceeded if exceeded is not None and not is_observable(exceeded.decision) else None
         told: Marks | Refused
         if final is not None:
             told = final
@@ -230,6 +258,11 @@ class _Write:
 
 
 _Judged = _Turned | Read | _Write
+
+
+def _is_taken(judged: _Judged) -> bool:
+    """Whether its body is untouched, or kept whole: of one that is refused a part may be gone, and nothing is sent."""
+    return isinstance(judged, Read) or (isinstance(judged, _Write) and isinstance(judged.write, Write))
 
 
 def _read_control(request: Request) -> Control | Refused:

@@ -11,7 +11,7 @@ import asyncio
 from gateway.core.clock import Clock, Deadline
 from gateway.core.coding import over_stream_limit
 from gateway.core.decision import FORWARDED, OUTCOME_UNKNOWN, REPLAYED, UPSTREAM_UNREACHABLE, Facts, Refused
-from gateway.core.faults import BrokenAnswer
+from gateway.core.faults import BrokenAnswer, PoliciesChanged
 from gateway.core.observed import is_observable
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue, judge
 from gateway.core.places import overloaded
@@ -58,18 +58,23 @@ class Inline:
         self._sessions = Sessions(admission, store, clock, observer)
 
     async def run(self, write: Write, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
-        """Admit and forward, or answer from the intent's record; returns what the caller was told."""
+        """Admit and forward, or answer from the intent's record; returns what the caller was told.
+
+        Raises PoliciesChanged when it had to wait and its rule is no longer in force: nothing was sent.
+        """
         for _ in range(_ADMISSIONS):
+            asked = self._clock.boot()
             got = await self._admission.admit(write, caller.is_gone)
             if isinstance(got, Replayed | Refused):
                 return await self._not_admitted(write, got, request, body, caller)
-            admitted, deadline = got
-            told = await self._forward(admitted, deadline, request, body, caller)
+            told = await self._forward(got, asked, request, body, caller)
             if isinstance(told, Held):
                 return await self._sessions.run(told, caller)
             if told is not None:
                 return told
             body.rewind()
+            if write.rule.upstream.term.is_over:
+                raise PoliciesChanged
         refused = _unreachable(write, "this gateway was paused past the write's deadline each time")
         caller.refuse(refused)
         return refused
@@ -89,12 +94,14 @@ class Inline:
         return found
 
     async def _forward(
-        self, admitted: Admitted, deadline: Deadline, request: Request, body: BodySource, caller: Caller
+        self, got: tuple[Admitted, Deadline], asked: float, request: Request, body: BodySource, caller: Caller
     ) -> Marks | Refused | Held | None:
-        """Send under the ticket and settle it; the ticket of a session is settled when that ends.
+        """Send under the ticket and settle it; the ticket of a session is settled when that ends. `asked` is when the
+        store was asked first: what lies between that and the deadline's anchor was waiting.
 
         None: the deadline passed before the first byte; ask again.
         """
+        admitted, deadline = got
         upstream = admitted.write.rule.upstream
         began = self._clock.boot()
         ticket = Ticket(self._store, self._tasks, self._observer, admitted)
@@ -111,7 +118,8 @@ class Inline:
             if isinstance(answer, NotSent | NoReply):
                 return await self._unanswered(ticket, answer, caller)
             try:
-                return await self._answered(ticket, answer, caller)
+                waited_s = deadline.boot - upstream.timeouts.total_s - asked
+                return await self._answered(ticket, answer, caller, began - waited_s)
             finally:
                 answer.close()
         except asyncio.CancelledError:
@@ -121,11 +129,12 @@ class Inline:
             raise
         finally:
             ticket.close()
-            self._observer.ended(upstream, self._clock.boot() - began)
+            self._observer.ended(upstream, (ticket.known_at or self._clock.boot()) - began)
 
     async def _unanswered(self, ticket: Ticket, evidence: NotSent | NoReply, caller: Caller) -> Refused | None:
         admitted = ticket.admitted
         write = admitted.write
+        ticket.known_at = self._clock.boot()
         await ticket.settle(judge(write.rule.upstream.outcomes, evidence), evidence.detail)
         if isinstance(evidence, NoReply) or (admitted.in_doubt and evidence.cause != "late"):
             refused = _unknown(admitted, evidence.detail)
@@ -140,7 +149,8 @@ class Inline:
         caller.refuse(refused)
         return refused
 
-    async def _answered(self, ticket: Ticket, answer: Answer, caller: Caller) -> Marks | Refused:
+    async def _answered(self, ticket: Ticket, answer: Answer, caller: Caller, since: float) -> Marks | Refused:
+        """`since`: when it would have been sent, had it only waited as long as it did."""
         admitted, keeping = ticket.admitted, Keeping(ticket.admitted.write)
         try:
             body, whole = await answer.read_small(_AS_IT_COMES if answer.is_stream else _SMALL)
@@ -151,10 +161,12 @@ class Inline:
             return refused
         keeping.add(body)
         if whole:
+            ticket.known_at = self._clock.boot()
             outcome = keeping.judge(answer.status, answer.headers)
             kept = keeping.kept(answer.status, answer.headers, outcome)
             settled = await ticket.settle(outcome, f"answered {answer.status}", kept)
-            marks = _marks(admitted, settled.outcome if settled else outcome, settled.revision if settled else None)
+            revision = settled.revision if settled else None
+            marks = _marks(admitted, settled.outcome if settled else outcome, revision, ticket.known_at - since)
             caller.reply(marks, answer, body)
             return marks
         foretold = _foretold(admitted, keeping.foretell(answer.status, answer.headers))
@@ -180,6 +192,7 @@ class Inline:
                 caller.abort()
             await ticket.settle("unknown", str(broken))
             return
+        ticket.known_at = self._clock.boot()
         outcome = keeping.judge(answer.status, answer.headers)
         kept = keeping.kept(answer.status, answer.headers, outcome)
         await ticket.settle(outcome, f"answered {answer.status}", kept)
@@ -193,9 +206,12 @@ async def _next_piece(answer: Answer, keeping: Keeping) -> bytes:
     return piece
 
 
-def _marks(admitted: Admitted, outcome: Outcome | None, revision: int | None) -> Marks:
-    counts = admitted.write.rule.revision == "gateway"
-    return Marks(FORWARDED, admitted.write.epoch, outcome, revision if counts else None, admitted.intent)
+def _marks(
+    admitted: Admitted, outcome: Outcome | None, revision: int | None, elsewhere_s: float | None = None
+) -> Marks:
+    write = admitted.write
+    counted = revision if write.rule.revision == "gateway" else None
+    return Marks(FORWARDED, write.epoch, outcome, counted, admitted.intent, elsewhere_s=elsewhere_s)
 
 
 def _foretold(admitted: Admitted, outcome: Outcome | None) -> Outcome | None:

@@ -62,8 +62,13 @@ class Questions(Protocol):
         """Take the turn to ask about an intent, of all gateways; None if it is resolved, or another one's turn."""
         ...
 
-    async def resolve(self, record: IntentRecord, outcome: Resolution, reason: str, evidence: bytes) -> bool:
-        """Resolve it, once. `duplicated` pauses its resource. False if it was resolved meanwhile."""
+    async def resolve(
+        self, record: IntentRecord, outcome: Resolution, reason: str, evidence: bytes, *, is_own: bool
+    ) -> bool:
+        """Resolve it, once. `duplicated` pauses its resource. False if it was resolved meanwhile.
+
+        `is_own`: the evidence is about this very intent, so that its agents may see it.
+        """
         ...
 
 
@@ -112,11 +117,14 @@ class Unclear:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What the upstream says of an intent. `evidence` is its answer if that is JSON, else empty."""
+    """What the upstream says of an intent. `evidence` is its answer if that is JSON, else empty; `is_own`: it was asked
+    for this very intent, and not for whatever has the same key.
+    """
 
     outcome: Resolution
     reason: str
     evidence: bytes = field(repr=False)
+    is_own: bool = False
 
 
 def conclude(query: Query, unknown_for_s: float, late_s: float, answer: Answered) -> Resolved | Unclear:
@@ -129,7 +137,8 @@ def conclude(query: Query, unknown_for_s: float, late_s: float, answer: Answered
         return Unclear(reason)
     if verdict == "not_applied" and unknown_for_s < late_s + query.not_before_s:
         return Unclear(f"{reason}, too early for a no")
-    return Resolved(verdict, reason, b"" if isinstance(read_json(answer.body), Refused) else answer.body)
+    evidence = b"" if isinstance(read_json(answer.body), Refused) else answer.body
+    return Resolved(verdict, reason, evidence, query.names_one)
 
 
 class Inquiry:
@@ -224,7 +233,8 @@ class Inquiry:
         if isinstance(found, Unclear):
             self._log.info("an intent stays unknown", why=found.why, **about)
             return
-        if not await self._questions.resolve(record, found.outcome, found.reason, found.evidence):
+        evidence = found.evidence
+        if not await self._questions.resolve(record, found.outcome, found.reason, evidence, is_own=found.is_own):
             return
         if found.outcome != "duplicated":
             self._log.info("an unknown intent is resolved", outcome=found.outcome, why=found.reason, **about)

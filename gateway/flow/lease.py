@@ -2,15 +2,16 @@
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gateway.core.clock import Clock
 from gateway.core.decision import GRANT_IN_PROGRESS, LEASE_HELD, LEASE_LOST, Facts, Refused
 from gateway.core.epoch import Epoch
-from gateway.core.faults import CallerGone, StoreUnavailable
+from gateway.core.faults import CallerGone, PoliciesChanged, StoreUnavailable
 from gateway.core.lease import Lease, LeaseSecret
 from gateway.core.places import Places, overloaded
 from gateway.core.quota import Quota, Spending, lease_entry
+from gateway.core.term import Term
 from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey
 from gateway.flow.admission import store_is_away
@@ -27,7 +28,10 @@ _LOOKS = 3
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a lease is asked for. `wait_s`: how long the call may wait; `key`: the call's own idempotency key."""
+    """What a lease is asked for. `wait_s`: how long the call may wait; `key`: the call's own idempotency key.
+
+    `term`: of the policies by which the caller may ask.
+    """
 
     resource: ResourceKey
     holder: str
@@ -38,6 +42,7 @@ class Ask:
     tenant: str = ""
     principal: str = ""
     quota: Quota | None = None
+    term: Term = field(default_factory=Term)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,8 @@ class Leases:
     async def grant(self, ask: Ask, is_gone: Callable[[], bool]) -> Granted | Refused:
         """Grant, or refuse with `lease-held` when `wait_s` has passed. A lease is granted even when older writes are
         still in flight then: it says how many. Raises CallerGone when the caller left before anything was granted;
-        one that left later is granted at once what is there, for `release_unseen` to end."""
+        one that left later is granted at once what is there, for `release_unseen` to end. Raises PoliciesChanged when
+        the policies changed before anything was granted."""
         if ask.wait_s <= 0:
             return await self._granted(ask, is_gone)
         with self._places.taken("lease") as has_place:
@@ -143,6 +149,8 @@ class Leases:
                 interest.forget()
                 if not granted and is_gone():
                     raise CallerGone("the caller left before its lease was granted")
+                if not granted and ask.term.is_over:
+                    raise PoliciesChanged
                 asked = self._clock.after(ask.ttl_ms / 1000 - _RECHECK_S)
                 watch = self._clock.left(end) > 0
                 takeover = ask.takeover and not granted

@@ -27,7 +27,7 @@ from gateway.core.decision import (
     Refused,
 )
 from gateway.core.delivery import NO_LONGER_TAKEN
-from gateway.core.faults import BodyTooLarge, CallerGone, NoRoom, StoreUnavailable
+from gateway.core.faults import BodyTooLarge, CallerGone, NoRoom, PoliciesChanged, StoreUnavailable
 from gateway.core.intent import TOOK_EFFECT, KeptAnswer
 from gateway.core.kept_request import keep_request
 from gateway.core.prefer import preferred_wait_s
@@ -84,7 +84,10 @@ class Parking:
         self._deliverer = deliverer
 
     async def run(self, write: Write, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
-        """Take it, or answer from the intent's record; returns what the caller was told. Raises CallerGone."""
+        """Take it, or answer from the intent's record; returns what the caller was told.
+
+        Raises CallerGone, and PoliciesChanged when its rule is no longer in force once its body is here.
+        """
         caller.proceed()
         size = await _arrived(write, body)
         if isinstance(size, Refused):
@@ -125,6 +128,8 @@ class Parking:
             whole = await read_whole(asked.body, size)
             if caller.is_gone():
                 raise CallerGone("the caller left before its write was taken")
+            if write.rule.upstream.term.is_over:
+                raise PoliciesChanged
             try:
                 barred = await self._admission.barred(write)
             except StoreUnavailable as away:
@@ -163,7 +168,8 @@ class Parking:
             if found.state not in TOOK_EFFECT:
                 return _refuse(caller, _ended(found))
             answer = None if found.answer is None else _after_waiting(found.answer, asked.waits_s)
-            found = Replayed(asked.write, found.id, answer, found.resolved_by, found.evidence)
+            evidence = found.evidence if found.evidence_is_own else b""
+            found = Replayed(asked.write, found.id, answer, found.resolved_by, evidence)
         called = await at_hand(asked.body, self._room, asked.write.rule.upstream.limits.body)
         return replay(found, asked.request, called, caller)
 

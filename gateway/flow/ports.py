@@ -1,7 +1,7 @@
 """What the flow needs from outside, each as small as it can be. The drivers are in `store`, `upstream` and `proxy`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from gateway.core.claim import ClaimProof
@@ -276,7 +276,8 @@ class Marks:
     """What the gateway adds to an answer that it passes on. `intent` is for the log.
 
     `would`: what the decision about an observed write would have been. `session`: how the session ended that the
-    answer began, for the log.
+    answer began, for the log. `elsewhere_s`: how much of the request's time was its upstream's, or was spent in waiting
+    for other writes; None where that says nothing of the gateway. It changes nothing of an answer.
     """
 
     decision: Decision
@@ -286,6 +287,7 @@ class Marks:
     intent: IntentId | None = None
     would: Decision | None = None
     session: str | None = None
+    elsewhere_s: float | None = field(default=None, compare=False)
 
 
 class NearEnd(Protocol):

@@ -82,7 +82,7 @@ class Sending:
                 answer.close()
         finally:
             ticket.close()
-            self._observer.ended(upstream, self._clock.boot() - began)
+            self._observer.ended(upstream, (ticket.known_at or self._clock.boot()) - began)
 
     async def close(self) -> None:
         """Wait for the last settle calls."""
@@ -94,6 +94,7 @@ class Sending:
             await read_answer(answer, keeping)
         except BrokenAnswer as broken:
             return _outcome(await ticket.settle("unknown", str(broken)))
+        ticket.known_at = self._clock.boot()
         outcome = keeping.judge(answer.status, answer.headers)
         attempt.answered(answer)
         kept = keeping.kept(answer.status, answer.headers, outcome)

@@ -32,6 +32,8 @@ class Ticket:
         self._tasks = tasks
         self._observer = observer
         self._concluded = False
+        self.known_at = 0.0
+        """When it was known what became of the write, by a `Clock.boot`; 0 before."""
 
     async def settle(self, outcome: Outcome, reason: str, kept: Kept | None = None) -> Settled | None:
         """Settle; None if the store is away now, and the settling goes on by itself."""

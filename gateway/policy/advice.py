@@ -1,18 +1,68 @@
 """What is allowed in policies and most likely not meant: told by `fencegate check`, and no reason to refuse them."""
 
+from collections.abc import Iterator
+
 from gateway.policy.entry import Entry
 from gateway.policy.finding import Finding
+from gateway.policy.part import Part
+from gateway.policy.query import Query
 from gateway.policy.ruleset import RuleSet
 
 
 def advice(rules: RuleSet) -> tuple[Finding, ...]:
-    """A warning for each upstream that is sent writes later and has no credentials of its own."""
+    """A warning for each upstream that is sent writes later and has no credentials of its own, and for each that is
+    asked about intents in a way that may find another's, or none.
+    """
     first: dict[str, Entry] = {}
     for entry in rules.entries:
         upstream = entry.rule.upstream
         if entry.rule.parks is not None and not upstream.credentials:
             first.setdefault(upstream.name, entry)
-    return tuple(map(_without_credentials, first.values()))
+    return (*map(_without_credentials, first.values()), *_queries(rules))
+
+
+def _queries(rules: RuleSet) -> Iterator[Finding]:
+    told: set[str] = set()
+    for entry in rules.entries:
+        upstream = entry.rule.upstream
+        query = rules.query_of(upstream.name)
+        if query is None or entry.rule.intent.on_unknown != "query" or upstream.name in told:
+            continue
+        if "intent.upstream_key" in query.subjects and upstream.native_key is None:
+            told.add(upstream.name)
+            yield _never_heard(entry)
+        elif not _asks_for_one(query, entry, rules):
+            told.add(upstream.name)
+            yield _ambiguous(entry)
+
+
+def _asks_for_one(query: Query, entry: Entry, rules: RuleSet) -> bool:
+    """Whether what the query names is one intent of the rule, and not also another resource's or tenant's."""
+    if query.names_one:
+        return True
+    parts = [piece for piece in entry.template.pieces if isinstance(piece, Part)]
+    names_resource = "intent.resource" in query.subjects or not parts
+    names_tenant = len(rules.principals.tenants()) == 1 or any(part.origin == "tenant" for part in parts)
+    return "intent.key" in query.subjects and names_resource and names_tenant
+
+
+def _never_heard(entry: Entry) -> Finding:
+    rule, place = entry.rule, entry.matcher.place
+    message = (
+        f"rule `{rule.name}` asks by `{{intent.upstream_key}}`, which upstream `{rule.upstream.name}` never hears: it "
+        "would know of no write; name the header that carries it in `capabilities: {idempotency_key: HEADER}`"
+    )
+    return Finding(place.file, place.line, place.column, message, "warning")
+
+
+def _ambiguous(entry: Entry) -> Finding:
+    rule, place = entry.rule, entry.matcher.place
+    message = (
+        f"rule `{rule.name}` asks by what is not one intent's alone: a key belongs to its tenant, resource and target, "
+        "and another's write of the same key would answer for this one; ask by `{intent.upstream_key}`, which the "
+        "header of `capabilities.idempotency_key` tells the upstream, or name `{intent.resource}` beside the key"
+    )
+    return Finding(place.file, place.line, place.column, message, "warning")
 
 
 def _without_credentials(entry: Entry) -> Finding:

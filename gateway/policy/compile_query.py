@@ -57,7 +57,9 @@ def _asking(text: str, mount: Mount) -> Query | Wrong:
     """The query's method and target; what proves something is not in it yet."""
     method, _, raw = text.partition(" ")
     if method not in _METHODS or not raw.startswith("/"):
-        return Wrong(f"`{text}` asks nothing; write GET or HEAD, one blank and a path, such as `GET /x/{{intent.key}}`")
+        return Wrong(
+            f"`{text}` asks nothing; write GET or HEAD, one blank and a path, such as `GET /x/{{intent.upstream_key}}`"
+        )
     pieces = _BRACES.split(raw)
     texts, names = tuple(pieces[::2]), pieces[1::2]
     unknown = next((name for name in names if name not in _SUBJECTS), None)
@@ -66,9 +68,11 @@ def _asking(text: str, mount: Mount) -> Query | Wrong:
             f"`{{{unknown}}}` is nothing of an intent; write {', '.join(f'`{{{name}}}`' for name in _SUBJECTS)}"
         )
     if any("{" in piece or "}" in piece for piece in texts):
-        return Wrong(f"`{raw}` has a single brace; write a placeholder as `{{intent.key}}`")
+        return Wrong(f"`{raw}` has a single brace; write a placeholder as `{{intent.upstream_key}}`")
     if not names:
-        return Wrong("this would ask the same of every intent; write `{intent.key}` or another of its parts into it")
+        return Wrong(
+            "this would ask the same of every intent; write `{intent.upstream_key}` or another of its parts into it"
+        )
     wrong = target_fault(_BRACES.sub(r"\1", raw), mount)
     if wrong:
         return wrong

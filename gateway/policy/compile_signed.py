@@ -1,6 +1,7 @@
 """`authority: {signed: ...}`: where the keys of claims come from, and which algorithms they are for."""
 
 from dataclasses import replace
+from functools import partial
 
 from gateway.claims.fault import KeyFault
 from gateway.core.rule import KeyFile, KeyUrl, SharedSecret, Signed
@@ -55,7 +56,7 @@ def _keys(
     if keys.ca is not None and keys.jwks is None:
         report.add((*path, "ca"), "`ca` is for `jwks` alone; remove it")
     if keys.file is not None:
-        return report.take((*path, "file"), _file(keys.file, signed))
+        return report.take((*path, "file"), _file(keys.file, signed, secrets))
     if keys.secret is not None:
         return report.take((*path, "secret"), _secret(secrets.expand(keys.secret)))
     assert keys.jwks is not None
@@ -76,7 +77,13 @@ def _secret(text: str | Wrong) -> SharedSecret | Wrong:
     return SharedSecret(secret)
 
 
-def _file(path: str, signed: schema.Signed) -> KeyFile | Wrong:
+def _file(path: str, signed: schema.Signed, secrets: Secrets) -> KeyFile | Wrong:
+    """Watched, so that a worker that is started later knows the last good keys, and none that were withdrawn."""
+    held = secrets.documents((path,), partial(_no_keys, path, signed))
+    return held if isinstance(held, Wrong) else KeyFile(path, held[0])
+
+
+def _no_keys(path: str, signed: schema.Signed) -> Wrong | None:
     # Not at the top: the cryptography behind it takes longer to load than all the rest of a command that needs none.
     from gateway.claims.keyfile import read_key_file
 
@@ -85,4 +92,4 @@ def _file(path: str, signed: schema.Signed) -> KeyFile | Wrong:
         return Wrong(f"{path} has no keys to verify claims with: {read.why}")
     if not any(read.fitting(algorithm, None) for algorithm in signed.algorithms):
         return Wrong(f"no key in {path} is for {' or '.join(signed.algorithms)}; write the algorithm of its key")
-    return KeyFile(path)
+    return None

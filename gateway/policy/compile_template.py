@@ -28,9 +28,12 @@ def compile_template(
 
 
 def check_arriving(report: Report, where: Path, template: Template, upstream: Upstream) -> None:
-    """What names a resource reaches the upstream: else two resources here could be one there."""
+    """What names a resource reaches the upstream: else two resources here could be one there.
+
+    An idempotency key does in any case, as its digest.
+    """
     for part in template.parts:
-        if part.origin in ("header", "idempotency-key") and not isinstance(header_to_read(part.name), Wrong):
+        if part.origin == "header" and not isinstance(header_to_read(part.name), Wrong):
             report.take(where, header_that_arrives(part.name, upstream))
 
 

@@ -9,6 +9,7 @@ from gateway.policy.compile_principals import compile_principals
 from gateway.policy.defaults import apply_defaults
 from gateway.policy.entry import Policy
 from gateway.policy.finding import Finding
+from gateway.policy.itself import Listeners, sent_to_itself
 from gateway.policy.lint import lint
 from gateway.policy.principals import Principals
 from gateway.policy.ruleset import RuleSet, build_ruleset
@@ -28,8 +29,8 @@ def load_policies(directory: Path, environ: Mapping[str, str]) -> RuleSet | tupl
     return load_with(directory, Secrets(environ))
 
 
-def load_with(directory: Path, secrets: Secrets) -> RuleSet | tuple[Finding, ...]:
-    """As `load_policies`; `secrets` then tells which files of credentials were read."""
+def load_with(directory: Path, secrets: Secrets, listeners: Listeners = ()) -> RuleSet | tuple[Finding, ...]:
+    """As `load_policies`; `secrets` then tells which files of credentials were read. No upstream is at `listeners`."""
     names = policy_files(directory)
     if isinstance(names, Finding):
         return (names,)
@@ -45,6 +46,7 @@ def load_with(directory: Path, secrets: Secrets) -> RuleSet | tuple[Finding, ...
         else:
             findings.extend(loaded)
     findings.extend(lint(policies))
+    findings.extend(sent_to_itself(policies, listeners))
     return tuple(findings) if findings else build_ruleset(policies, principals)
 
 

@@ -10,7 +10,16 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from gateway.core.caller import Caller
-from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, NO_POLICY, NO_UPSTREAM, READS_DENIED, Refused
+from gateway.core.decision import (
+    AMBIGUOUS_TARGET,
+    BAD_REQUEST,
+    FORBIDDEN,
+    NO_POLICY,
+    NO_UPSTREAM,
+    READS_DENIED,
+    Refused,
+)
+from gateway.core.page import is_of_other_site
 from gateway.core.request import Request
 from gateway.core.rule import Upstream
 from gateway.core.websocket import asks_for_upgrade
@@ -78,6 +87,9 @@ class Index:
         self._needs_body = NeedsBody(upstream, at_once=_GRAPHQL_AT_ONCE) if graphql else NeedsBody(upstream)
 
     def match(self, request: Request, caller: Caller) -> Matched | Read | NeedsBody | Refused:
+        if self.upstream.protocol == "mcp" and is_of_other_site(request.headers):
+            # MCP, Streamable HTTP, "Security Warning": a foreign Origin is refused, whatever is asked.
+            return Refused(FORBIDDEN, "Nothing was forwarded: a browser has sent it for a page of another site.")
         if request.method in READ_METHODS and not asks_for_upgrade(request.headers):
             return self._read(request, caller)
         body = Body(request)

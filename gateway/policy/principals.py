@@ -29,6 +29,10 @@ class Principals:
     def __len__(self) -> int:
         return len(set(self.names()))
 
+    def __bool__(self) -> bool:
+        """Asked on every request: counting them takes as long as they are many."""
+        return bool(self._by_digest)
+
     def names(self) -> Iterable[str]:
         return (caller.principal for caller in self._by_digest.values())
 

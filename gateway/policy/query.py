@@ -17,6 +17,7 @@ Subject = Literal["intent.key", "intent.upstream_key", "intent.id", "intent.reso
 Comparison = Literal[">", ">=", "<", "<="]
 
 SUCCESS = frozenset(range(200, 300))
+_OF_ONE: frozenset[Subject] = frozenset({"intent.upstream_key", "intent.id"})
 _HEADERS = Headers(((b"Accept", b"application/json"),))
 
 
@@ -85,6 +86,13 @@ class Query:
     duplicated: Proof | None = None
     not_before_s: float = 1.0
     opaque_slash: bool = False
+
+    @property
+    def names_one(self) -> bool:
+        """Whether it asks for one intent and nothing else. A key alone is another's too: in another tenant, for another
+        resource, at another target.
+        """
+        return not _OF_ONE.isdisjoint(self.subjects)
 
     def request_for(self, record: IntentRecord, digest: str) -> Request | None:
         """The request that asks about an intent; `digest` is its `upstream_key`.

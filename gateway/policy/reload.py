@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.policy.finding import Finding
+from gateway.policy.itself import Listeners
 from gateway.policy.load import PRINCIPALS, load_with
 from gateway.policy.ruleset import RuleSet
 from gateway.policy.secret import Secrets, Stamp, stamp_of
@@ -15,10 +16,11 @@ Stamps = tuple[tuple[str, Stamp], ...]
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """The new set is in force."""
+    """The new set is in force. `tenants_gone`: nobody is of these any more, whose intents may still be kept."""
 
     upstreams: int
     rules: int
+    tenants_gone: tuple[str, ...] = ()
 
 
 class PolicyHolder:
@@ -28,7 +30,7 @@ class PolicyHolder:
     the set in force hold.
     """
 
-    __slots__ = ("_directory", "_environ", "_looked", "_tried", "credentials", "current")
+    __slots__ = ("_directory", "_environ", "_looked", "_tried", "credentials", "current", "listeners")
 
     def __init__(
         self, directory: Path, environ: Mapping[str, str], current: RuleSet, tried: Stamps, secrets: Secrets
@@ -37,24 +39,34 @@ class PolicyHolder:
         self.credentials = secrets.contents
         self._directory = directory
         self._environ = environ
+        self.listeners: Listeners = ()
         self._tried = self._looked = tried, tuple(secrets.stamps.items())
 
     @classmethod
     def open(
-        cls, directory: Path, environ: Mapping[str, str], kept: Mapping[str, str] | None = None
+        cls,
+        directory: Path,
+        environ: Mapping[str, str],
+        kept: Mapping[str, str] | None = None,
+        listeners: Listeners = (),
     ) -> "PolicyHolder | tuple[Finding, ...]":
         """Load a directory for the first time, or say what is wrong with it.
 
-        `kept`: the `credentials` of a holder that has it in force, for files that are gone since.
+        `kept`: the `credentials` of a holder that has it in force, for files that are gone since. `listeners`: where
+        the gateway listens, which no upstream may name, now or after a reload.
         """
         before, secrets = stamp_files(directory), Secrets(environ, kept or {})
-        loaded = load_with(directory, secrets)
-        return cls(directory, environ, loaded, before, secrets) if isinstance(loaded, RuleSet) else loaded
+        loaded = load_with(directory, secrets, listeners)
+        if not isinstance(loaded, RuleSet):
+            return loaded
+        holder = cls(directory, environ, loaded, before, secrets)
+        holder.listeners = listeners
+        return holder
 
     def reload(self) -> Reloaded | tuple[Finding, ...]:
         """Read the files and put the new set in force, or leave the old one and say what is wrong."""
         before, secrets = stamp_files(self._directory), Secrets(self._environ)
-        loaded = load_with(self._directory, secrets)
+        loaded = load_with(self._directory, secrets, self.listeners)
         self._tried = self._looked = before, tuple(secrets.stamps.items())
         if not isinstance(loaded, RuleSet):
             return loaded
@@ -65,8 +77,12 @@ class PolicyHolder:
             # A file that was moved away by mistake must not let everybody in.
             message = "the file is gone, and anybody could call; the principals in force stay, restart to do without"
             return (Finding(str(self._directory / PRINCIPALS), 1, 1, message),)
+        gone = self.current.principals.tenants() - loaded.principals.tenants()
+        former = self.current
         self.current, self.credentials = loaded, secrets.contents
-        return Reloaded(len(loaded.upstreams), len(loaded.entries))
+        # Only now: whoever finds the former one over asks for the one in force.
+        former.end()
+        return Reloaded(len(loaded.upstreams), len(loaded.entries), tuple(sorted(gone)))
 
     def changed(self) -> bool:
         """Whether the files are other ones than at the last `open` or `reload`, and were so at the last look too.

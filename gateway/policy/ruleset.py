@@ -39,6 +39,11 @@ class RuleSet:
     _queries: Mapping[str, Query] = field(repr=False)
     principals: Principals = field(default_factory=Principals, repr=False)
 
+    def end(self) -> None:
+        """Another set is in force now. What was judged under this one and still waits is judged anew."""
+        for upstream in self.upstreams:
+            upstream.term.end()
+
     def upstream_of(self, request: Request) -> Upstream | Refused:
         """The upstream that a request belongs to by its path and host. Refused: `no-upstream`."""
         index = self._mounts.find(request)
@@ -71,7 +76,10 @@ class RuleSet:
         assert not isinstance(key, BodyWanted), "the match asks for the body first"
         if key is None or isinstance(key, Refused):
             return key
-        host = matched.entry.matcher.upstream.mount.host
+        upstream = matched.entry.matcher.upstream
+        host = upstream.mount.host
+        if host is None and upstream.preserve_host:
+            host = _forwarded_host(request)
         digest = intent_digest(caller.tenant, resource, request.method, host, request.target, key)
         return Intent(key, caller.tenant, f"{request.method} {request.target.path}", digest)
 
@@ -86,6 +94,10 @@ class RuleSet:
         """
         entry = self._producers.find(resource, caller)
         return None if entry is None else entry.rule
+
+    def is_of_others(self, resource: str, caller: Caller) -> bool:
+        """Whether rules can make this resource, but none of them for `caller`: it names another tenant or principal."""
+        return self.rule_for_resource(resource, caller) is None and self.rule_for_resource(resource, None) is not None
 
     def resolve_target(
         self, method: str, target: str, caller: Caller, host: str | None = None
@@ -132,6 +144,14 @@ def build_ruleset(policies: Iterable[Policy], principals: Principals) -> RuleSet
         {policy.upstream.name: policy.query for policy in every if policy.query is not None},
         principals,
     )
+
+
+def _forwarded_host(request: Request) -> str:
+    """Where `Host` is the agent's own, it says which of the upstream's sites acts: the same with or without a port that
+    its clients leave out.
+    """
+    value = request.headers.first(b"host") or b""
+    return value.decode("latin-1").lower().removesuffix(":80").removesuffix(":443")
 
 
 def _no_resource(why: str) -> Refused:

@@ -1,7 +1,7 @@
 """Credentials: `${env:NAME}` and `${file:/path}` replaced by their values, which are shown nowhere."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -10,6 +10,10 @@ from gateway.policy.finding import Wrong
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 # A key or a signed token is a few kilobytes; a larger file is the wrong one.
 _FILE_LENGTH = 64 << 10
+# A system's bundle of authorities is a fifth of it.
+_DOCUMENT_LENGTH = 1 << 20
+# No file's name, which is absolute, begins so.
+_WHOLE = "whole "
 
 # Modification time in nanoseconds, size and inode of a file, as `stamp_of` sees it; None where there is none.
 Stamp = tuple[int, int, int] | None
@@ -18,23 +22,23 @@ Stamp = tuple[int, int, int] | None
 class Secrets:
     """Where credentials come from: the environment as it was handed in, and files, each read once.
 
-    `stamps` has the files that were asked for, readable or not, each as it was just before it was read; those of TLS
-    are among them, which are read for each upstream's connections. `kept`: what
+    `stamps` has the files that were asked for, readable or not, each as it was just before it was read. `kept`: what
     files held before, for those that hold nothing usable now.
     """
 
-    __slots__ = ("_environ", "_files", "_kept", "stamps")
+    __slots__ = ("_documents", "_environ", "_files", "_kept", "stamps")
 
     def __init__(self, environ: Mapping[str, str], kept: Mapping[str, str] = MappingProxyType({})) -> None:
         self._environ = environ
         self._kept = kept
         self._files: dict[str, str | Wrong] = {}
+        self._documents: dict[str, str] = {}
         self.stamps: dict[str, Stamp] = {}
 
     @property
     def contents(self) -> dict[str, str]:
         """What the files hold, as far as it is usable."""
-        return {name: text for name, text in self._files.items() if isinstance(text, str)}
+        return {name: text for name, text in self._files.items() if isinstance(text, str)} | self._documents
 
     def expand(self, text: str) -> str | Wrong:
         """`text` with every reference replaced; a literal text passes as it is."""
@@ -48,9 +52,35 @@ class Secrets:
             expanded.append(value)
         return "".join(expanded)
 
-    def watch(self, name: str) -> Stamp:
-        """The state of a file that is read elsewhere; it changes the policies as one of credentials does."""
-        return self.stamps.setdefault(name, stamp_of(Path(name)))
+    def documents(self, names: Sequence[str], fault: Callable[[], Wrong | None]) -> tuple[bytes, ...] | Wrong:
+        """What files hold that are of use together or not at all, such as a certificate and its key, byte for byte.
+
+        `fault` says what is wrong with them now, if anything; then it is what they held before, where that is kept.
+        """
+        found = self._read_all(names, fault)
+        if isinstance(found, Wrong):
+            kept = [self._kept[_WHOLE + name].encode("latin-1") for name in names if _WHOLE + name in self._kept]
+            if len(kept) < len(names):
+                return found
+            found = tuple(kept)
+        self._documents |= {_WHOLE + name: held.decode("latin-1") for name, held in zip(names, found, strict=True)}
+        return found
+
+    def _read_all(self, names: Sequence[str], fault: Callable[[], Wrong | None]) -> tuple[bytes, ...] | Wrong:
+        before = [stamp_of(Path(name)) for name in names]
+        for name, stamp in zip(names, before, strict=True):
+            # Before they are read: a file that changes meanwhile is another one at the next look.
+            self.stamps.setdefault(name, stamp)
+        held = []
+        for name in names:
+            read = _read_document(name)
+            if isinstance(read, Wrong):
+                return read
+            held.append(read)
+        wrong = fault()
+        if wrong is None and [stamp_of(Path(name)) for name in names] != before:
+            wrong = Wrong(f"{' and '.join(names)} changed while they were read; they are read again")
+        return tuple(held) if wrong is None else wrong
 
     def _value(self, reference: str) -> str | Wrong:
         kind, _, name = reference.partition(":")
@@ -96,10 +126,10 @@ def _read_file(name: str) -> str | Wrong:
     return text
 
 
-def readable_file(name: str) -> str | Wrong:
-    """The path itself, if it can be read now: an unreadable certificate shows at load and not at the first write."""
+def _read_document(name: str) -> bytes | Wrong:
     try:
-        with Path(name).open("rb"):
-            return name
+        with Path(name).open("rb") as file:
+            content = file.read(_DOCUMENT_LENGTH + 1)
     except OSError as error:
         return Wrong(f"{name} cannot be read ({error.strerror}); name a file that the gateway can read")
+    return content if len(content) <= _DOCUMENT_LENGTH else Wrong(f"{name} is too large; name the right file")

@@ -1,5 +1,6 @@
 """The agents' own calls under `/-/fence/`: leases, epochs that were granted elsewhere, and what became of intents."""
 
+import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from gateway.core.decision import (
     Refused,
 )
 from gateway.core.epoch import Epoch
-from gateway.core.faults import BodyTooLarge
+from gateway.core.faults import BodyTooLarge, PoliciesChanged
 from gateway.core.identify import read_proof
 from gateway.core.lease import TTL_RANGE_S, Lease
 from gateway.core.request import Request
@@ -73,13 +74,22 @@ class AgentApi:
     async def handle(self, request: Request, body: BodySource, caller: Caller, reply: Reply) -> Ended:
         refused: Ended | Refused
         try:
-            refused = await self._route(request, body, caller, reply)
+            refused = await self._judge(request, body, caller, reply)
         except BodyTooLarge as error:
             refused = Refused(BODY_TOO_LARGE, f"Nothing was done: {error}.")
         if isinstance(refused, Refused):
             reply.refuse(refused)
             return Ended(refused, resource=refused.facts.resource)
         return refused
+
+    async def _judge(self, request: Request, body: BodySource, caller: Caller, reply: Reply) -> Ended | Refused:
+        """By the policies in force: a caller whose call had to wait may have lost its rights meanwhile."""
+        who: Caller | Refused = caller
+        while not isinstance(who, Refused):
+            with contextlib.suppress(PoliciesChanged):
+                return await self._route(request, body, who, reply)
+            who = self._policies().principals.identify(request.headers)
+        return who
 
     async def _route(self, request: Request, body: BodySource, caller: Caller, reply: Reply) -> Ended | Refused:
         if asks_for_upgrade(request.headers):
@@ -91,7 +101,8 @@ class AgentApi:
         if (request.method, name) == ("GET", "leases"):
             return await self._lookup(request, caller, reply)
         if request.method == "GET" and name.startswith("intents/"):
-            return await show_intent(self._records, name.removeprefix("intents/"), caller, reply)
+            id = name.removeprefix("intents/")
+            return await show_intent(self._records, self._policies(), id, caller, reply)
         calls = {
             "leases": self._grant,
             "leases/renew": self._renew,
@@ -105,7 +116,10 @@ class AgentApi:
         if request.method != "POST":
             return Refused(METHOD_NOT_ALLOWED, f"/-/fence/{name} takes POST.")
         reply.proceed()
+        rules = self._policies()
         members = read_json(await body.hold(_BODY_LIMIT))
+        if self._policies() is not rules:
+            raise PoliciesChanged
         if isinstance(members, Refused):
             return Refused(BAD_REQUEST, members.detail)
         if not isinstance(members, dict):
@@ -116,6 +130,8 @@ class AgentApi:
         names = request.target.query_values("resource")
         if len(names) != 1 or not names[0]:
             return Refused(BAD_REQUEST, "Name one resource: /-/fence/leases?resource=R.")
+        if not _is_text(names[0]):
+            return Refused(BAD_REQUEST, "Name a resource in UTF-8, percent-encoded: this is no text.")
         found = self._rule(names[0], caller, "lease")
         if isinstance(found, Refused):
             return found
@@ -234,6 +250,7 @@ class AgentApi:
             asked.caller.tenant,
             asked.caller.principal,
             asked.caller.rights.quota,
+            found[1].upstream.term,
         )
 
     def _read_lease_proof(self, asked: _Asked) -> tuple[ResourceKey, LeaseProof] | Refused:
@@ -276,11 +293,20 @@ class AgentApi:
         if forbidden is not None:
             return forbidden
         rules = self._policies()
-        rule = rules.rule_for_resource(resource, caller)
-        if rule is None and rules.rule_for_resource(resource, None) is not None:
+        if rules.is_of_others(resource, caller):
             detail = f"Nothing was done: this resource is another tenant's or principal's than {caller.principal}'s."
             return Refused(FORBIDDEN, f"{detail} Stop.", Facts(resource=resource))
+        rule = rules.rule_for_resource(resource, caller)
         return rule if rule is not None and rule.authority in authorities else _no_such(resource, authorities)
+
+
+def _is_text(value: str) -> bool:
+    """Whether a query's value was UTF-8: bytes that are not are kept as lone surrogates."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _no_such(resource: str, authorities: tuple[Authority, ...]) -> Refused:

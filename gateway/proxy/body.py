@@ -40,6 +40,8 @@ class IncomingBody:
         self._counted = 0
         self._places: Places | None = None
         self.length = length
+        self.waited_s = 0.0
+        """How long it was waited for before its request could be judged."""
 
     def wait_in(self, places: Places, *, first: bool) -> bool:
         """Take a place among those whose bodies are still to come, until this one is here; False if there is none."""
@@ -163,9 +165,10 @@ class IncomingBody:
         One buffer and no list: of a body in chunks of one byte, each object would be forty times its content.
         """
         assert self._spool is None, "the caller's body has been read; what follows would pass for an empty one"
-        gathered = BytesIO()
+        gathered, asked = BytesIO(), asyncio.get_running_loop().time()
         while gathered.tell() <= most and (piece := await self._next()):
             gathered.write(piece)
+        self.waited_s += asyncio.get_running_loop().time() - asked
         return gathered.getvalue()
 
     async def _next(self) -> bytes:

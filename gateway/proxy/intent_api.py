@@ -10,6 +10,7 @@ from gateway.core.record import IntentRecord, shown
 from gateway.flow.admission import store_is_away
 from gateway.flow.gate import Ended
 from gateway.flow.ports import Marks
+from gateway.policy.ruleset import RuleSet
 from gateway.proxy.reply import Reply
 
 
@@ -19,21 +20,24 @@ class Records(Protocol):
     async def recall(self, id: str) -> IntentRecord | None: ...
 
 
-async def show_intent(records: Records, id: str, caller: Caller, reply: Reply) -> Ended | Refused:
+async def show_intent(records: Records, rules: RuleSet, id: str, caller: Caller, reply: Reply) -> Ended | Refused:
     """Answer with the record. Of another tenant's intent it is not even told that it is there.
 
-    A write without a key has no tenant in its record: whoever may write the resource sees it.
+    A write without a key has no tenant in its record: whoever may write the resource sees it, by right and by the
+    rules, where `{tenant}` and `{principal}` in a resource are the caller's.
     """
     try:
         record = await records.recall(id)
     except StoreUnavailable as away:
         return store_is_away(away)
-    if record is None or not _is_for(record, caller):
+    if record is None or not _is_for(record, caller, rules):
         detail = "Nothing is known of this intent: it was never seen, or its time is over. Check its id."
         return Refused(NO_SUCH_INTENT, detail, Facts(intent=id if id.isprintable() else None))
     reply.own(SHOWN, b"application/json", json.dumps(shown(record), ensure_ascii=False).encode())
     return Ended(Marks(SHOWN), record.upstream, record.rule, record.resource, record.epoch, intent=record.id)
 
 
-def _is_for(record: IntentRecord, caller: Caller) -> bool:
-    return caller.rights.cover(record.resource) if record.key is None else record.tenant == caller.tenant
+def _is_for(record: IntentRecord, caller: Caller, rules: RuleSet) -> bool:
+    if record.key is not None:
+        return record.tenant == caller.tenant
+    return caller.rights.cover(record.resource) and not rules.is_of_others(record.resource, caller)

@@ -14,7 +14,7 @@ from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
 from gateway.core.arrival import Arrival, Scheme, TrustedProxies
-from gateway.core.caller import ANONYMOUS
+from gateway.core.caller import ANONYMOUS, Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, INTERNAL, Refused
 from gateway.core.faults import CallerGone
 from gateway.core.forwarded import client_address
@@ -28,6 +28,7 @@ from gateway.proxy.agent_api import AgentApi
 from gateway.proxy.body import IncomingBody
 from gateway.proxy.framing import framing_fault
 from gateway.proxy.memory import Memory
+from gateway.proxy.pages import refuse_page
 from gateway.proxy.reply import Reply
 from gateway.proxy.session import AgentEnd
 from gateway.proxy.turned_away import TurnedAway
@@ -62,11 +63,14 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is told of a request itself. `path` has no query; `client` is the first hop that is no trusted proxy."""
+    """What is told of a request itself. `path` has no query; `client` is the first hop that is no trusted proxy;
+    `waited_s`: for its body, before it was judged.
+    """
 
     method: str = "-"
     path: str = "-"
     client: str | None = None
+    waited_s: float = 0.0
 
 
 class Observer(Protocol):
@@ -90,7 +94,11 @@ class Listener:
         policies: Callable[[], RuleSet],
         proxies: TrustedProxies,
         bounds: "Bounds | None" = None,
+        *,
+        on_loopback: bool = False,
     ) -> None:
+        """`on_loopback`: only this machine reaches it, and so do the pages that its browsers show."""
+        self._on_loopback = on_loopback
         self._bounds = bounds or Bounds()
         self._memory = Memory()
         self._is_ending = False
@@ -142,13 +150,13 @@ class Listener:
         finally:
             body.close()
         seconds = asyncio.get_running_loop().time() - started
-        self._observer.answered(ended, self._asked(raw, headers), reply.status, seconds)
+        self._observer.answered(ended, self._asked(raw, headers, body.waited_s), reply.status, seconds)
         if fault is None and not body.is_read:
             await reply.drop_rest()
         return reply.sent()
 
     async def _route(self, raw: web.BaseRequest, headers: Headers, body: IncomingBody, reply: Reply) -> Ended:
-        caller = self._policies().principals.identify(headers)
+        caller = self._identify(raw, headers)
         if isinstance(caller, Refused):
             return _refuse(reply, caller)
         target = read_target(raw.raw_path)
@@ -160,14 +168,28 @@ class Listener:
             ended = await taker.handle(request, body, caller, reply)
         return ended if caller.principal == ANONYMOUS else replace(ended, principal=caller.principal)
 
-    def _asked(self, raw: web.BaseRequest, headers: Headers) -> Asked:
+    def _identify(self, raw: web.BaseRequest, headers: Headers) -> Caller | Refused:
+        rules = self._policies()
+        if self._on_loopback and not rules.principals:
+            # Nobody has to prove anything, so that a browser may be made to send it.
+            refused = refuse_page(raw.method, headers, rules, is_trusted=_is_trusted(raw))
+            if refused is not None:
+                return refused
+        return rules.principals.identify(headers)
+
+    def _asked(self, raw: web.BaseRequest, headers: Headers, waited_s: float) -> Asked:
         arrival = _arrival(raw)
         client = None if arrival is None else client_address(arrival, headers, self._proxies)
-        return Asked(raw.method, raw.raw_path.partition("?")[0], client)
+        return Asked(raw.method, raw.raw_path.partition("?")[0], client, waited_s)
 
 
 def _goes_first(raw: web.BaseRequest) -> bool:
     return raw.method in _READS or raw.raw_path.partition("?")[0] in _KEEP_LEASES
+
+
+def _is_trusted(raw: web.BaseRequest) -> bool:
+    arrival = raw.protocol.arrival if isinstance(raw.protocol, _Connection) else None
+    return arrival is not None and arrival.is_trusted
 
 
 def _arrival(raw: web.BaseRequest) -> Arrival | None:

@@ -35,6 +35,8 @@ class Assignment:
     # What the files of credentials held when the policies were last put in force: one that is gone by now keeps no
     # worker from being replaced.
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # The page that tells which edition of the policies is in force.
+    edition: str = ""
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"

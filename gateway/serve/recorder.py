@@ -23,9 +23,13 @@ class Recorder:
         decision = told.decision
         session = None if isinstance(told, Refused) else told.session
         self._metrics.decided(ended.upstream, ended.rule, decision, None if session else seconds)
-        would = None if isinstance(told, Refused) else told.would
-        if would is not None:
-            self._metrics.observed(ended.upstream, ended.rule, would)
+        would = None
+        if not isinstance(told, Refused):
+            would = told.would
+            if would is not None:
+                self._metrics.observed(ended.upstream, ended.rule, would)
+            if told.elsewhere_s is not None:
+                self._metrics.overhead(max(0.0, seconds - told.elsewhere_s - asked.waited_s))
         if asked.path == _RENEW:
             self._metrics.renewed(decision.name)
         if ended.lease_left is not None:

@@ -14,6 +14,7 @@ import signal
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,6 +34,7 @@ from gateway.metrics import ParentMetrics
 from gateway.policy.reload import PolicyHolder
 from gateway.serve.accepting import Accepting
 from gateway.serve.assignment import Assignment
+from gateway.serve.edition import Editions
 from gateway.serve.fitness import Fitness
 from gateway.serve.marking import Marking, teller
 from gateway.serve.policies import Policies
@@ -42,6 +44,7 @@ from gateway.serve.sweeping import Sweeping
 from gateway.serve.tls import TlsFault, TlsFiles
 from gateway.serve.workers import Workers
 from gateway.settings import Address, ServeSettings, environment
+from gateway.store.census import Counting
 from gateway.store.compensations import Compensations
 from gateway.store.connect import open_store
 from gateway.store.durability import read_durability
@@ -77,7 +80,7 @@ async def serve(settings: ServeSettings, log: Log) -> None:
     signals = _Signals()
     _raise_descriptor_limit()
     async with AsyncExitStack() as ending:
-        holder = _open_policies(settings.policies)
+        holder = _open_policies(settings.policies, settings.listen, settings.admin)
         url = settings.store or await _start_embedded_store(settings, log, ending)
         directory = Path(ending.enter_context(TemporaryDirectory(prefix="fencegate-")))
         metrics, variables = _metrics(directory / "metrics")
@@ -86,11 +89,14 @@ async def serve(settings: ServeSettings, log: Log) -> None:
         fitness = await _fit(store, settings, metrics, log)
         listen = _hold(settings.listen, ending)
         snapshot = _take_snapshot(settings.policies, directory / "policies")
+        editions = Editions(directory / "edition", BootClock())
+        ending.callback(editions.close)
         assignment = _assignment(settings, holder, snapshot.current, listen, url, log)
+        assignment = replace(assignment, edition=str(directory / "edition"))
         workers = Workers(
             settings.workers, lambda: replace(assignment, credentials=holder.credentials), variables, log, metrics
         )
-        policies = Policies(holder, snapshot, log, metrics, workers.reload)
+        policies = Policies(holder, snapshot, log, metrics, partial(_put_in_force, editions, workers))
         inquiry, retention = _inquiry(store, holder, metrics, log, ending), _retention(settings)
         sweeping = Sweeping(store, inquiry, retention, lambda: holder.current, log)
         notifying = Notifying(Outbox(store), _webhooks(settings, ending), lambda: holder.current, metrics, log)
@@ -99,6 +105,7 @@ async def serve(settings: ServeSettings, log: Log) -> None:
             *(store, lambda: holder.current, policies.reload, lambda: workers.ready, signals.stop.is_set, metrics, log),
             _compensating(store, holder, metrics, log, ending),
             lambda: fitness.unfit,
+            counting=Counting(store, asyncio.get_running_loop().time),
         )
         admin, for_operators = await _listen_for_operators(running, settings, log, ending)
         _say_what_is_in_force(holder, log)
@@ -171,8 +178,10 @@ class _Signals:
         self.stop.set()
 
 
-def _open_policies(directory: Path) -> PolicyHolder:
-    opened = PolicyHolder.open(directory, environment())
+def _open_policies(directory: Path, *listening: Address) -> PolicyHolder:
+    """Port 0 is anybody's: no policy can name the one that the system will choose."""
+    own = tuple((address.host, address.port) for address in listening if address.port)
+    opened = PolicyHolder.open(directory, environment(), listeners=own)
     if isinstance(opened, PolicyHolder):
         return opened
     shown = "\n".join(str(finding) for finding in opened)
@@ -187,6 +196,12 @@ def _take_snapshot(source: Path, target: Path) -> Snapshot:
     if not snapshot.take():
         raise StartRefused(f"The policies in {source} changed while they were read. Start again.")
     return snapshot
+
+
+def _put_in_force(editions: Editions, workers: Workers, read_within_s: float) -> None:
+    """The page first: a worker that hears of it looks there."""
+    editions.publish(read_within_s)
+    workers.reload()
 
 
 def _metrics(directory: Path) -> tuple[ParentMetrics, dict[str, str]]:

@@ -46,6 +46,8 @@ from gateway.proxy.listener import Bounds, Listener, ProxyServer
 from gateway.serve.accepting import Accepting
 from gateway.serve.assignment import Assignment, read_assignment
 from gateway.serve.delivering import Means, delivering
+from gateway.serve.edition import Page
+from gateway.serve.inforce import InForce
 from gateway.serve.marking import teller
 from gateway.serve.port import listen_beside
 from gateway.serve.recorder import Recorder
@@ -88,19 +90,22 @@ async def run_worker(assignment: Assignment, log: Log) -> None:
     # Nothing follows the assignment but the end, when the parent is gone: for a system without the kernel's own way.
     loop.add_reader(sys.stdin.fileno(), os._exit, 1)
 
+    page = Page(Path(assignment.edition), BootClock())
+    number = page.number()
     policies = PolicyHolder.open(Path(assignment.policies), environment(), assignment.credentials)
     if not isinstance(policies, PolicyHolder):
         # The parent found them valid; a certificate may have gone since.
         log.error("a worker cannot load the policies and ends", finding=str(policies[0]))
         sys.exit(1)
     _load_libraries(policies.current)
-    async with proxy(assignment, lambda: policies.current, log, told_to_stop) as server:
+    rules = InForce(policies, page, number, log)
+    async with proxy(assignment, rules, log, told_to_stop) as server:
         accepting = Accepting(server, [listen_beside(assignment.listen)], assignment.tls, log)
         await accepting.open()
         sys.stdout.buffer.write(READY)
         sys.stdout.buffer.flush()
         _collect_rarely()
-        reloading = loop.create_task(_reload_when_told(policies, accepting, told_to_reload, log))
+        reloading = loop.create_task(_reload_when_told(rules, accepting, told_to_reload))
         watching = loop.create_task(accepting.watch())
         await told_to_stop.wait()
         reloading.cancel()
@@ -154,7 +159,8 @@ async def proxy(
             parking = Parking(store, admission, inline.quarantine, inline.room, clock, deliverer)
             gate = Gate(rules, naming, inline, reading, claims, barring, parking)
             bounds = Bounds(places, assignment.max_connections)
-            yield Listener(gate, agents, Recorder(metrics, log), rules, _trusted(assignment), bounds).server()
+            recorder, local = Recorder(metrics, log), assignment.listen.is_loopback
+            yield Listener(gate, agents, recorder, rules, _trusted(assignment), bounds, on_loopback=local).server()
     finally:
         watching.cancel()
         await tasks.drain(_SETTLE_WITHIN_S)
@@ -191,17 +197,14 @@ def _collect_rarely() -> None:
     gc.set_threshold(_COLLECT_AFTER)
 
 
-async def _reload_when_told(policies: PolicyHolder, accepting: Accepting, told: asyncio.Event, log: Log) -> None:
+async def _reload_when_told(rules: InForce, accepting: Accepting, told: asyncio.Event) -> None:
     """Read certificates and policies again at each SIGHUP: these in a thread, because requests go on meanwhile."""
     while True:
         await told.wait()
         told.clear()
         await accepting.renew()
-        findings = await asyncio.to_thread(policies.reload)
-        await asyncio.to_thread(_load_libraries, policies.current)
-        if isinstance(findings, tuple):
-            # The parent has just found them valid; a credential's file may have gone since.
-            log.error("a worker kept the policies in force", pid=os.getpid(), finding=str(findings[0]))
+        await asyncio.to_thread(rules.reload)
+        await asyncio.to_thread(_load_libraries, rules())
 
 
 def main() -> None:

@@ -1,18 +1,15 @@
-"""What operators see of intents: those of a state, those in flight, and how many there are."""
+"""What operators see of intents: those of a state, and those in flight."""
 
-import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, get_args
 
-from gateway.core.intent import IntentId, State
+from gateway.core.intent import IntentId
 from gateway.core.record import IntentRecord
 from gateway.core.write import ResourceKey, TicketId
 from gateway.store import views
-from gateway.store.answer import number, text
+from gateway.store.answer import text
 from gateway.store.fence import FenceStore
-from gateway.store.keys import deadlines, in_state, shard_keys, shard_of_id, shards
+from gateway.store.keys import deadlines, in_state, shard_keys, shard_of_id
 from gateway.store.newest import Entry, members, newest_page, pairs
 from gateway.store.page import Page, Position
 from gateway.store.reply import record_of
@@ -84,17 +81,6 @@ async def flight(store: FenceStore, id: str) -> Flight | None:
     return None
 
 
-async def counts(store: FenceStore) -> dict[State, int]:
-    """How many intents are in each state; in flight are writes without a key too.
-
-    An ended intent whose time is over is counted until it is pruned.
-    """
-    flying, *listed = await asyncio.gather(
-        _total(store, deadlines), *(_total(store, partial(in_state, state=state)) for state in LISTED)
-    )
-    return {"in_flight": flying, **dict(zip(LISTED, listed, strict=True))}
-
-
 async def _glance(store: FenceStore, id: IntentId) -> IntentRecord | None:
     shard = shard_of_id(id)
     if shard is None:
@@ -114,8 +100,3 @@ async def _flight(store: FenceStore, member: str) -> Flight | None:
     if record is not None and record.state != "in_flight":
         return None
     return Flight(ticket, resource, record)
-
-
-async def _total(store: FenceStore, key_in: Callable[[str], str]) -> int:
-    """The members of one sorted set of all shards."""
-    return sum(map(number, await asyncio.gather(*(store.link.call("ZCARD", key_in(shard)) for shard in shards()))))

@@ -11,7 +11,7 @@ from gateway.core.write import ResourceKey
 from gateway.store.answer import Answer, text, unknown_word
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys, shard_keys, shard_of_id
-from gateway.store.reply import record_of
+from gateway.store.reply import OWN_QUERY, record_of
 from gateway.store.script import Script
 
 ASK = Script("ask")
@@ -29,7 +29,8 @@ Resolution = Literal["applied", "not_applied", "duplicated"]
 class Resolve:
     """An unknown intent's resolution: `by` whom, for which `reason`, and what a query answered.
 
-    `who` is told by the audit trail. `duplicated` means applied more than once; it pauses the resource.
+    `who` is told by the audit trail. `duplicated` means applied more than once; it pauses the resource. `is_own`:
+    the query named this very intent, so that what it answered is about nobody else's.
     """
 
     outcome: Resolution
@@ -37,6 +38,12 @@ class Resolve:
     reason: str
     who: str
     evidence: bytes = b""
+    is_own: bool = False
+
+    @property
+    def word(self) -> str:
+        """`by`, as the record has it."""
+        return OWN_QUERY if self.is_own else self.by
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ async def question(store: FenceStore, id: IntentId) -> Question | None:
 
 async def resolve(store: FenceStore, record: IntentRecord, resolve: Resolve) -> IntentRecord | Refused:
     """Resolve an unknown intent as it was when it was looked at, once. Refused: `wrong-state`, `no-such-intent`."""
-    arguments = (resolve.outcome, resolve.by, resolve.reason, resolve.evidence, resolve.who, str(record.attempts))
+    arguments = (resolve.outcome, resolve.word, resolve.reason, resolve.evidence, resolve.who, str(record.attempts))
     answer = await store.run(RESOLVE, resource_keys(record.resource), record.resource, record.id, *arguments)
     match answer.word:
         case "resolved":

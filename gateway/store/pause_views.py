@@ -1,19 +1,16 @@
-"""What operators see of pauses: all of them, a resource's, one by its id, how many there are."""
+"""What operators see of pauses: all of them, a resource's, one by its id."""
 
 import asyncio
 import heapq
 import secrets
-from collections import Counter
-from collections.abc import Mapping
 from itertools import chain
-from typing import get_args
 
-from gateway.core.pause import Kind, WidePause
+from gateway.core.pause import WidePause
 from gateway.core.write import ResourceKey
-from gateway.store.answer import number, text
+from gateway.store.answer import text
 from gateway.store.fence import FenceStore
 from gateway.store.intents import Pause, read_pause
-from gateway.store.keys import PAUSES_SHARD, paused_resources, resource_keys, shard_of, shard_of_id, shards
+from gateway.store.keys import PAUSES_SHARD, paused_resources, resource_keys, shard_of, shard_of_id
 from gateway.store.newest import Entry, members, newest_page
 from gateway.store.page import Page, Position
 from gateway.store.pauses import find_wide_pause, wide_pauses
@@ -44,13 +41,6 @@ async def pauses(store: FenceStore, cursor: str | None) -> Page[Pause | WidePaus
         return wide.get(entry.position) or await pause_of(store, ResourceKey(entry.position.name))
 
     return await newest_page(read, look, cursor)
-
-
-async def pause_counts(store: FenceStore) -> Mapping[str, int]:
-    """How many pauses are in force, by what they name: a `resource`, or the kind of a wide one."""
-    kinds = Counter(pause.scope.kind for pause in await wide_pauses(store))
-    of_resources = await asyncio.gather(*(store.link.call("ZCARD", paused_resources(shard)) for shard in shards()))
-    return {"resource": sum(map(number, of_resources)), **{kind: kinds[kind] for kind in get_args(Kind)}}
 
 
 async def pause_of(store: FenceStore, resource: ResourceKey) -> Pause | None:

@@ -26,7 +26,9 @@ class Questions:
             return None
         return replace(taken, now_ms=min(taken.now_ms, self._store.expected_ms()))
 
-    async def resolve(self, record: IntentRecord, outcome: Resolution, reason: str, evidence: bytes) -> bool:
+    async def resolve(
+        self, record: IntentRecord, outcome: Resolution, reason: str, evidence: bytes, *, is_own: bool = False
+    ) -> bool:
         """False where it was resolved meanwhile, by an answer that came after all or by an operator."""
-        resolved = Resolve(outcome, "query", reason, self._store.gateway, evidence)
+        resolved = Resolve(outcome, "query", reason, self._store.gateway, evidence, is_own)
         return isinstance(await resolve(self._store, record, resolved), IntentRecord)

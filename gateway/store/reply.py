@@ -91,14 +91,15 @@ def _admitted(answer: Answer, write: Write, ticket: TicketId) -> Admitted:
 
 
 def _replayed(answer: Answer, write: Write) -> Replayed:
-    kept, resolved_by, evidence = answer.rest
+    kept, resolved, evidence = answer.rest
+    resolved_by, is_own = resolved_word(text(resolved))
     assert write.intent is not None and isinstance(kept, bytes) and isinstance(evidence, bytes)
     return Replayed(
         write,
         intent_id(write.resource, write.intent.digest),
         inflate_answer(kept) if kept else None,
-        _resolved_by(text(resolved_by)),
-        evidence,
+        resolved_by,
+        evidence if is_own else b"",
     )
 
 
@@ -139,6 +140,7 @@ def record_of(answer: Answer) -> IntentRecord:
     key, tenant, target = json.loads(about) if about else (None, "", "")
     kept, evidence = fields["answer"], fields["evidence"]
     fingerprint = fields["fingerprint"]
+    resolved_by, is_own = resolved_word(text(fields["resolved_by"]))
     assert isinstance(kept, bytes) and isinstance(evidence, bytes) and isinstance(fingerprint, bytes)
     return IntentRecord(
         IntentId(text(fields["id"])),
@@ -155,13 +157,14 @@ def record_of(answer: Answer) -> IntentRecord:
         number(fields["created_at"]),
         number(fields["updated_at"]),
         text(fields["reason"]),
-        _resolved_by(text(fields["resolved_by"])),
+        resolved_by,
         inflate_answer(kept) if kept else None,
         evidence,
         text(fields["principal"]),
         parse_parking(text(fields["parking"])),
         fingerprint,
         IntentId(text(fields["compensates"])) if fields["compensates"] else None,
+        is_own,
     )
 
 
@@ -170,8 +173,15 @@ def intent_of(write: Write, ticket: TicketId) -> IntentId:
     return IntentId(ticket) if write.intent is None else intent_id(write.resource, write.intent.digest)
 
 
-def _resolved_by(word: str) -> ResolvedBy | None:
-    return cast(ResolvedBy, word) if word else None
+# Of a query that asked for one intent and nothing else; what older gateways kept as `query` may be about another's.
+OWN_QUERY = "own-query"
+
+
+def resolved_word(word: str) -> tuple[ResolvedBy | None, bool]:
+    """Who resolved an intent, and whether it was a query that named this very one."""
+    if word == OWN_QUERY:
+        return "query", True
+    return cast(ResolvedBy, word) if word else None, False
 
 
 def lease_reply(answer: Answer, asked: Asked) -> Lease | Refused:

@@ -45,7 +45,7 @@ async def tickets(store: FenceStore, resource: ResourceKey) -> tuple[Ticket, ...
     """The writes of a resource that are in flight, of the highest epoch and of older ones; the oldest epoch first."""
     _, current, older, *_ = resource_keys(resource)
     replies = await asyncio.gather(store.link.call("HGETALL", current), store.link.call("HGETALL", older))
-    found = [_ticket(TicketId(text(id)), packed) for reply in replies for id, packed in pairs(reply)]
+    found = [read_ticket(TicketId(text(id)), packed) for reply in replies for id, packed in pairs(reply)]
     return tuple(sorted(found, key=lambda ticket: (ticket.epoch, ticket.deadline_ms)))
 
 
@@ -53,7 +53,7 @@ async def ticket(store: FenceStore, resource: ResourceKey, id: TicketId) -> Tick
     """One write of a resource that is in flight."""
     _, current, older, *_ = resource_keys(resource)
     replies = await asyncio.gather(store.link.call("HGET", current, id), store.link.call("HGET", older, id))
-    return next((_ticket(id, packed) for packed in replies if packed is not None), None)
+    return next((read_ticket(id, packed) for packed in replies if packed is not None), None)
 
 
 async def resources(store: FenceStore, prefix: str, cursor: str | None) -> Page[FenceRecord]:
@@ -102,7 +102,8 @@ def _read_place(cursor: str | None, servers: int) -> _Place:
     return _Place(number, at)
 
 
-def _ticket(id: TicketId, packed: Reply) -> Ticket:
+def read_ticket(id: TicketId, packed: Reply) -> Ticket:
+    """A ticket as it is kept."""
     assert isinstance(packed, bytes)
     if not packed.startswith(TICKET_MARK):
         return _former_ticket(id, packed)

@@ -168,8 +168,14 @@ class Exchange:
         self._keep_alive = self._parser.should_keep_alive()
         if self._head_only or status in _BODILESS:
             self.complete = True
+            # A body that does not belong here and comes all the same, late, would be the next request's answer.
+            self._surplus = self._announces_body(codings)
         elif not codings:
             self._until_close = not has_length
+
+    def _announces_body(self, codings: list[bytes]) -> bool:
+        lengths = (value for name, value in self._fields if name.lower() == b"content-length")
+        return bool(codings) or any(value.strip(b"0") for value in lengths)
 
     def on_body(self, piece: bytes) -> None:
         if self.complete:

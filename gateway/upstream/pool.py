@@ -3,11 +3,14 @@
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 from gateway.core.places import Places
-from gateway.core.rule import Upstream
+from gateway.core.rule import Tls, Upstream
 from gateway.upstream.wire import Wire, connect
 
 # Servers close idle connections by themselves (Node after 5 s, many others after 15 s and more). A request that is sent
@@ -126,13 +129,19 @@ class Pool:
         """Open a connection under a right to it, which is passed on if that fails."""
         origin = self._upstream.origin
         try:
-            return await connect((origin.host, origin.port), self._context)
+            wire = await connect((origin.host, origin.port), self._context)
         except OSError as error:
             self._pass_on(None)
             raise Unreachable(f"{origin.authority}: {error.strerror or error}") from None
         except BaseException:
             self._pass_on(None)
             raise
+        # Whoever speaks before it is asked would answer whatever is sent first.
+        wire.on_data = wire.on_end = wire.close_on
+        if not _is_open(wire):
+            self._pass_on(None)
+            raise Unreachable(f"{origin.authority}: it spoke before it was asked, or closed at once")
+        return wire
 
     def _crowded_out(self) -> NoReturn:
         raise Crowded(f"all {self._upstream.limits.connections} connections are busy, and too many wait for one")
@@ -171,11 +180,27 @@ def tls_context(upstream: Upstream) -> ssl.SSLContext | None:
     if upstream.origin.scheme == "http":
         return None
     tls = upstream.tls
-    context = ssl.create_default_context(cafile=tls.ca)
-    context.set_alpn_protocols(["http/1.1"])
-    if not tls.verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if tls.cert is not None:
-        context.load_cert_chain(tls.cert, tls.key)
+    with _files(tls) as (ca, cert, key):
+        context = ssl.create_default_context(cafile=ca)
+        context.set_alpn_protocols(["http/1.1"])
+        if not tls.verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if cert is not None:
+            context.load_cert_chain(cert, key)
     return context
+
+
+@contextmanager
+def _files(tls: Tls) -> Iterator[tuple[str | None, str | None, str | None]]:
+    """CA, certificate and key under names: OpenSSL takes them from files only. Those that were read at load are
+    written for this moment into a directory that is closed to others."""
+    if tls.pem is None:
+        yield tls.ca, tls.cert, tls.key
+        return
+    with TemporaryDirectory(prefix="fencegate-") as directory:
+        written = {"ca": tls.pem.ca, "cert": tls.pem.cert, "key": tls.pem.key}
+        names = {name: str(Path(directory, name)) for name, content in written.items() if content is not None}
+        for name, path in names.items():
+            Path(path).write_bytes(written[name] or b"")
+        yield names.get("ca"), names.get("cert"), names.get("key")

@@ -137,7 +137,7 @@ class HttpSender:
             whole = body.take_buffered()
         except BodyTooLarge as error:
             return NotSent("too-large", str(error))
-        outgoing = await self._begin(body, deadline) if whole is None else _Outgoing(whole, None)
+        outgoing = await self._begin(upstream, body, deadline) if whole is None else _Outgoing(whole, None)
         if isinstance(outgoing, NotSent):
             return outgoing
         try:
@@ -152,16 +152,21 @@ class HttpSender:
         expected = _Expected(for_read, request.method == "HEAD")
         return _Attempt(pool, wire, outgoing, expected, self._clock, deadline)
 
-    async def _begin(self, body: Body, deadline: Deadline) -> "_Outgoing | NotSent":
+    async def _begin(self, upstream: Upstream, body: Body, deadline: Deadline) -> "_Outgoing | NotSent":
         try:
             async with asyncio.timeout(max(0.0, self._clock.left(deadline))):
-                return _Outgoing(await body.read(), body)
+                beginning = await body.read()
         except TimeoutError:
             return NotSent("caller-broke", "the request's body did not begin within the time for the whole")
         except CallerGone as error:
             return NotSent("caller-broke", str(error))
         except BodyTooLarge as error:
             return NotSent("too-large", str(error))
+        if upstream.term.is_over:
+            # What is kept is judged anew, as what comes too late is.
+            cause: Literal["late", "unreachable"] = "late" if body.rewind() else "unreachable"
+            return NotSent(cause, "the policies changed while the request's body was awaited")
+        return _Outgoing(beginning, body)
 
 
 @dataclass(frozen=True, slots=True)

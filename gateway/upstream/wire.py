@@ -209,7 +209,11 @@ class Wire:
             self._received(data)
         else:
             self.pause()
-            self.on_end(None)
+            self._ended()
+
+    def _ended(self) -> None:
+        """The peer sends nothing more."""
+        self.on_end(None)
 
     def _received(self, data: bytes) -> None:
         self.on_data(data)
@@ -254,6 +258,11 @@ class TlsWire(Wire):
             self._tls.write(view[start : start + _RECORD_SIZE])
             await self._send_raw(self._outgoing.read(), guard)
 
+    def _ended(self) -> None:
+        """Without TLS's own word for it: anybody on the way can cut a connection, and what only its end makes whole
+        is not whole (RFC 9112, section 9.8)."""
+        self.on_end(ConnectionAbortedError("its TLS was cut off without a closure alert"))
+
     def _ended_early(self, error: OSError | None) -> None:
         if self._progress is not None and not self._progress.done():
             self._progress.set_exception(error or ConnectionResetError("the peer closed during the TLS handshake"))
@@ -269,7 +278,7 @@ class TlsWire(Wire):
                 plain = self._tls.read(_READ_SIZE)
             except ssl.SSLWantReadError:
                 return
-            except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+            except ssl.SSLZeroReturnError:
                 plain = b""
             except ssl.SSLError as error:
                 self.pause()

@@ -1,5 +1,6 @@
 """The admin listener in the test's own process, before a real store: what it is given of workers is said here."""
 
+import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator
@@ -17,6 +18,7 @@ from gateway.flow.compensating import Compensating
 from gateway.log import Log
 from gateway.metrics import ParentMetrics
 from gateway.policy.finding import Finding
+from gateway.store.census import Counting
 from gateway.store.compensations import Compensations
 from gateway.store.connect import open_store
 from gateway.store.fence import FenceStore
@@ -88,6 +90,7 @@ async def listening(
             log,
             compensating,
             lambda: admin.unfit,
+            counting=Counting(store, asyncio.get_running_loop().time),
         )
         app = build_admin(running, token=token, on_loopback=on_loopback, known_as=known_as)
         runner = web.AppRunner(app, access_log=None)

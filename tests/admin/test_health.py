@@ -98,9 +98,9 @@ async def test_pauses_are_counted_by_what_they_name(admin: Admin) -> None:
     }
 
 
-async def test_the_first_page_lists_the_calls(admin: Admin) -> None:
-    """A person with a browser finds out what is here; the page runs nothing."""
-    answer = await admin.call("GET", "/")
+async def test_a_page_lists_the_calls(admin: Admin) -> None:
+    """A person who writes a client finds out what is here; the page runs nothing."""
+    answer = await admin.call("GET", "/api/v1")
 
     for call in ("resources", "intents", "audit", "pauses", "policies"):
         assert f"/api/v1/{call}".encode() in answer.body

@@ -14,6 +14,7 @@ from gateway.flow.clock import BootClock
 from gateway.flow.compensating import Compensating
 from gateway.log import Log
 from gateway.metrics import ParentMetrics
+from gateway.store.census import Counting
 from gateway.store.compensations import Compensations
 from gateway.store.fence import FenceStore
 from gateway.upstream.sender import HttpSender
@@ -91,7 +92,10 @@ async def test_a_name_with_a_slip_is_refused(
     metrics, log = ParentMetrics(tmp_path), Log("json")
     sender = HttpSender(BootClock())
     compensating = Compensating(Compensations(store), sender, lambda: rules, BootClock(), metrics, log)
-    running = Running(store, lambda: rules, tuple, lambda: 1, lambda: False, metrics, log, compensating)
+    counting = Counting(store, lambda: 0.0)
+    running = Running(
+        *(store, lambda: rules, tuple, lambda: 1, lambda: False, metrics, log, compensating), counting=counting
+    )
 
     refused = await check_selector(running, selected)
 

@@ -1,12 +1,13 @@
 """Keys from a URL: when it is asked, and what holds while it is away."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from gateway.claims.keys import KeyFault
 from gateway.claims.keyurl import UrlKeys
-from gateway.core.rule import KeyUrl, Origin
+from gateway.core.rule import KeyUrl, Origin, Pem, Tls
 from tests.issuer import P256, jwk, jwks
 
 URL = KeyUrl(Origin("https", "issuer.internal", 443), "/keys")
@@ -22,12 +23,13 @@ class Issuer:
 
     def __init__(self, *answers: bytes | KeyFault) -> None:
         self.answers, self.now, self.told, self.fetched = list(answers), 1000.0, list[str](), 0
+        self.url = URL
         self.may_answer = asyncio.Event()
         self.may_answer.set()
         self.keys = UrlKeys(URL, self._fetch, lambda: self.now, self.told.append)
 
     async def _fetch(self, url: KeyUrl) -> bytes | KeyFault:
-        assert url is URL
+        assert url is self.url
         self.fetched += 1
         await self.may_answer.wait()
         return self.answers.pop(0)
@@ -95,12 +97,23 @@ async def test_without_any_keys_the_url_is_asked_every_two_seconds() -> None:
 
 
 async def test_a_withdrawn_key_goes_within_five_minutes() -> None:
-    """The keys are fetched anew beside the claims, none of which waits."""
+    """The first claim after a silence waits for the keys as they are now."""
+    issuer = Issuer(served("one", "two"), served("two"))
+    assert await issuer.knows("one")
+
+    assert await issuer.knows("one", after=239.0)
+    assert issuer.fetched == 1
+    assert not await issuer.knows("one", after=61.0)
+    assert issuer.fetched == 2
+
+
+async def test_keys_in_use_are_renewed_beside_their_claims() -> None:
+    """None of which waits, while there is a minute left."""
     issuer = Issuer(served("one", "two"), served("two"))
     assert await issuer.knows("one")
     issuer.may_answer.clear()
 
-    assert await issuer.knows("one", after=300.0)
+    assert await issuer.knows("one", after=240.0)
     issuer.may_answer.set()
     while issuer.answers:
         await asyncio.sleep(0)
@@ -108,6 +121,36 @@ async def test_a_withdrawn_key_goes_within_five_minutes() -> None:
 
     assert not await issuer.knows("one")
     assert issuer.fetched == 2
+
+
+async def test_claims_wait_for_a_url_that_is_away_once_a_minute_at_most() -> None:
+    """The last keys stay meanwhile, and it is asked again beside the claims."""
+    issuer = Issuer(served("one"), AWAY, AWAY, served("two"))
+    assert await issuer.knows("one")
+    assert await issuer.knows("one", after=300.0)
+
+    issuer.may_answer.clear()
+    assert await issuer.knows("one", after=30.0)
+    await asyncio.sleep(0)
+    assert issuer.fetched == 3
+    issuer.may_answer.set()
+    while len(issuer.answers) > 1:
+        await asyncio.sleep(0)
+
+    assert not await issuer.knows("one", after=60.0)
+
+
+async def test_another_authority_for_the_url_takes_no_keys_away() -> None:
+    """They stay until the URL has answered under it, however long that takes."""
+    issuer = Issuer(served("one"), AWAY, served("two"))
+    assert await issuer.knows("one")
+
+    issuer.url = replace(URL, tls=Tls(ca="/etc/ca.pem", pem=Pem(ca=b"another")))
+    issuer.keys.reach(issuer.url)
+
+    assert await issuer.knows("one")
+    assert issuer.fetched == 2
+    assert not await issuer.knows("one", after=60.0)
 
 
 async def test_a_fetch_under_way_ends_with_the_gateway() -> None:

@@ -92,6 +92,9 @@ def test_no_two_decisions_share_a_name() -> None:
     assert constants.pop("STILL_UNKNOWN") == replace(constants["OUTCOME_UNKNOWN"], status=409)
     refusal, kept_no_more = constants.pop("REFUSAL_NOT_KEPT"), constants["ANSWER_NOT_KEPT"]
     assert (refusal.name, refusal.status, refusal.action) == (kept_no_more.name, kept_no_more.status, "fix-request")
+    assert constants.pop("GRANT_ENDED").name == constants["LEASE_LOST"].name
+    assert constants.pop("GRANT_IN_PROGRESS").name == constants["LEASE_HELD"].name
+    assert constants.pop("NOTHING_LOST").name == constants["WRONG_STATE"].name
     exceeded, unresolved = constants["QUOTA_EXCEEDED"], constants["RESOURCE_UNRESOLVED"]
     of_budgets = [constants.pop(name) for name in ("BUDGET_EXCEEDED", "BEYOND_ANY_BUDGET", "AMOUNT_UNRESOLVED")]
     names = [(one.name, one.status) for one in of_budgets]

@@ -79,6 +79,13 @@ def test_every_problem_can_be_rendered(decision: object) -> None:
     assert json.loads(render(refused).decode("utf-8")) == members(refused)
 
 
+def test_what_is_no_text_is_rendered_as_json_spells_it() -> None:
+    """A byte that is no UTF-8 ends in no fault of the gateway."""
+    refused = Refused(TOKEN_REQUIRED, "d", Facts(resource="report/\udcff"))
+
+    assert json.loads(render(refused).decode("utf-8")) == members(refused)
+
+
 @pytest.mark.parametrize(
     ("ms", "text"),
     [(0, "1970-01-01T00:00:00.000Z"), (1, "1970-01-01T00:00:00.001Z"), (1_700_000_000_999, "2023-11-14T22:13:20.999Z")],

@@ -80,6 +80,7 @@ class ScriptedQuestions:
         self.broken: dict[str, Exception] = {}
         self.resolves = True
         self.evidence: list[bytes] = []
+        self.is_own: list[bool] = []
 
     def _say(self, verb: str, line: str) -> None:
         self.said.say(line)
@@ -94,9 +95,12 @@ class ScriptedQuestions:
         self._say("take", f"take {id}")
         return Asked(self.records[id], self.unknown_for_s) if id in self.records else None
 
-    async def resolve(self, record: IntentRecord, outcome: Resolution, reason: str, evidence: bytes) -> bool:
+    async def resolve(
+        self, record: IntentRecord, outcome: Resolution, reason: str, evidence: bytes, *, is_own: bool
+    ) -> bool:
         self._say("resolve", f"resolve {record.id} {outcome}: {reason}")
         self.evidence.append(evidence)
+        self.is_own.append(is_own)
         return self.resolves
 
 

@@ -26,25 +26,37 @@ async def barring(said: Transcript, *scopes: Scope) -> Barring:
 
 
 @pytest.mark.parametrize(
-    ("rights", "scopes", "decision", "asked"),
+    ("rights", "scopes", "decision"),
     [
-        (EVERYTHING, (), None, []),
-        (LIMITED, (), "quota-exceeded", [SPENT]),
-        (LIMITED, (NORTH,), "paused", []),
-        (NOTHING, (NORTH,), "forbidden", []),
-        (EVERYTHING, (Scope("holder", "a"),), "paused", []),
-        (EVERYTHING, (Scope("tenant", "south"),), None, []),
+        (EVERYTHING, (), None),
+        (LIMITED, (), None),
+        (LIMITED, (NORTH,), "paused"),
+        (NOTHING, (NORTH,), "forbidden"),
+        (EVERYTHING, (Scope("holder", "a"),), "paused"),
+        (EVERYTHING, (Scope("tenant", "south"),), None),
     ],
-    ids=["nothing", "a quota", "a pause before a quota", "a right before a pause", "a holder", "another's pause"],
+    ids=["nothing", "a quota, later", "a pause", "a right before a pause", "a holder", "another's pause"],
 )
-async def test_what_bars_a_write(
-    rights: Rights, scopes: tuple[Scope, ...], decision: str | None, asked: list[str]
-) -> None:
-    """Who has no right learns nothing of pauses; what is paused costs no quota."""
+async def test_what_bars_a_write(rights: Rights, scopes: tuple[Scope, ...], decision: str | None) -> None:
+    """Who has no right learns nothing of pauses; no quota is asked yet."""
     said = Transcript()
-    barred = await (await barring(said, *scopes)).bars(RULE, RESOURCE, Caller("ada", "north", rights), "a")
+    barred = (await barring(said, *scopes)).bars(RULE, RESOURCE, Caller("ada", "north", rights), "a")
 
     assert (None if barred is None else barred.decision.name) == decision
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("rights", "decision", "asked"),
+    [(EVERYTHING, None, []), (LIMITED, "quota-exceeded", [SPENT])],
+    ids=["who has no quota", "who has one"],
+)
+async def test_what_a_write_spends(rights: Rights, decision: str | None, asked: list[str]) -> None:
+    """One of the minute; where nothing is limited, nothing is asked."""
+    said = Transcript()
+    exceeded = await (await barring(said)).spends(RULE, RESOURCE, Caller("ada", "north", rights))
+
+    assert (None if exceeded is None else exceeded.decision.name) == decision
     assert said == asked
 
 

@@ -51,6 +51,7 @@ class Play:
         scripts = {"admit": [ADMIT], "settle": [SETTLED] * 2} | store
         self.caller = ScriptedCaller(self.said)
         self.rule = Rule("r", UPSTREAM, intent=terms)
+        self.call: str | None = None
         self.sender = ScriptedSender(self.said, evidence)
         self.store = ScriptedStore(self.said, **scripts)
 
@@ -58,7 +59,8 @@ class Play:
         tasks, clock = Tasks(), BootClock()
         admission = Admission(self.store, clock, Wakes(), tasks, unpaused(self.store))
         inline = Inline(admission, self.store, self.sender, clock, tasks, self.counted)
-        await inline.run(write(self.rule, intent=INTENT), request(), Body(body), self.caller)
+        asked = replace(write(self.rule, intent=INTENT), call=self.call)
+        await inline.run(asked, request(), Body(body), self.caller)
         assert await tasks.drain(5) == 0
         return self
 
@@ -214,6 +216,7 @@ async def test_an_answer_that_asks_for_more_input_does_not_end_its_intent(protoc
     asks = b'{"jsonrpc": "2.0", "id": 1, "result": {"resultType": "input_required", "inputRequests": {}}}'
     play = Play(answer(200, (asks, True), headers=(JSON,)))
     play.rule = replace(play.rule, upstream=replace(UPSTREAM, protocol=protocol))
+    play.call = "1"
 
     await play.run()
 

@@ -45,7 +45,7 @@ async def in_process(store_url: str, directory: Path) -> AsyncIterator[int]:
     """The port of a gateway in this process, over the policies in `directory`."""
     rules = load_policies(directory / "policies", {})
     assert isinstance(rules, RuleSet), [str(finding) for finding in rules]
-    assignment = Assignment(Address("127.0.0.1", 0), "", store_url, 2.0, 5.0, "json", "info")
+    assignment = Assignment(Address("0.0.0.0", 0), "", store_url, 2.0, 5.0, "json", "info")
     with (directory / "gateway.log").open("ab") as lines:
         async with proxy(assignment, lambda: rules, Log("json", descriptor=lines.fileno())) as server:
             listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)

@@ -128,7 +128,7 @@ class IntentMachine(StoreMachine):
             seen = replace(seen, attempts=seen.attempts - 1)
         evidence = b'{"count":1}' if by == "query" else b""
         expected = "wrong-state" if late else fence.resolve(record, outcome, by, reason, evidence)
-        reply = self.run(resolve(store, seen, Resolve(outcome, by, reason, "somebody", evidence)))
+        reply = self.run(resolve(store, seen, Resolve(outcome, by, reason, "somebody", evidence, by == "query")))
         assert name_of(reply, "resolved") == expected
 
     @rule(gateway=drawn.gateways)

@@ -27,6 +27,47 @@ def test_an_upstream_without_credentials_that_is_sent_writes_later(later: str, t
     assert "rule `send`" in finding.message and "give it `credentials`" in finding.message
 
 
+ASKING = """upstream: mails
+url: http://127.0.0.1:9
+capabilities: {NATIVEquery: {request: "GET /sent?QUERY", applied: {status: 200}}}
+defaults: {intent: {mode: required, on_unknown: query}}
+writes:
+  - {name: send, match: "POST /mails/{box}", resource: "RESOURCE"}
+  - {name: move, match: "PATCH /mails/{box}", resource: "RESOURCE"}
+"""
+PRINCIPALS = """principals:
+  - {name: ada, key: "sha256:%s", tenant: north, resources: ["**"]}
+  - {name: bob, key: "sha256:%s", tenant: south, resources: ["**"]}
+""" % ("a" * 64, "b" * 64)
+ALONE, UNHEARD = "not one intent's alone", "never hears"
+
+
+@pytest.mark.parametrize(
+    ("query", "native", "resource", "tenants", "warned"),
+    [
+        pytest.param("k={intent.key}", "", "box/{path.box}", 1, ALONE, id="the key alone"),
+        pytest.param("k={intent.resource}", "", "box/{path.box}", 1, ALONE, id="the resource alone"),
+        pytest.param("k={intent.key}&r={intent.resource}", "", "box/{path.box}", 1, None, id="key and resource"),
+        pytest.param("k={intent.key}&r={intent.resource}", "", "box/{path.box}", 2, ALONE, id="of any tenant"),
+        pytest.param("k={intent.key}&r={intent.resource}", "", "box/{tenant}/{path.box}", 2, None, id="of its tenant"),
+        pytest.param("k={intent.key}", "", "box", 1, None, id="there is one resource"),
+        pytest.param("k={intent.upstream_key}", "idempotency_key: X-Key, ", "box/{path.box}", 2, None, id="its name"),
+        pytest.param("k={intent.upstream_key}", "", "box/{path.box}", 1, UNHEARD, id="a name that nobody tells"),
+    ],
+)
+def test_a_query_that_may_find_anothers_write(
+    tmp_path: Path, query: str, native: str, resource: str, tenants: int, warned: str | None
+) -> None:
+    """It is told once for an upstream, at the first rule that asks."""
+    if tenants > 1:
+        (tmp_path / "principals.yaml").write_text(PRINCIPALS)
+    policy = ASKING.replace("QUERY", query).replace("NATIVE", native).replace("RESOURCE", resource)
+    found = advice(rules(tmp_path, policy))
+
+    assert [(one.severity, one.line) for one in found] == ([] if warned is None else [("warning", 6)])
+    assert warned is None or warned in found[0].message
+
+
 @pytest.mark.parametrize(
     "policy",
     [POLICY.replace("LATER", "delivery: queued") + CREDENTIALS, POLICY.replace("LATER", "delivery: inline")],

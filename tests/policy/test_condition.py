@@ -1,12 +1,25 @@
-"""Numbers in conditions: compared by value, where every reader sees that value."""
+"""Conditions: numbers are compared by value, texts as all readers see them."""
 
+import json
 from decimal import Decimal
+from urllib.parse import unquote
 
 import pytest
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.policy.body import Body
-from gateway.policy.condition import Amount, JsonCondition, first_unmet, parse_scalar
+from gateway.policy.condition import (
+    Amount,
+    Condition,
+    FormCondition,
+    HeaderCondition,
+    JsonCondition,
+    QueryCondition,
+    Text,
+    contradiction,
+    first_unmet,
+    parse_scalar,
+)
 from gateway.policy.finding import Wrong
 from gateway.policy.jsonbody import Pointer
 from tests.policy.asking import request
@@ -28,6 +41,46 @@ def test_a_number_is_compared_by_its_value(spelled: str, holds: bool | None) -> 
         assert unmet.decision is AMBIGUOUS_TARGET
     else:
         assert unmet is (None if holds else condition)
+
+
+NOTE = frozenset({"note"})
+CONDITIONS: dict[str, Condition] = {
+    "header": HeaderCondition("x-kind", NOTE),
+    "query": QueryCondition("kind", NOTE),
+    "form": FormCondition("kind", NOTE),
+    "json": JsonCondition(Pointer("/kind", ("kind",)), frozenset({Text("note")})),
+}
+
+
+HIDDEN = {"C1": "%C2%85", "no width": "%E2%80%8B", "NUL": "%00", "blank": "%20"}
+
+
+@pytest.mark.parametrize(
+    ("where", "hidden"),
+    # The parser lets no header's value have the last two.
+    [(where, hidden) for where in CONDITIONS for hidden in list(HIDDEN)[: 2 if where == "header" else None]],
+)
+def test_a_text_that_some_readers_see_otherwise_is_ambiguous(where: str, hidden: str) -> None:
+    """Another rule would take it here, and the condition's would be meant there."""
+    spelled = f"note{HIDDEN[hidden]}"
+    value = unquote(spelled)
+    headers = [("X-Kind", value.encode().decode("latin-1"))] if where == "header" else []
+    body = json.dumps({"kind": value})
+    if where == "form":
+        headers, body = [("Content-Type", "application/x-www-form-urlencoded")], f"kind={spelled}"
+    asked = request("POST", f"/?kind={spelled}", *headers, body=body)
+
+    unmet = first_unmet((CONDITIONS[where],), asked, Body(asked))
+
+    assert isinstance(unmet, Refused)
+    assert unmet.decision is AMBIGUOUS_TARGET
+
+
+def test_a_policy_cannot_ask_for_what_is_refused() -> None:
+    """No request would ever be taken."""
+    assert contradiction((QueryCondition("kind", NOTE),)) is None
+    assert contradiction((QueryCondition("kind", frozenset({"note "})),)) is not None
+    assert contradiction((JsonCondition(Pointer("/kind", ("kind",)), frozenset({Text("no\0te")})),)) is not None
 
 
 @pytest.mark.parametrize("value", [9007199254740993, Decimal("0.10000000000000000001"), Decimal("1e9999")])

@@ -70,7 +70,7 @@ PROGRESS = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"
     ],
 )
 def test_only_the_calls_own_id_speaks_for_it(body: bytes, said: Said) -> None:
-    """A caller's error was found before anything was done; another call's answer, two answers, or none prove nothing."""
+    """A caller's error was found before anything was done; another call's answer, two, or none prove nothing."""
     assert said_of("1", 200, JSON, body) == said
 
 

@@ -72,6 +72,16 @@ def test_the_more_specific_rule_wins(tree: RuleSet, method: str, target: str, ru
         assert found.entry.rule.name == rule
 
 
+@pytest.mark.parametrize("hidden", ["%20", "%C2%85", "%E2%80%8B", "%EF%BB%BF"])
+def test_a_path_with_what_nobody_sees_is_no_writes(tree: RuleSet, hidden: str) -> None:
+    """Whatever segment it is in, the rest of a path too: a trimmed one would be another rule's. Reads pass."""
+    for target in (f"/a/b{hidden}/c", f"/a/b/c{hidden}", f"/a/b/c/{hidden}d"):
+        refused = tree.match(request("PUT", target), CALLER)
+        assert isinstance(refused, Refused)
+        assert refused.decision is AMBIGUOUS_TARGET
+        assert isinstance(tree.match(request("GET", target), CALLER), Read)
+
+
 def test_an_encoded_slash_is_refused_unless_the_mount_says_what_it_is(tmp_path: Path) -> None:
     """Opaque, it is a character of its segment, and `a%2Fb` is another resource than `a/b`. Reads go on."""
     refusing = rules(tmp_path, one_rule("PUT /x/{id...}"))

@@ -81,7 +81,7 @@ def test_a_notification_passes_and_a_request_of_its_name_does_not(ruleset: RuleS
         (message("notifications/purge", None), "no-policy"),
         (message("tasks/cancel"), "no-policy"),
         (message("Ping"), "no-policy"),
-        (message("ping "), "no-policy"),
+        (message("ping "), "ambiguous-target"),
         (message(result={}), "read"),
         (message(error={"code": -1, "message": "no"}), "read"),
         ([message("ping"), message("notifications/initialized", None), message(result={})], "read"),

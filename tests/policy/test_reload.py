@@ -28,6 +28,19 @@ def test_good_files_come_into_force(holder: PolicyHolder, tmp_path: Path) -> Non
     assert [upstream.name for upstream in holder.current.upstreams] == ["more", "api"]
 
 
+def test_a_reload_tells_whose_tenant_is_gone(holder: PolicyHolder, tmp_path: Path) -> None:
+    """Principals that come in are of tenants of their own; a renamed one leaves its intents behind."""
+    told = []
+    for tenant in ("north", "north", "north-2"):
+        line = f'  - {{name: ada, key: "sha256:{"a" * 64}", tenant: {tenant}, resources: ["**"]}}\n'
+        (tmp_path / "principals.yaml").write_text(f"principals:\n{line}")
+        reloaded = holder.reload()
+        assert isinstance(reloaded, Reloaded)
+        told.append(reloaded.tenants_gone)
+
+    assert told == [("default",), (), ("north",)]
+
+
 def half(path: Path) -> None:
     text = path.read_text()
     path.write_text(text[: len(text) * 2 // 3])

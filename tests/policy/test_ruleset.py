@@ -128,6 +128,31 @@ def intent(
     return ruleset.intent_of(matched, asked, caller, ResourceKey(resource))
 
 
+@pytest.mark.parametrize(
+    ("preserve", "hosts", "intents"),
+    [
+        ("host: preserve\n", ["a.example", "b.example", "a.example:8080", "A.example:443", "a.example:80"], 3),
+        ("", ["a.example", "b.example", "a.example:8080"], 1),
+    ],
+    ids=["the agent's host is forwarded", "the url's is"],
+)
+def test_the_host_that_is_forwarded_is_a_part_of_an_intent(
+    tmp_path: Path, preserve: str, hosts: list[str], intents: int
+) -> None:
+    """Two hosts are two sites of the upstream; its spelling, and the usual port, are none."""
+    ruleset = rules(tmp_path, HEAD + preserve + INTENTS.replace(", host: mail.example", ""))
+    found = set()
+    for host in hosts:
+        asked = request("POST", "/m/out", ("Host", host), ("Idempotency-Key", "k"))
+        matched = ruleset.match(asked, CALLER)
+        assert isinstance(matched, Matched)
+        named = ruleset.intent_of(matched, asked, CALLER, ResourceKey("m/out"))
+        assert isinstance(named, Intent)
+        found.add(named.digest)
+
+    assert len(found) == intents
+
+
 def test_a_write_names_its_intent(tmp_path: Path) -> None:
     """Key, tenant and target; what it says is not known before its body has been read."""
     found = intent(rules(tmp_path, HEAD + INTENTS), "POST /m/out?x=1")

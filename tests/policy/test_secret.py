@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.policy.finding import Wrong
-from gateway.policy.secret import Secrets, readable_file, stamp_of
+from gateway.policy.secret import Secrets, stamp_of
 
 
 @pytest.mark.parametrize(
@@ -62,17 +62,46 @@ def test_each_file_is_read_once(tmp_path: Path) -> None:
     assert secrets.stamps == {str(file): before}
 
 
-def test_a_file_that_is_read_elsewhere_is_watched_too(tmp_path: Path) -> None:
-    """Certificates are; one that is missing as well, because its coming is a change."""
+def unfaulty() -> None:
+    """Nothing is wrong with what was read."""
+
+
+def test_documents_are_watched_and_kept(tmp_path: Path) -> None:
+    """Byte for byte; one that is missing is watched as well, because its coming is a change."""
     file, missing = tmp_path / "ca.pem", tmp_path / "none.pem"
-    file.write_text("x")
+    file.write_bytes(b"\xe9\n")
     secrets = Secrets({})
 
-    seen = [secrets.watch(str(path)) for path in (file, missing)]
+    assert secrets.documents((str(file),), unfaulty) == (b"\xe9\n",)
+    assert isinstance(secrets.documents((str(missing),), unfaulty), Wrong)
 
-    assert seen == [stamp_of(file), None]
-    assert secrets.stamps == {str(file): seen[0], str(missing): None}
-    assert secrets.contents == {}
+    assert secrets.stamps == {str(file): stamp_of(file), str(missing): None}
+    assert len(secrets.contents) == 1
+
+
+def test_documents_that_are_unusable_now_are_what_they_were(tmp_path: Path) -> None:
+    """All of those that are of use only together; without any that are kept it is said what is wrong."""
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    cert.write_bytes(b"cert"), key.write_bytes(b"key")
+    names = (str(cert), str(key))
+    first = Secrets({})
+    assert first.documents(names, unfaulty) == (b"cert", b"key")
+    cert.write_bytes(b"ce")
+    wrong = Wrong("half of it")
+
+    assert Secrets({}, first.contents).documents(names, lambda: wrong) == (b"cert", b"key")
+    assert Secrets({}).documents(names, lambda: wrong) is wrong
+
+
+def test_documents_that_change_while_they_are_read_are_not_taken(tmp_path: Path) -> None:
+    """A certificate of one moment and the key of another are no pair."""
+    file = tmp_path / "cert.pem"
+    file.write_bytes(b"first")
+
+    def rotated() -> None:
+        file.write_bytes(b"the second")
+
+    assert isinstance(Secrets({}).documents((str(file),), rotated), Wrong)
 
 
 def test_a_stamp_tells_a_file_from_the_one_before(tmp_path: Path) -> None:
@@ -88,11 +117,3 @@ def test_a_stamp_tells_a_file_from_the_one_before(tmp_path: Path) -> None:
     assert before is not None
     assert stamp_of(file) not in (None, before)
     assert stamp_of(other) is None
-
-
-def test_a_certificate_must_be_readable_at_load(tmp_path: Path) -> None:
-    """Or the first write would find out."""
-    (tmp_path / "ca.pem").write_text("")
-
-    assert readable_file(str(tmp_path / "ca.pem")) == str(tmp_path / "ca.pem")
-    assert isinstance(readable_file(str(tmp_path / "none.pem")), Wrong)

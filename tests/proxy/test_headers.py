@@ -201,10 +201,12 @@ async def test_a_lease_token_in_authorization_never_leaks(store_url: str, tmp_pa
         field = f"Authorization: Bearer {gate.tokens['agent-a']}"
         write = await ask(gate.port, "PUT", "/reports/7", field, body=b"{}")
         await ask(gate.port, "GET", "/reports/7", field)
+        user = base64.b64encode(f"{gate.tokens['agent-a']}:".encode()).decode()
+        await gate.write("/reports/7", f"Authorization: Basic {user}")
         await ask(gate.port, "GET", "/reports/7", "Authorization: Bearer 42")
 
         assert (write.status, write.decision) == (428, "token-required")
-        assert [seen.values("Authorization") for seen in gate.upstream.seen] == [[], ["Bearer 42"]]
+        assert [seen.values("Authorization") for seen in gate.upstream.seen] == [[], [], ["Bearer 42"]]
 
 
 async def test_a_bare_epoch_in_authorization_stays_here_where_a_rule_takes_it(store_url: str, tmp_path: Path) -> None:
@@ -235,6 +237,7 @@ async def test_an_answer_s_fields_are_passed_or_dropped_likewise(store_url: str,
             b"HTTP/1.1 200 Fine\r\nConnection: \r\nConnection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=9\r\n"
             b"Proxy-Authenticate: Basic\r\nTrailer: X\r\nUpgrade: h2c\r\nFencing-Decision: replayed\r\n"
             b"Fencing-Epoch: 1\r\nFencing-Outcome: applied\r\nFencing-Revision: 7\r\nIdempotent-Replayed: true\r\n"
+            b"Fencing_Epoch: 1\r\nfencing.outcome: unknown\r\nIdempotent_Replayed: true\r\n"
             b'ETag: "x"\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nx-LOWER: y\r\nContent-Length: 2\r\n\r\nok'
         )
     )

@@ -121,11 +121,11 @@ class Conversation:
 
 
 @contextlib.asynccontextmanager
-async def in_doubt(store_url: str, directory: Path, raw: Any) -> AsyncIterator[Conversation]:
+async def in_doubt(store_url: str, directory: Path, raw: Any, policy: str = POLICY) -> AsyncIterator[Conversation]:
     """A mail that was sent and not answered."""
     upstream = Mail()
-    async with stack(store_url, directory, POLICY, upstream) as gate, opened(store_url) as store:
-        rules = rules_from(directory / "asked", POLICY.format(port=upstream.port))
+    async with stack(store_url, directory, policy, upstream) as gate, opened(store_url) as store:
+        rules = rules_from(directory / "asked", policy.format(port=upstream.port))
         with (directory / "inquiry.log").open("ab") as lines:
             answer = await send(gate)
             assert (answer.status, answer.decision) == (504, "outcome-unknown")
@@ -186,9 +186,16 @@ async def test_an_upstream_that_is_away_is_asked_again(store_url: str, tmp_path:
         assert await talk.turn() == "applied"
 
 
-async def test_a_retry_is_told_who_found_out_and_what_was_said(store_url: str, tmp_path: Path, raw: Any) -> None:
-    """The first answer never came: the query's stands in for it."""
-    async with in_doubt(store_url, tmp_path, raw) as talk:
+@pytest.mark.parametrize(
+    ("named", "shown"),
+    [("intent.upstream_key", {"evidence": {"mail": 7}}), ("intent.id", {"evidence": {"mail": 7}}), ("intent.key", {})],
+)
+async def test_a_retry_is_told_who_found_out_and_what_was_said_of_it(
+    store_url: str, tmp_path: Path, raw: Any, named: str, shown: dict[str, object]
+) -> None:
+    """The first answer never came: the query's stands in for it, unless it may be about another's of the same key. That
+    is for operators."""
+    async with in_doubt(store_url, tmp_path, raw, POLICY.replace("intent.key", named)) as talk:
         talk.upstream.knows = said(200, b'{"mail":7}')
         await talk.turn()
 
@@ -199,8 +206,10 @@ async def test_a_retry_is_told_who_found_out_and_what_was_said(store_url: str, t
             "intent": talk.id,
             "state": "applied",
             "resolved_by": "query",
-            "evidence": {"mail": 7},
+            **shown,
         }
+        record = await talk.store.recall(talk.id)
+        assert record is not None and record.evidence == b'{"mail":7}'
 
 
 async def test_a_query_carries_the_upstreams_credentials_and_nothing_of_an_agent(

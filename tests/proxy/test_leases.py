@@ -3,9 +3,12 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gateway.core.write import ResourceKey
+from gateway.store.keys import resource_keys
 from tests.raw import RawAnswer, RawClient, ask, request
 from tests.recording import OK, RecordingUpstream, Seen
 from tests.stack import POLICY, Stack, stack
@@ -51,6 +54,43 @@ async def test_a_grant_tells_all_that_a_holder_needs(store_url: str, tmp_path: P
         del members["token"]
         assert (shown.status, shown.decision, json.loads(shown.body)) == (200, "shown", members)
         assert secret.encode() not in shown.body
+
+
+@pytest.mark.parametrize("resource", ["%ff", "report/%ed%a0%80", "report/%ff"])
+async def test_a_resource_that_is_no_text_is_refused(store_url: str, tmp_path: Path, resource: str) -> None:
+    """No rule can make it, and it ends in no fault of the gateway."""
+    async with stack(store_url, tmp_path) as gate:
+        shown = await _lookup(gate, resource)
+
+        assert (shown.status, shown.decision, shown.problem["action"]) == (400, "bad-request", "fix-request")
+
+
+@pytest.mark.parametrize("end", ["released", "expired", "taken over"])
+async def test_a_dead_tokens_secret_proves_no_later_epoch(store_url: str, tmp_path: Path, raw: Any, end: str) -> None:
+    """Whoever kept it and reads the epoch that rules now, which everybody may, has nothing; and the key of the dead
+    lease is granted no other."""
+    async with stack(store_url, tmp_path) as gate:
+        key = "Idempotency-Key: worker-7"
+        first = json.loads((await _call(gate, "leases", key, **ASKED)).body)
+        token = f"Fencing-Token: {first['token']}"
+        if end == "released":
+            await _call(gate, "leases/release", token)
+        elif end == "expired":
+            raw.hset(resource_keys(ResourceKey("report/7"))[0], "x", 1)
+        else:
+            await gate.lease("report/7", "b", takeover=True)
+
+        late = await _call(gate, "leases", key, **ASKED, takeover=True)
+        renamed = await _call(gate, "leases", "Idempotency-Key: worker-7-again", **ASKED, takeover=True)
+        dead = await ask(gate.port, "PUT", "/reports/7", token, body=b"{}")
+        forged = f"{dead.problem['highest_epoch']}.{first['token'].partition('.')[2]}"
+        answer = await ask(gate.port, "PUT", "/reports/7", f"Fencing-Token: {forged}", body=b"{}")
+
+        assert (late.status, late.decision, late.problem["action"]) == (409, "lease-lost", "reacquire")
+        assert "new key" in str(late.problem["detail"])
+        assert (renamed.status, dead.decision) == (201, "stale-epoch")
+        assert (answer.status, answer.decision) == (401, "token-invalid")
+        assert gate.upstream.seen == []
 
 
 @pytest.mark.parametrize("holder", ["b", "a"])

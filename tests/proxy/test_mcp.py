@@ -279,6 +279,75 @@ async def test_an_error_of_the_server_tells_the_outcome(gate: Stack, body: bytes
     assert second.decision == again
 
 
+RESULT = b'{"jsonrpc": "2.0", "id": 7, "result": {"content": []}}'
+OTHERS = b'{"jsonrpc": "2.0", "id": 99, "result": {}}'
+OTHERS_ERROR = b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "x"}}'
+BOTH = b'{"jsonrpc": "2.0", "id": 7, "result": {}, "error": {"code": -32602, "message": "x"}}'
+NOTE = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"error": {"code": -32602}}}'
+
+
+def _stream(*messages: bytes, mark: bytes = b"") -> bytes:
+    body = mark + b"".join(b"data: " + message + b"\n\n" for message in messages)
+    return b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+@pytest.mark.parametrize(
+    ("answer", "again"),
+    [
+        (_stream(OTHERS_ERROR, RESULT), "answer-not-kept"),
+        (_stream(OTHERS), "outcome-unknown"),
+        (_stream(OTHERS_ERROR), "outcome-unknown"),
+        (_stream(BOTH), "outcome-unknown"),
+        (_stream(NOTE), "outcome-unknown"),
+        (_stream(RESULT.replace(b"7,", b"7,\ndata: ")), "outcome-unknown"),
+        (_stream(RESULT, mark=b"\xef\xbb\xbf"), "outcome-unknown"),
+    ],
+    ids=[
+        "another's error, then the result",
+        "another's result",
+        "an error of no call",
+        "result and error",
+        "notifications only",
+        "a result in two lines",
+        "a byte order mark",
+    ],
+)
+async def test_another_calls_answer_frees_no_key(gate: Stack, answer: bytes, again: str) -> None:
+    """Only what has the call's own id speaks for it: a repeat runs nothing, and is not given another's result."""
+    gate.upstream.answer = answering(answer)
+    await gate.lease("note/7")
+    token = f"Fencing-Token: {gate.tokens['agent-a']}"
+    first = await post(gate, call(key="k"), token)
+    second = await post(gate, call(key="k", id="8"), token)
+
+    assert first.decision == "forwarded"
+    assert second.decision == again
+    assert len(gate.upstream.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        call("search").replace(b'"name"', b'"Name": "drop", "name"'),
+        call("search").replace(b'"name"', b'"name\\u0000": "drop", "name"'),
+        call("search").replace(b'"params"', '"param\u017f": {"name": "drop"}, "params"'.encode()),
+        call("search").replace(b'"method"', b'"method\\u0000": "tools/call", "method"'),
+        call("write").replace(b'"arguments"', b'"Arguments": {"note": 9}, "arguments"'),
+        call("write").replace(b'"note"', b'"note\\u0000": 9, "note"'),
+        call("search\0"),
+        call("search "),
+    ],
+    ids=["Name", "name and NUL", "long s", "method and NUL", "Arguments", "argument and NUL", "NUL", "blank"],
+)
+async def test_a_call_that_another_server_reads_as_another_goes_no_further(gate: Stack, body: bytes) -> None:
+    """Be it a read here: the twin would be the tool that runs."""
+    await gate.lease("note/7")
+    answer = await post(gate, body, f"Fencing-Token: {gate.tokens['agent-a']}")
+
+    assert answer.decision == "ambiguous-target"
+    assert gate.upstream.seen == []
+
+
 async def test_a_stream_that_ends_without_an_answer_leaves_the_outcome_unknown(gate: Stack) -> None:
     """Its head promises nothing: `Fencing-Outcome` is left out where the rest of the stream tells it."""
     go_on = asyncio.Event()

@@ -210,6 +210,18 @@ async def test_an_intent_is_its_tenant_s(store_url: str, tmp_path: Path) -> None
         assert shown == [200, 404, 200, 404, 200, 404]
 
 
+async def test_a_write_without_a_key_is_shown_to_whom_its_resource_may_be(store_url: str, tmp_path: Path) -> None:
+    """Its record has no tenant, but its resource: one that names another tenant is nobody else's, whatever the id."""
+    async with gateway(store_url, tmp_path, RecordingUpstream(answer=answering(b"", close=True))) as gate:
+        await gate.grant("ada", "own/north/7")
+        unknown = await gate.put("ada", "/own/7")
+        id = json.loads(unknown.body)["intent"]["id"]
+        shown = [(await gate.by(name, "GET", f"/-/fence/intents/{id}")).status for name in ("ada", "bob", "dan")]
+
+        assert unknown.decision == "outcome-unknown"
+        assert shown == [200, 404, 404]
+
+
 async def test_writes_of_a_minute_are_counted_through_every_gateway(store_url: str, tmp_path: Path, raw: Any) -> None:
     """The first one too many is refused before the fence, in whichever gateway it comes."""
     async with gateway(store_url, tmp_path) as one, gateway(store_url, tmp_path) as other:
@@ -243,6 +255,37 @@ async def test_new_resources_are_counted(store_url: str, tmp_path: Path, raw: An
         decisions = ["forwarded", "granted", "registered", *["quota-exceeded"] * 3, "forwarded"]
         assert [answer.decision for answer in told] == decisions
         assert len(_records(raw)) == 3
+
+
+async def test_what_never_comes_to_the_fence_costs_no_quota(store_url: str, tmp_path: Path) -> None:
+    """No token, one of another form, no holder, a key that is none: however often, the good writes that follow have
+    all of their quota, of the minute and of the day."""
+    async with gateway(store_url, tmp_path) as gate:
+        epoch = ("Fencing-Token: 5", "Fencing-Holder: h")
+        refused = [
+            await gate.by("dan", "PUT", "/told/1"),
+            await gate.by("dan", "PUT", "/told/2", "Fencing-Token: 5.x"),
+            await gate.by("dan", "PUT", "/told/3", "Fencing-Token: 5"),
+            await gate.by("dan", "PUT", "/told/4", *epoch, "Fencing-If-Revision: 7"),
+            await gate.by("dan", "PUT", "/reports/5", "Fencing-Token: 5"),
+            await gate.by("dan", "PUT", "/reports/6", f"Fencing-Token: 5.{'x' * 22}", "Idempotency-Key: k k"),
+        ]
+        good = [await gate.by("dan", "PUT", f"/told/{number}", *epoch) for number in (8, 9, 9)]
+        beyond = await gate.by("dan", "PUT", "/told/9", *epoch)
+
+        forms = ["token-required", "token-malformed", "token-malformed", "header-malformed", "token-malformed"]
+        assert [answer.decision for answer in refused] == [*forms, "header-malformed"]
+        assert [answer.decision for answer in good] == ["forwarded"] * 3
+        assert beyond.decision == "quota-exceeded"
+
+
+async def test_what_the_fence_refuses_is_a_write_of_the_minute(store_url: str, tmp_path: Path) -> None:
+    """A loop of dead tokens asks the store each time: it is limited as good writes are."""
+    async with gateway(store_url, tmp_path) as gate:
+        dead = f"Fencing-Token: 5.{'x' * 22}"
+        told = [(await gate.by("dan", "PUT", "/reports/1", dead)).decision for _ in range(4)]
+
+        assert told == ["token-invalid"] * 3 + ["quota-exceeded"]
 
 
 async def test_live_leases_are_counted(store_url: str, tmp_path: Path) -> None:

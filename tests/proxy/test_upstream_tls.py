@@ -28,7 +28,7 @@ async def reloading(
     (policies / "policy.yaml").write_text(f"{text}{more}\n")
     holder = PolicyHolder.open(policies, {})
     assert isinstance(holder, PolicyHolder), holder
-    assignment = Assignment(Address("127.0.0.1", 0), "", store_url, 2.0, 5.0, "json", "info")
+    assignment = Assignment(Address("0.0.0.0", 0), "", store_url, 2.0, 5.0, "json", "info")
     with log.open("ab") as lines:
         async with proxy(assignment, lambda: holder.current, Log("json", descriptor=lines.fileno())) as server:
             listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)

@@ -8,7 +8,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
-from gateway import settings
+from gateway import __version__, settings
+from gateway.core.census import Census, Writers
 from gateway.core.decision import (
     ANSWER_NOT_KEPT,
     FORWARDED,
@@ -182,11 +183,11 @@ def test_the_parent_answers_for_all_workers_dead_ones_included(tmp_path: Path) -
     """What a worker counted stays when it ends; what it had in flight does not."""
     parent = ParentMetrics(tmp_path)
     pids = [run_worker(tmp_path), run_worker(tmp_path)]
-    before = parent.exposition(store_up=True, workers_ready=2, intents=None).decode()
+    before = parent.exposition(store_up=True, workers_ready=2, census=None, writers={}).decode()
 
     for pid in pids:
         parent.worker_ended(pid)
-    after = parent.exposition(store_up=False, workers_ready=0, intents=None).decode()
+    after = parent.exposition(store_up=False, workers_ready=0, census=None, writers={}).decode()
 
     counted = 'fencegate_requests_total{decision="forwarded",rule="replace-body",upstream="reports"} 2.0'
     assert counted in before
@@ -205,7 +206,7 @@ def test_incidents_of_the_parent_and_of_its_workers_are_one_series(tmp_path: Pat
     parent.incident("late-write")
     parent.incident("duplicate-effect")
 
-    exposition = parent.exposition(store_up=True, workers_ready=1, intents=None).decode()
+    exposition = parent.exposition(store_up=True, workers_ready=1, census=None, writers={}).decode()
 
     names = [family.name for family in text_string_to_metric_families(exposition)]
     assert len(names) == len(set(names))
@@ -214,22 +215,58 @@ def test_incidents_of_the_parent_and_of_its_workers_are_one_series(tmp_path: Pat
     assert 'fencegate_incidents_total{kind="duplicate-effect"} 1.0' in exposition
 
 
-def test_intents_are_as_many_as_the_store_says_now(tmp_path: Path) -> None:
+def test_the_store_is_told_of_as_it_is_now(tmp_path: Path) -> None:
     """Where it says nothing, there is no number: the last one would hide that nobody knows."""
     parent = ParentMetrics(tmp_path)
-    counted = {"in_flight": 3, "unknown": 2, "applied": 1_000_000, "not_applied": 0}
+    census = Census(
+        {"in_flight": 3, "unknown": 2, "applied": 1_000_000},
+        {"unknown": 90.5},
+        {"resource": 1},
+        {"dead": 4},
+        in_flight=(),
+        regressed=True,
+    )
+    told = {"reports": Writers(holders=3, resources=2)}
 
-    known = parent.exposition(store_up=True, workers_ready=1, intents=counted).decode()
-    lost = parent.exposition(store_up=False, workers_ready=1, intents=None).decode()
+    known = parent.exposition(store_up=True, workers_ready=1, census=census, writers=told).decode().splitlines()
+    lost = parent.exposition(store_up=False, workers_ready=1, census=None, writers=told).decode().splitlines()
 
-    assert 'fencegate_intents{state="unknown"} 2.0' in known
-    assert 'fencegate_intents{state="applied"} 1e+06' in known
-    assert "fencegate_intents{" not in lost
+    of_store = {
+        'fencegate_intents{state="unknown"} 2.0',
+        'fencegate_intents{state="applied"} 1e+06',
+        'fencegate_oldest_seconds{state="unknown"} 90.5',
+        'fencegate_pauses{selector="resource"} 1.0',
+        'fencegate_notifications_kept{state="dead"} 4.0',
+        'fencegate_active_holders{upstream="reports"} 3.0',
+        'fencegate_active_resources{upstream="reports"} 2.0',
+    }
+    assert of_store | {"fencegate_store_regressed 1.0"} <= set(known)
+    names = tuple(line.partition("{")[0] + "{" for line in of_store)
+    assert not [line for line in lost if line.startswith(names)]
+    assert "fencegate_store_regressed NaN" in lost
+
+
+def test_the_version_is_a_label(tmp_path: Path) -> None:
+    """A dashboard shows when a release came."""
+    exposition = ParentMetrics(tmp_path).exposition(store_up=True, workers_ready=1, census=None, writers={}).decode()
+
+    assert f'fencegate_build_info{{version="{__version__}"}} 1.0' in exposition
+
+
+def test_what_the_gateway_itself_takes_is_a_histogram_of_its_own() -> None:
+    """No difference of two others has quantiles."""
+    registry = CollectorRegistry()
+    metrics = Metrics(registry)
+
+    metrics.overhead(0.0004)
+
+    assert sample(registry, "fencegate_overhead_seconds_bucket", le="0.0005") == 1
+    assert sample(registry, "fencegate_overhead_seconds_bucket", le="0.00025") == 0
 
 
 def test_what_alerts_ask_for_is_there_before_the_first_one(tmp_path: Path) -> None:
     """Failed reloads, incidents and dead letters: a series that begins with one shows no increase."""
-    exposition = ParentMetrics(tmp_path).exposition(store_up=True, workers_ready=1, intents=None).decode()
+    exposition = ParentMetrics(tmp_path).exposition(store_up=True, workers_ready=1, census=None, writers={}).decode()
 
     assert 'fencegate_policy_reloads_total{result="failed"} 0.0' in exposition
     assert 'fencegate_incidents_total{kind="duplicate-effect"} 0.0' in exposition
@@ -243,7 +280,7 @@ def test_attempts_to_tell_people_are_counted(tmp_path: Path) -> None:
     parent.notified("incident", "failed")
     parent.notified("incident", "sent")
 
-    exposition = parent.exposition(store_up=True, workers_ready=1, intents=None).decode()
+    exposition = parent.exposition(store_up=True, workers_ready=1, census=None, writers={}).decode()
 
     for result in ("failed", "sent"):
         assert f'fencegate_notifications_total{{event="incident",result="{result}"}} 1.0' in exposition

@@ -5,6 +5,11 @@ import os
 import signal
 from pathlib import Path
 
+from gateway.log import Log
+from gateway.metrics import ParentMetrics
+from gateway.policy.reload import PolicyHolder
+from gateway.serve.policies import Policies
+from gateway.serve.snapshot import Snapshot
 from tests.gateway_process import GatewayProcess, call, running, write_policy
 from tests.recording import RecordingUpstream
 from tests.until import until
@@ -75,6 +80,25 @@ async def test_the_admin_api_reloads_and_says_what_is_wrong(tmp_path: Path) -> N
     findings = bad.problem["findings"]
     assert isinstance(findings, list)
     assert {(Path(finding["file"]).name, finding["line"]) for finding in findings} >= {("reports.yaml", 2)}
+
+
+async def test_a_tenant_that_is_gone_is_told(tmp_path: Path) -> None:
+    """Its unknown intents hold nothing any more: somebody should resolve them first."""
+    (tmp_path / "in-force").mkdir()
+    policies = write_policy(tmp_path, 9)
+    holder = PolicyHolder.open(policies, {})
+    assert isinstance(holder, PolicyHolder)
+    with (tmp_path / "log").open("ab") as lines:
+        log = Log("json", descriptor=lines.fileno())
+        taken = Policies(holder, Snapshot(policies, tmp_path / "in-force"), log, ParentMetrics(tmp_path), lambda _: None)
+        (policies / "principals.yaml").write_text(
+            f'principals: [{{name: ada, key: "sha256:{"a" * 64}", tenant: north, resources: ["**"]}}]\n'
+        )
+
+        assert taken.reload() == ()
+
+    _, told = map(json.loads, (tmp_path / "log").read_text().splitlines())
+    assert (told["level"], told["tenants"]) == ("warning", "default")
 
 
 async def test_a_rotated_credential_is_in_force_and_none_is_ever_shown(tmp_path: Path) -> None:

@@ -1,14 +1,13 @@
 """What operators see of intents."""
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from gateway.core.intent import State
 from gateway.core.record import IntentRecord
 from gateway.core.write import ResourceKey
 from gateway.store.fence import FenceStore
-from gateway.store.intent_views import Flight, Listed, counts, flight, in_flight, intents
+from gateway.store.intent_views import Flight, Listed, flight, in_flight, intents
 from gateway.store.intents import Resolve, resolve
 from gateway.store.keys import in_state, shard_of
 from gateway.store.page import PAGE, BadCursor
@@ -162,19 +161,6 @@ async def test_what_is_no_id_leads_nowhere(id: str, store: FenceStore) -> None:
     """The store is not asked for it."""
     assert await flight(store, id) is None
     assert await store.recall(id) is None
-
-
-async def test_states_are_counted_over_all_shards(store: FenceStore) -> None:
-    """In flight are writes without a key too."""
-    for number in range(30):
-        await ended(store, intended(f"k-{number}", ResourceKey(f"report/{number}")), "unknown")
-    await ended(store, intended("k-1"), "applied")
-    await begun(store, intended(None))
-    await begun(store, intended("k-2"))
-
-    found = await counts(store)
-    assert found["in_flight"] == 2 and found.keys() == set(get_args(State))
-    assert {state: count for state, count in found.items() if count} == {"in_flight": 2, "unknown": 30, "applied": 1}
 
 
 async def test_a_cursor_that_was_not_handed_out_is_an_error(store: FenceStore) -> None:

@@ -8,7 +8,7 @@ from gateway.store.fence import FenceStore
 from gateway.store.intents import Pause, Resolve, pause, resolve, resume
 from gateway.store.keys import shard_of
 from gateway.store.page import PAGE, BadCursor
-from gateway.store.pause_views import find_pause, new_id, pause_counts, pause_of, pauses
+from gateway.store.pause_views import find_pause, new_id, pause_of, pauses
 from gateway.store.pauses import begin_pause, new_pause_id
 from tests.intending import SEVEN, ended, intended
 
@@ -93,12 +93,3 @@ async def test_wide_pauses_are_listed_among_those_of_resources(store: FenceStore
     assert sorted(one.id for one in listed) == sorted(made)
     instants = [one.created_at_ms for one in listed]
     assert instants == sorted(instants, reverse=True)
-
-
-async def test_pauses_are_counted_by_what_they_name(store: FenceStore) -> None:
-    """Each kind has its number, none too."""
-    await stop(store, SEVEN)
-    for name in ("a", "b"):
-        await begin_pause(store, Scope("holder", name), id=new_pause_id(), reason="", by="operator")
-
-    assert await pause_counts(store) == {"resource": 1, "all": 0, "upstream": 0, "rule": 0, "tenant": 0, "holder": 2}

@@ -22,6 +22,7 @@ PARTS = {
     **dict.fromkeys(("claim", "report", "resend"), SENDING_PARTS),
     **dict.fromkeys(("reserve", "give_back", "confirm", "usage"), BUDGET_PARTS),
     "prune": PRUNING_PARTS,
+    "census": (),
 }
 
 

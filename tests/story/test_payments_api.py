@@ -32,6 +32,17 @@ async def test_it_pays_each_time_it_is_asked(api: TestClient[Any, Any]) -> None:
     assert found["count"] == 2
 
 
+async def test_it_tells_by_the_gateways_name_what_was_done_under_it(api: TestClient[Any, Any]) -> None:
+    """Another's payment of the same reference is not counted."""
+    for name in ("one", "two"):
+        await api.post("/payments", json=PAYMENT, headers={"X-Intent": name})
+    await api.post("/payments/pay-1/refunds", json=REFUND, headers={"X-Intent": "three"})
+
+    found = [await (await api.get("/payments", params={"intent": name})).json() for name in ("one", "three", "four")]
+
+    assert [one["count"] for one in found] == [1, 1, 0]
+
+
 @pytest.mark.parametrize(
     ("payment", "said", "status"),
     [

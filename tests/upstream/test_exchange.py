@@ -19,10 +19,27 @@ from tests.upstream.given import Given, request, send, upstream_at
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", "malformed"),
         (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "malformed"),
         (b"SSH-2.0-OpenSSH\r\n", "malformed"),
+        (b"RTSP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "malformed"),
+        (b"ICE/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "malformed"),
+        (b"\r\nRTSP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "malformed"),
+        (b"HTTP/1.1 099 Odd\r\nContent-Length: 2\r\n\r\nok", "malformed"),
+        (b"HTTP/1.1 000 Odd\r\nContent-Length: 2\r\n\r\nok", "malformed"),
+        (b"HTTP/1.1 1000 Odd\r\nContent-Length: 2\r\n\r\nok", "malformed"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nX: a\r\n Fencing-Decision: replayed\r\nContent-Length: 2\r\n\r\nok", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nX: a\rFencing-Decision: replayed\r\nContent-Length: 2\r\n\r\nok", "malformed"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"a" * 70_000 + b"\r\n\r\n", "malformed"),
         (b"HTTP/1.1 200 OK\r\nX-Cut: of", "malformed"),
     ],
-    ids=["two lengths", "length and chunked", "other coding", "upgrade", "not HTTP", "head too large", "head cut off"],
+    ids=[
+        *("two lengths", "length and chunked", "other coding", "upgrade", "not HTTP", "RTSP", "ICE"),
+        *("RTSP behind an empty line", "one length twice", "a list of lengths", "two codings", "status 099"),
+        *("status 000", "status 1000", "an interim answer alone", "folded field", "bare carriage return"),
+        *("head too large", "head cut off"),
+    ],
 )
 async def test_an_answer_without_a_valid_head_is_no_reply(sender: HttpSender, answer: bytes, cause: str) -> None:
     """What cannot be read for certain proves nothing."""
@@ -70,7 +87,10 @@ async def test_an_answer_may_end_with_the_connection(sender: HttpSender) -> None
     [
         b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 200 + b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        b"\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
     ],
+    ids=["early hints", "one", "two hundred", "an empty line before it"],
 )
 async def test_interim_answers_are_read_over(sender: HttpSender, answer: bytes) -> None:
     """1xx is not the answer (RFC 9110, section 15.2), and its fields are not the answer's."""
@@ -81,6 +101,20 @@ async def test_interim_answers_are_read_over(sender: HttpSender, answer: bytes) 
         assert (reply.status, reply.reason, reply.headers) == (200, b"OK", ((b"Content-Length", b"2"),))
         assert await reply.read_small(1000) == (b"ok", True)
         reply.close()
+
+
+async def test_interim_answers_without_end_are_cut_off(sender: HttpSender) -> None:
+    """All that comes before the answer's head counts to its limit, and the connection is closed."""
+    flood = b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000
+    async with RecordingUpstream(answer=answering(flood + OK)) as recorder:
+        evidence = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
+        recorder.answer = answering(OK)
+        after = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
+
+        assert isinstance(evidence, NoReply) and evidence.cause == "malformed"
+        assert isinstance(after, Reply) and after.status == 200
+        assert recorder.connections == 2
+        after.close()
 
 
 async def test_a_connection_with_surplus_bytes_is_not_used_again(sender: HttpSender) -> None:
@@ -101,7 +135,9 @@ async def test_a_connection_with_surplus_bytes_is_not_used_again(sender: HttpSen
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, b"ok"),
         (b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", 404, b"no"),
         (b"HTTP/1.1 204 No Content\r\n\r\n", 204, b""),
+        (b"HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok", 204, b""),
         (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 44\r\n\r\n", 304, b""),
+        (b"HTTP/1.1 304 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 304, b""),
     ],
 )
 async def test_a_second_answer_does_not_speak_for_the_first(

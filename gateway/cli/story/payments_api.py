@@ -1,7 +1,7 @@
 """The sample payment API: it pays each time it is asked, as many do, and keeps the reference with what it did.
 
 A payment is `{"account", "to", "amount", "reference"}`, a refund `{"account", "amount", "reference"}`, both in whole
-cents; `?reference=` finds either.
+cents; `?reference=` finds either. So does `?intent=`, where it came with an `X-Intent` header.
 """
 
 from dataclasses import dataclass, field
@@ -18,6 +18,11 @@ class Payments:
 
     payments: dict[str, Document] = field(default_factory=dict)
     refunds: list[Document] = field(default_factory=list)
+    by_intent: dict[str, list[Document]] = field(default_factory=dict)
+
+    def note(self, request: web.Request, done: Document) -> None:
+        """Remember under which name it was asked for."""
+        self.by_intent.setdefault(request.headers.get("X-Intent", ""), []).append(done)
 
     def pay(self, asked: Document) -> Document:
         payment = {"id": f"pay-{len(self.payments) + 1}", **asked, "refunded": 0, "status": "paid"}
@@ -46,6 +51,7 @@ async def _pay(request: web.Request) -> web.Response:
     if not _has(asked, "account", "to", "reference") or _amount(asked) is None:
         return _wrong(422, "a payment has account, to, amount and reference")
     payment = request.app[PAYMENTS].pay(asked)
+    request.app[PAYMENTS].note(request, payment)
     return web.json_response(payment, status=201, headers={"Location": f"/payments/{payment['id']}"})
 
 
@@ -59,7 +65,10 @@ async def _refund(request: web.Request) -> web.Response:
     if payment is None or payment["account"] != asked["account"]:
         return _wrong(404, "the account has no such payment")
     refund = request.app[PAYMENTS].refund(payment, asked, amount)
-    return _wrong(422, "more than was paid") if refund is None else web.json_response(refund, status=201)
+    if refund is None:
+        return _wrong(422, "more than was paid")
+    request.app[PAYMENTS].note(request, refund)
+    return web.json_response(refund, status=201)
 
 
 async def _read(request: web.Request) -> web.Response:
@@ -68,8 +77,8 @@ async def _read(request: web.Request) -> web.Response:
 
 
 async def _find(request: web.Request) -> web.Response:
-    held, reference = request.app[PAYMENTS], request.query.get("reference")
-    every = [*held.payments.values(), *held.refunds]
+    held, reference, intent = request.app[PAYMENTS], request.query.get("reference"), request.query.get("intent")
+    every = [*held.payments.values(), *held.refunds] if intent is None else held.by_intent.get(intent, [])
     found = [one for one in every if reference in (None, one["reference"])]
     return web.json_response({"count": len(found), "found": found})
 

@@ -27,6 +27,8 @@ pytestmark = pytest.mark.slow
 
 # What a gateway waits for its store.
 _CALL_S = 2.0
+# Sentinels let a primary that comes back alone for a while, and longer on a machine that others keep busy.
+_DEMOTED_WITHIN_S = 90.0
 # Beyond the failover itself, which is the servers' own matter.
 _RECOVERS_WITHIN_S = 5.0
 
@@ -60,7 +62,7 @@ def names_of(store: FenceStore) -> set[str]:
 async def goes_on(so_far: Load) -> None:
     """Every writer writes again."""
     before = dict(so_far.applied)
-    await until(lambda: all(so_far.applied[number] > before[number] for number in range(WRITERS)))
+    await until(lambda: all(so_far.applied[number] > before[number] for number in range(WRITERS)), within_s=60.0)
 
 
 async def seconds_until_it_goes_on(so_far: Load) -> float:
@@ -79,7 +81,7 @@ async def test_a_primary_behind_sentinels_dies(guarded: GuardedServers) -> None:
         await guarded.promoted(first)
         recovery_s = await seconds_until_it_goes_on(so_far)
         first.start()
-        await until(lambda: is_replica(first))
+        await until(lambda: is_replica(first), within_s=_DEMOTED_WITHIN_S)
         await goes_on(so_far)
 
     print(f"recovered {recovery_s:.2f} s after the promotion; {so_far.refused} of {so_far.total} failed")
@@ -95,7 +97,7 @@ async def test_a_primary_behind_sentinels_stops(guarded: GuardedServers) -> None
         await guarded.promoted(first)
         recovery_s = await seconds_until_it_goes_on(so_far)
         os.kill(first.pid, signal.SIGCONT)
-        await until(lambda: is_replica(first))
+        await until(lambda: is_replica(first), within_s=_DEMOTED_WITHIN_S)
         await goes_on(so_far)
 
     print(f"recovered {recovery_s:.2f} s after the promotion; {so_far.refused} of {so_far.total} failed")
@@ -123,7 +125,7 @@ async def test_a_clusters_primary_dies(cluster: ClusterOfNodes) -> None:
         await until(lambda: b"role:master" in cluster.replicas[0].ask("INFO", "replication"))
         recovery_s = await seconds_until_it_goes_on(so_far)
         first.start()
-        await until(lambda: is_replica(first))
+        await until(lambda: is_replica(first), within_s=_DEMOTED_WITHIN_S)
         await goes_on(so_far)
         assert store.healthy
 

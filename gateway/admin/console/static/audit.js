@@ -12,20 +12,32 @@ const SINCE = { "": "Any time", "15m": "Last 15 minutes", "1h": "Last hour", "24
 const COLUMNS = [
   { head: "At", kind: "number first", cell: (event) => moment(event.at, 3) },
   { head: "Step", kind: "stepped", cell: (event) => el("b", { class: "step" }, name(stepOf(event))) },
-  { head: "Resource", kind: "long", cell: (event) => event.resource && link(address(["resources", event.resource]), name(event.resource)) },
+  {
+    head: "Resource",
+    kind: "long",
+    cell: (event) => event.resource && link(address(["resources", event.resource]), name(event.resource)),
+  },
   { head: "Epoch", cell: (event) => event.epoch && code(event.epoch) },
   { head: "Holder", kind: "some", cell: (event) => event.holder && name(event.holder) },
   { head: "Why", kind: "wide", cell: (event) => event.reason && name(event.reason) },
   { head: "By", cell: (event) => name(event.by, "code faint") },
-  { head: "Intent", cell: (event) => event.intent && link(address(["intents", event.intent]), code(short(event.intent))) },
+  { head: "Of", cell: (event) => event.intent && link(whereOf(event), code(short(event.intent))) },
 ];
 
 export async function showAudit(view) {
   const resource = input("audit-resource", "resource", "report/7");
   const intent = input("audit-intent", "intent", "id");
-  const since = el("select", { id: "audit-since" }, Object.entries(SINCE).map(([value, title]) => el("option", { value }, title)));
+  const since = el(
+    "select",
+    { id: "audit-since" },
+    Object.entries(SINCE).map(([value, title]) => el("option", { value }, title)),
+  );
   since.value = view.query.get("since") in SINCE ? view.query.get("since") : "";
-  for (const [field, name] of [[resource, "resource"], [intent, "intent"]]) field.value = view.query.get(name) ?? "";
+  for (const [field, name] of [
+    [resource, "resource"],
+    [intent, "intent"],
+  ])
+    field.value = view.query.get(name) ?? "";
   const place = el("div");
   const search = async (event) => {
     event?.preventDefault();
@@ -38,17 +50,34 @@ export async function showAudit(view) {
       none: "No step is in the trail that fits.",
     });
   };
-  swap(view.root, el("h1", {}, "Audit"),
-    el("form", { class: "tools", on: { submit: search } },
-      el("label", { for: resource.id }, "Resource"), resource,
-      el("label", { for: intent.id }, "Intent"), intent,
-      el("label", { for: since.id }, "Since"), since, el("button", {}, "Show")),
-    place);
+  swap(
+    view.root,
+    el("h1", {}, "Audit"),
+    el(
+      "form",
+      { class: "tools", on: { submit: search } },
+      el("label", { for: resource.id }, "Resource"),
+      resource,
+      el("label", { for: intent.id }, "Intent"),
+      intent,
+      el("label", { for: since.id }, "Since"),
+      since,
+      el("button", {}, "Show"),
+    ),
+    place,
+  );
   await search();
 }
 
 function input(id, name, placeholder) {
   return el("input", { id, name, type: "search", placeholder, autocomplete: "off", spellcheck: "false" });
+}
+
+/** Where that is shown which the step is of: most are intents. */
+function whereOf(event) {
+  if (event.to === "quarantined" || event.to === "dropped") return address(["quarantine", event.intent]);
+  if (event.to === "paused" || event.to === "resumed") return address(["pauses"]);
+  return address(["intents", event.intent]);
 }
 
 function short(id) {

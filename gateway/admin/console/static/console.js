@@ -17,7 +17,11 @@ import { follow, intentsIn, look, pausesInForce, vitals } from "./vitals.js";
 const PAGES = {
   now: { title: "Now", show: showNow },
   resources: { title: "Resources", show: showResources },
-  intents: { title: "Intents", show: showIntents, waiting: () => sum(intentsIn("awaiting_approval"), intentsIn("unknown"), intentsIn("failed")) },
+  intents: {
+    title: "Intents",
+    show: showIntents,
+    waiting: () => sum(intentsIn("awaiting_approval"), intentsIn("unknown"), intentsIn("failed")),
+  },
   quarantine: { title: "Quarantine", show: showQuarantine },
   pauses: { title: "Pauses", show: showPauses, waiting: () => pausesInForce() },
   policies: { title: "Policies", show: showPolicies },
@@ -59,12 +63,29 @@ async function shownOrSignIn(page, view) {
 }
 
 function drawMenu() {
-  const shown = Object.entries(PAGES).filter(([name, page]) => !page.isHidden && (!isApproverOnly() || name === "intents"));
-  swap(nav, el("ul", {}, shown.map(([name, page]) => {
-    const waiting = page.waiting?.();
-    return el("li", {}, el("a", { href: `#/${name}`, "data-keep": name, "aria-current": name === current && "page" },
-      page.title, waiting ? el("span", { class: "count" }, waiting > 99 ? "99+" : waiting) : null));
-  })));
+  const shown = Object.entries(PAGES).filter(
+    ([name, page]) => !page.isHidden && (!isApproverOnly() || name === "intents"),
+  );
+  swap(
+    nav,
+    el(
+      "ul",
+      {},
+      shown.map(([name, page]) => {
+        const waiting = page.waiting?.();
+        return el(
+          "li",
+          {},
+          el(
+            "a",
+            { href: `#/${name}`, "data-keep": name, "aria-current": name === current && "page" },
+            page.title,
+            waiting ? el("span", { class: "count" }, waiting > 99 ? "99+" : waiting) : null,
+          ),
+        );
+      }),
+    ),
+  );
 }
 
 function drawVitals() {
@@ -75,8 +96,12 @@ function drawVitals() {
     unreachable: ["down", "No answer"],
   }[vitals.state] ?? ["", ""];
   const { token, key } = credentials();
-  swap(status, words && el("span", { class: `pulse ${tone}` }, words),
-    (token || key) && el("button", { type: "button", class: "plain", "data-keep": "out", on: { click: signOut } }, "Sign out"));
+  swap(
+    status,
+    words && el("span", { class: `pulse ${tone}` }, words),
+    (token || key) &&
+      el("button", { type: "button", class: "plain", "data-keep": "out", on: { click: signOut } }, "Sign out"),
+  );
   // Said once: a screen reader would read it out at each look.
   if (alarmed === vitals.state) return;
   // Whoever was let in before and no longer is has to be asked again.

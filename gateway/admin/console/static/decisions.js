@@ -9,7 +9,10 @@ import { request } from "./exchange.js";
 export function actions(intent) {
   const found = [];
   if (intent.state === "awaiting_approval") {
-    found.push({ title: "Approve", isPrimary: true, run: () => approve(intent) }, { title: "Deny", run: () => deny(intent) });
+    found.push(
+      { title: "Approve", isPrimary: true, run: () => approve(intent) },
+      { title: "Deny", run: () => deny(intent) },
+    );
   }
   if (intent.state === "unknown") found.push({ title: "Resolve", isPrimary: true, run: () => resolve(intent) });
   if (intent.state === "failed") found.push({ title: "Send again", isPrimary: true, run: () => retry(intent) });
@@ -29,9 +32,16 @@ function approve(intent) {
     title: "Approve this request",
     body: [
       el("p", {}, "It is sent to ", name(intent.upstream), " at once, once, exactly as it stands here."),
-      kept ? request(kept, `/api/v1/intents/${segment(intent.id)}/body`, `${intent.id}.bin`) : el("p", {}, "The request is not kept."),
-      el("p", { class: "quiet" }, "Your approval names its digest, ", el("code", { class: "digest" }, intent.digest),
-        ", and counts for no other request."),
+      kept
+        ? request(kept, `/api/v1/intents/${segment(intent.id)}/body`, `${intent.id}.bin`)
+        : el("p", {}, "The request is not kept."),
+      el(
+        "p",
+        { class: "quiet" },
+        "Your approval names its digest, ",
+        el("code", { class: "digest" }, intent.digest),
+        ", and counts for no other request.",
+      ),
     ],
     fields: [note()],
     verb: "Approve and send",
@@ -53,7 +63,11 @@ function deny(intent) {
 function resolve(intent) {
   return confirm({
     title: "Say what became of it",
-    body: el("p", {}, "Look at the API itself first: nothing here can tell. Evidence that comes later and says otherwise is an incident."),
+    body: el(
+      "p",
+      {},
+      "Look at the API itself first: nothing here can tell. Evidence that comes later and says otherwise is an incident.",
+    ),
     fields: [
       choice("outcome", "What the API did", [
         { value: "applied", title: "It was applied", meaning: "Repeats are told that it is done. Nothing is sent." },
@@ -69,7 +83,13 @@ function resolve(intent) {
 function retry(intent) {
   return confirm({
     title: "Send it again",
-    body: el("p", {}, "It is queued again and delivered in the order of ", name(intent.resource), ", unless a newer epoch rules there. It takes of its rule’s budgets as a new one does."),
+    body: el(
+      "p",
+      {},
+      "It is queued again and delivered in the order of ",
+      name(intent.resource),
+      ", unless a newer epoch rules there. It takes of its rule’s budgets as a new one does.",
+    ),
     fields: [note()],
     verb: "Send again",
     act: (given) => decide(intent, "retry", { note: given.note }),
@@ -81,7 +101,13 @@ function compensate(intent) {
   return confirm({
     title: "Take it back",
     body: [
-      el("p", {}, "This is sent to ", name(intent.upstream), " once, with the gateway’s own credentials, under the highest epoch:"),
+      el(
+        "p",
+        {},
+        "This is sent to ",
+        name(intent.upstream),
+        " once, with the gateway’s own credentials, under the highest epoch:",
+      ),
       request(kept),
       writtenSince(intent),
     ],
@@ -94,7 +120,11 @@ function compensate(intent) {
 
 function writtenSince(intent) {
   if (intent.written_since === true) {
-    return el("p", { class: "caution" }, "The resource was written since. What is taken back may no longer be what was done.");
+    return el(
+      "p",
+      { class: "caution" },
+      "The resource was written since. What is taken back may no longer be what was done.",
+    );
   }
   if (intent.written_since === false) return el("p", { class: "quiet" }, "The resource was not written since.");
   return el("p", { class: "caution" }, "Whether the resource was written since is not known.");

@@ -1,4 +1,4 @@
-// Asking before something is done: what will happen, a note for the trail, and the answer in the same place if it fails.
+// Asking before something is done: what will happen, a note for the trail, and in the same place why it was refused.
 
 import { el, fresh, swap } from "./dom.js";
 import { mishap } from "./states.js";
@@ -28,12 +28,27 @@ export function confirm({ title, body, fields = [], act, verb, isGrave = false }
       }
     };
     let done = null;
-    const dialog = el("dialog", { "aria-labelledby": heading, on: { close: () => {
-      dialog.remove();
-      resolve(done);
-    } } },
-      el("form", { on: { submit } }, el("h2", { id: heading }, title), el("div", { class: "told" }, body),
-        fields.map((each) => each.row), trouble, el("div", { class: "buttons" }, leaving, doing)));
+    const dialog = el(
+      "dialog",
+      {
+        "aria-labelledby": heading,
+        on: {
+          close: () => {
+            dialog.remove();
+            resolve(done);
+          },
+        },
+      },
+      el(
+        "form",
+        { on: { submit } },
+        el("h2", { id: heading }, title),
+        el("div", { class: "told" }, body),
+        fields.map((each) => each.row),
+        trouble,
+        el("div", { class: "buttons" }, leaving, doing),
+      ),
+    );
     document.body.append(dialog);
     dialog.showModal();
     (fields[0]?.input ?? leaving).focus();
@@ -47,7 +62,13 @@ export function note(title = "Note", hint = "Why. It stays in the audit trail.")
 
 export function field(name, title, input, hint = null) {
   input.id ||= fresh("field");
-  const row = el("div", { class: "field" }, el("label", { for: input.id }, title), input, hint && el("small", {}, hint));
+  const row = el(
+    "div",
+    { class: "field" },
+    el("label", { for: input.id }, title),
+    input,
+    hint && el("small", {}, hint),
+  );
   return { name, input, row, value: () => input.value };
 }
 
@@ -57,8 +78,26 @@ export function choice(name, title, choices) {
   const options = choices.map((each) => {
     const input = el("input", { type: "radio", name: group, required: true });
     input.dataset.value = each.value;
-    return { input, row: el("label", { class: "option" }, input, el("span", {}, el("b", {}, each.title), el("small", {}, each.meaning))) };
+    return {
+      input,
+      row: el(
+        "label",
+        { class: "option" },
+        input,
+        el("span", {}, el("b", {}, each.title), el("small", {}, each.meaning)),
+      ),
+    };
   });
-  const row = el("fieldset", {}, el("legend", {}, title), options.map((each) => each.row));
-  return { name, row, input: options[0].input, value: () => options.find((each) => each.input.checked)?.input.dataset.value };
+  const row = el(
+    "fieldset",
+    {},
+    el("legend", {}, title),
+    options.map((each) => each.row),
+  );
+  return {
+    name,
+    row,
+    input: options[0].input,
+    value: () => options.find((each) => each.input.checked)?.input.dataset.value,
+  };
 }

@@ -23,32 +23,59 @@ export function draw(canvas, story, entries, scale, now_ms, enliven) {
     y += LABEL + BAND + lane.rows * ROW + AIR;
   }
   const height = Math.max(y, AXIS + 40);
-  swap(canvas, patterns(), axis(scale, height), pauses(story, scale, now_ms, height),
+  swap(
+    canvas,
+    patterns(),
+    axis(scale, height),
+    pauses(story, scale, now_ms, height),
     story.lanes.map((lane, at) => ground(lane, tops[at], scale, now_ms)),
     entries.map((entry) => {
       const node = shape(entry, tops[entry.lane], scale);
       enliven(node, entry);
       return node;
     }),
-    story.lanes.map((lane, at) => [label(lane, tops[at], scale), rules(lane, tops[at], scale, now_ms)]));
+    story.lanes.map((lane, at) => [label(lane, tops[at], scale), rules(lane, tops[at], scale, now_ms)]),
+  );
   return height;
 }
 
 function patterns() {
-  const hatch = (id, width) => svg("pattern", { id, class: id, width, height: width, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-    svg("rect", { class: "under", width, height: width }), svg("rect", { class: "over", width: width / 2, height: width }));
+  const hatch = (id, width) =>
+    svg(
+      "pattern",
+      { id, class: id, width, height: width, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      svg("rect", { class: "under", width, height: width }),
+      svg("rect", { class: "over", width: width / 2, height: width }),
+    );
   return svg("defs", {}, hatch("doubt", 5), hatch("stopped", 8), hatch("running", 6));
 }
 
 function axis(scale, height) {
-  return svg("g", { class: "axis", "aria-hidden": "true" },
-    scale.ticks().map((tick) => [
-      svg("line", { x1: tick.x, x2: tick.x, y1: AXIS - 6, y2: height }),
-      svg("text", { x: tick.x, y: AXIS - 11, "text-anchor": anchor(tick.x, scale.width) }, tick.label),
-    ]),
-    scale.folds().filter((fold) => fold.to > 0 && fold.from < scale.width).map((fold) => svg("g", { class: "fold" },
-      svg("rect", { x: fold.from, width: fold.to - fold.from, y: AXIS - 6, height }),
-      svg("text", { x: (fold.from + fold.to) / 2, y: AXIS - 11, "text-anchor": "middle" }, `↔ ${duration(fold.span)}`))));
+  return svg(
+    "g",
+    { class: "axis", "aria-hidden": "true" },
+    scale
+      .ticks()
+      .map((tick) => [
+        svg("line", { x1: tick.x, x2: tick.x, y1: AXIS - 6, y2: height }),
+        svg("text", { x: tick.x, y: AXIS - 11, "text-anchor": anchor(tick.x, scale.width) }, tick.label),
+      ]),
+    scale
+      .folds()
+      .filter((fold) => fold.to > 0 && fold.from < scale.width)
+      .map((fold) =>
+        svg(
+          "g",
+          { class: "fold" },
+          svg("rect", { x: fold.from, width: fold.to - fold.from, y: AXIS - 6, height }),
+          svg(
+            "text",
+            { x: (fold.from + fold.to) / 2, y: AXIS - 11, "text-anchor": "middle" },
+            `↔ ${duration(fold.span)}`,
+          ),
+        ),
+      ),
+  );
 }
 
 function anchor(x, width) {
@@ -59,15 +86,28 @@ function anchor(x, width) {
 function pauses(story, scale, now_ms, height) {
   return story.pauses.map((pause) => {
     const from = scale.x(pause.from);
-    return svg("rect", { class: "pause", x: from, y: AXIS, width: Math.max(2, scale.x(pause.to ?? now_ms) - from), height: height - AXIS },
-      svg("title", {}, `paused: ${pause.event.reason}`));
+    return svg(
+      "rect",
+      {
+        class: "pause",
+        x: from,
+        y: AXIS,
+        width: Math.max(2, scale.x(pause.to ?? now_ms) - from),
+        height: height - AXIS,
+      },
+      svg("title", {}, `paused: ${pause.event.reason}`),
+    );
   });
 }
 
 function label(lane, top, scale) {
   const x = Math.max(4, Math.min(scale.width - 190, scale.x(lane.begin)));
-  return svg("text", { class: "lane", x, y: top + 13, "aria-hidden": "true" },
-    svg("tspan", { class: lane.holder ? "holder" : "unnamed" }, clipped(lane.holder ?? "unnamed holder", 22)), svg("tspan", { class: "epoch", dx: 7 }, lane.epoch));
+  return svg(
+    "text",
+    { class: "lane", x, y: top + 13, "aria-hidden": "true" },
+    svg("tspan", { class: lane.holder ? "holder" : "unnamed" }, clipped(lane.holder ?? "unnamed holder", 22)),
+    svg("tspan", { class: "epoch", dx: 7 }, lane.epoch),
+  );
 }
 
 function clipped(text, longest) {
@@ -81,7 +121,8 @@ function rules(lane, top, scale, now_ms) {
   return lane.threads.map((thread, at) => {
     const rule = (thread.stretches[0]?.begin ?? thread.stretches[0]?.end ?? thread.marks[0].event).rule;
     const { from, to } = ends[at];
-    const room = ends.filter((each, other) => lane.threads[other].row === thread.row && each.from > from)
+    const room = ends
+      .filter((each, other) => lane.threads[other].row === thread.row && each.from > from)
       .reduce((least, each) => Math.min(least, each.from - to), scale.width - to);
     if (room < NAME || to < 0) return null;
     const y = top + LABEL + BAND + 6 + thread.row * ROW + BAR - 1;
@@ -102,9 +143,14 @@ function ground(lane, top, scale, now_ms) {
   const y = top + LABEL;
   const live = lane.leases.find((lease) => lease.until > now_ms);
   const from = live && scale.x(now_ms);
-  return svg("g", { "aria-hidden": "true" },
+  return svg(
+    "g",
+    { "aria-hidden": "true" },
     svg("line", { class: "line", x1: 0, x2: scale.width, y1: y + BAND / 2, y2: y + BAND / 2 }),
-    live && from < scale.width && svg("rect", { class: "remainder", x: from, y, width: scale.width - from, height: BAND }));
+    live &&
+      from < scale.width &&
+      svg("rect", { class: "remainder", x: from, y, width: scale.width - from, height: BAND }),
+  );
 }
 
 function shape(entry, top, scale) {
@@ -114,7 +160,9 @@ function shape(entry, top, scale) {
   entry.y = entry.row < 0 ? y + BAND : y + BAR;
   const node = svg("g", {
     class: `entry ${entry.shape} ${entry.tone}${entry.isOpen ? " open" : ""}${entry.href ? " leads" : ""}`,
-    role: entry.href ? "link" : "img", "aria-label": [entry.title, ...entry.lines].join("; "), "data-keep": entry.keep,
+    role: entry.href ? "link" : "img",
+    "aria-label": [entry.title, ...entry.lines].join("; "),
+    "data-keep": entry.keep,
   });
   node.append(...figure(entry, from, to, y, scale.width));
   return node;
@@ -130,19 +178,27 @@ function figure(entry, from, to, y, width) {
     case "bar":
       return [svg("rect", { x: from, y, width: Math.max(THINNEST, to - from), height: BAR, rx: 2 })];
     case "waits":
-      return [svg("rect", { class: "hit", x: from, y, width: Math.max(THINNEST, to - from), height: BAR }),
-        svg("line", { x1: from, x2: Math.max(from + THINNEST, to), y1: y + BAR / 2, y2: y + BAR / 2 })];
+      return [
+        svg("rect", { class: "hit", x: from, y, width: Math.max(THINNEST, to - from), height: BAR }),
+        svg("line", { x1: from, x2: Math.max(from + THINNEST, to), y1: y + BAR / 2, y2: y + BAR / 2 }),
+      ];
     case "end":
       return [svg("circle", { cx: from, cy: y + BAR / 2, r: 4.5 })];
     case "refusal":
-      return [svg("circle", { cx: from, cy: middle, r: 7.5 }), svg("path", { d: `M${from - 3} ${middle - 3}l6 6m0 -6l-6 6` })];
+      return [
+        svg("circle", { cx: from, cy: middle, r: 7.5 }),
+        svg("path", { d: `M${from - 3} ${middle - 3}l6 6m0 -6l-6 6` }),
+      ];
     case "incident":
       return [svg("path", { d: `M${from} ${middle - 8}l8 8l-8 8l-8 -8z` })];
     case "granted":
     case "advanced":
       return [svg("path", { d: `M${from - 2} ${middle - 7}l9 7l-9 7z` })];
     case "renewed":
-      return [svg("rect", { class: "hit", x: from - 5, y: y - 2, width: 10, height: BAND + 4 }), svg("line", { x1: from, x2: from, y1: y - 2, y2: y + BAND + 2 })];
+      return [
+        svg("rect", { class: "hit", x: from - 5, y: y - 2, width: 10, height: BAND + 4 }),
+        svg("line", { x1: from, x2: from, y1: y - 2, y2: y + BAND + 2 }),
+      ];
     default:
       return [svg("rect", { x: from - 4, y: middle - 4, width: 8, height: 8 })];
   }

@@ -31,29 +31,54 @@ function reign(lane, at, now_ms) {
     `epoch ${lane.epoch}`,
     lane.end === null ? "rules now" : `overtaken at ${clock(lane.end, 3)}, after ${duration(lane.end - lane.begin)}`,
     !lane.isTold && "its grant is not in the trail; shown from its first write on",
-    ...lane.leases.filter((lease) => lease.until).map((lease) =>
-      lease.until > now_ms ? `lease until ${clock(lease.until)}` : `lease ended at ${clock(lease.until)}`),
+    ...lane.leases
+      .filter((lease) => lease.until)
+      .map((lease) =>
+        lease.until > now_ms ? `lease until ${clock(lease.until)}` : `lease ended at ${clock(lease.until)}`,
+      ),
   ];
-  return [{ at: lane.begin, to: lane.end ?? now_ms, lane: at, row: -1, shape: "reign", tone: lane.end === null ? "rules" : "over",
-    title: `${who} rules from ${clock(lane.begin, 3)}`, lines: lines.filter(Boolean), href: null, keep: `reign-${lane.epoch}`,
-    isOpen: lane.end === null && !lane.leases.some((lease) => lease.until > now_ms) }];
+  return [
+    {
+      at: lane.begin,
+      to: lane.end ?? now_ms,
+      lane: at,
+      row: -1,
+      shape: "reign",
+      tone: lane.end === null ? "rules" : "over",
+      title: `${who} rules from ${clock(lane.begin, 3)}`,
+      lines: lines.filter(Boolean),
+      href: null,
+      keep: `reign-${lane.epoch}`,
+      isOpen: lane.end === null && !lane.leases.some((lease) => lease.until > now_ms),
+    },
+  ];
 }
 
 function ofMark(lane, at, mark) {
   const isRefusal = mark.kind === "refused" || mark.kind === "quarantined";
   const isOvertaken = lane.end !== null && mark.at >= lane.end;
   return {
-    at: mark.at, to: mark.at, lane: at, row: -1,
+    at: mark.at,
+    to: mark.at,
+    lane: at,
+    row: -1,
     shape: isRefusal ? "refusal" : mark.kind,
     tone: isRefusal || mark.kind === "incident" ? "bad" : "calm",
-    title: isRefusal ? `${lane.holder ?? "a write"} ${MARKS[mark.kind]}: ${mark.event.reason}` : MARKS[mark.kind] ?? mark.kind.replaceAll("_", " "),
+    title: isRefusal
+      ? `${lane.holder ?? "a write"} ${MARKS[mark.kind]}: ${mark.event.reason}`
+      : (MARKS[mark.kind] ?? mark.kind.replaceAll("_", " ")),
     lines: [
       `${clock(mark.at, 3)}, epoch ${lane.epoch}`,
       isRefusal && isOvertaken && `${duration(mark.at - lane.end)} after it was overtaken`,
       !isRefusal && mark.event.reason,
       mark.event.rule && `rule ${mark.event.rule}`,
     ].filter(Boolean),
-    href: mark.kind === "quarantined" ? address(["quarantine", mark.event.intent]) : mark.kind === "incident" ? address(["intents", mark.event.intent]) : null,
+    href:
+      mark.kind === "quarantined"
+        ? address(["quarantine", mark.event.intent])
+        : mark.kind === "incident"
+          ? address(["intents", mark.event.intent])
+          : null,
     keep: `mark-${mark.event.number}`,
   };
 }
@@ -63,21 +88,32 @@ function ofThread(lane, at, thread, now_ms) {
   const stretches = thread.stretches.map((each) => {
     const to = each.to ?? now_ms;
     const isBar = each.state === "in_flight";
-    const what = isBar ? each.outcome ?? "in_flight" : each.state;
+    const what = isBar ? (each.outcome ?? "in_flight") : each.state;
     const event = each.begin ?? each.end;
     return {
-      ...beside, at: each.from, to, shape: isBar ? "bar" : "waits", tone: what, isOpen: each.to === null,
+      ...beside,
+      at: each.from,
+      to,
+      shape: isBar ? "bar" : "waits",
+      tone: what,
+      isOpen: each.to === null,
       title: `${lane.holder ?? "a write"}, ${event.rule}: ${title(what)}`,
       lines: [
         `epoch ${lane.epoch}`,
-        each.to === null ? `since ${clock(each.from, 3)}` : `${clock(each.from, 3)}, for ${each.begin ? duration(to - each.from) : "a time that is not in the trail"}`,
+        each.to === null
+          ? `since ${clock(each.from, 3)}`
+          : `${clock(each.from, 3)}, for ${each.begin ? duration(to - each.from) : "a time that is not in the trail"}`,
         (each.end ?? each.begin).reason,
       ],
       keep: `stretch-${event.number}-${each.state}`,
     };
   });
   const marks = thread.marks.map((mark) => ({
-    ...beside, at: mark.at, to: mark.at, shape: "end", tone: mark.kind,
+    ...beside,
+    at: mark.at,
+    to: mark.at,
+    shape: "end",
+    tone: mark.kind,
     title: `${title(mark.event.from)} → ${title(mark.kind)}`,
     lines: [`${clock(mark.at, 3)}, by ${mark.event.by}`, mark.event.reason],
     keep: `mark-${mark.event.number}`,

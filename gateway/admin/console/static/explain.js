@@ -8,9 +8,27 @@ import { facts } from "./table.js";
 import { toneOf } from "./words.js";
 
 export function explainForm() {
-  const method = field("method", "Method", el("input", { required: true, value: "PUT", maxlength: 32, autocomplete: "off", spellcheck: "false", size: 8 }));
-  const target = field("target", "Path", el("input", { required: true, pattern: "/.*", placeholder: "/reports/7", autocomplete: "off", spellcheck: "false" }));
-  const headers = field("headers", "Headers", el("textarea", { rows: 2, spellcheck: "false", placeholder: "Idempotency-Key: order-17" }));
+  const method = field(
+    "method",
+    "Method",
+    el("input", { required: true, value: "PUT", maxlength: 32, autocomplete: "off", spellcheck: "false", size: 8 }),
+  );
+  const target = field(
+    "target",
+    "Path",
+    el("input", {
+      required: true,
+      pattern: "/.*",
+      placeholder: "/reports/7",
+      autocomplete: "off",
+      spellcheck: "false",
+    }),
+  );
+  const headers = field(
+    "headers",
+    "Headers",
+    el("textarea", { rows: 2, spellcheck: "false", placeholder: "Idempotency-Key: order-17" }),
+  );
   const body = field("body", "Body", el("textarea", { rows: 2, spellcheck: "false", placeholder: "{}" }));
   const answer = el("div", { "aria-live": "polite" });
   const ask = async (event) => {
@@ -22,25 +40,44 @@ export function explainForm() {
       swap(answer, mishap(error));
     }
   };
-  return el("section", {}, el("h2", {}, "Which rule takes a request?"),
-    el("form", { class: "explain", on: { submit: ask } },
-      el("div", { class: "asked" }, method.row, target.row), el("div", { class: "asked even" }, headers.row, body.row),
-      el("div", {}, el("button", { class: "primary" }, "Explain"))),
-    answer);
+  return el(
+    "section",
+    {},
+    el("h2", {}, "Which rule takes a request?"),
+    el(
+      "form",
+      { class: "explain", on: { submit: ask } },
+      el("div", { class: "asked" }, method.row, target.row),
+      el("div", { class: "asked even" }, headers.row, body.row),
+      el("div", {}, el("button", { class: "primary" }, "Explain")),
+    ),
+    answer,
+  );
 }
 
 function pairs(lines) {
-  return lines.split("\n").filter((line) => line.trim()).map((line) => {
-    const [name, ...rest] = line.split(":");
-    return [name.trim(), rest.join(":").trim()];
-  });
+  return lines
+    .split("\n")
+    .filter((line) => line.trim())
+    .map((line) => {
+      const [name, ...rest] = line.split(":");
+      return [name.trim(), rest.join(":").trim()];
+    });
 }
 
 function explained(told) {
   const answer = told.answer;
   const would = answer.decision === "forwarded" ? "forwarded, if its token holds" : answer.decision;
-  return el("div", { class: "answer" },
-    el("p", {}, el("span", { class: `badge ${toneOf(answer.decision)}` }, would), " ", answer.detail && name(answer.detail)),
+  return el(
+    "div",
+    { class: "answer" },
+    el(
+      "p",
+      {},
+      el("span", { class: `badge ${toneOf(answer.decision)}` }, would),
+      " ",
+      answer.detail && name(answer.detail),
+    ),
     facts([
       ["Upstream", answer.upstream && name(answer.upstream)],
       ["Rule", answer.rule && name(answer.rule)],
@@ -49,7 +86,21 @@ function explained(told) {
       ["Epochs from", answer.authority],
       ["Would be", answer.would],
     ]),
-    told.considered.length > 0 && el("ul", { class: "considered" }, told.considered.map((each) =>
-      el("li", { class: each.taken ? "taken" : null }, el("b", {}, name(each.entry)), " ", code(each.match.join(" | ")),
-        el("span", {}, name(each.why)), el("small", { title: each.place }, name(each.place.split("/").at(-1)))))));
+    told.considered.length > 0 &&
+      el(
+        "ul",
+        { class: "considered" },
+        told.considered.map((each) =>
+          el(
+            "li",
+            { class: each.taken ? "taken" : null },
+            el("b", {}, name(each.entry)),
+            " ",
+            code(each.match.join(" | ")),
+            el("span", {}, name(each.why)),
+            el("small", { title: each.place }, name(each.place.split("/").at(-1))),
+          ),
+        ),
+      ),
+  );
 }

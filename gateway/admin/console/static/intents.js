@@ -22,14 +22,39 @@ async function showList(view) {
   const state = wanted in STATES ? wanted : firstWaiting();
   const filter = el("nav", { class: "filter", "aria-label": "States" });
   const place = el("div");
-  const drawFilter = () => swap(filter, el("ul", {}, Object.entries(STATES).map(([each, known]) => {
-    const number = intentsIn(each);
-    return el("li", {}, el("a", { href: address(["intents"], { state: each }), "data-keep": each,
-      "aria-current": each === state && "true", title: known.meaning },
-      known.title, number ? el("span", { class: "count" }, number.toLocaleString("en-GB")) : null));
-  })));
-  swap(view.root, el("h1", {}, isApproverOnly() ? "Approvals" : "Intents"), !isApproverOnly() && filter,
-    el("p", { class: "quiet lead" }, `${STATES[state].title}: ${STATES[state].meaning}.`), place);
+  const drawFilter = () =>
+    swap(
+      filter,
+      el(
+        "ul",
+        {},
+        Object.entries(STATES).map(([each, known]) => {
+          const number = intentsIn(each);
+          return el(
+            "li",
+            {},
+            el(
+              "a",
+              {
+                href: address(["intents"], { state: each }),
+                "data-keep": each,
+                "aria-current": each === state && "true",
+                title: known.meaning,
+              },
+              known.title,
+              number ? el("span", { class: "count" }, number.toLocaleString("en-GB")) : null,
+            ),
+          );
+        }),
+      ),
+    );
+  swap(
+    view.root,
+    el("h1", {}, isApproverOnly() ? "Approvals" : "Intents"),
+    !isApproverOnly() && filter,
+    el("p", { class: "quiet lead" }, `${STATES[state].title}: ${STATES[state].meaning}.`),
+    place,
+  );
   if (!isApproverOnly()) follow(drawFilter, view.signal);
   drawFilter();
   await listed(place, {
@@ -72,7 +97,8 @@ async function showIntent(view, id) {
   swap(view.root, drawIntent(intent, redraw));
   // What is on its way ends without anybody's doing.
   view.every(3000, async () => {
-    if (document.querySelector("dialog[open]") || !["in_flight", "queued", "compensating"].includes(intent.state)) return;
+    if (document.querySelector("dialog[open]") || !["in_flight", "queued", "compensating"].includes(intent.state))
+      return;
     const later = await get(`/api/v1/intents/${segment(id)}`, {}, view.signal);
     if (later.state === intent.state && later.events.length === intent.events.length) return;
     Object.assign(intent, later);
@@ -82,22 +108,58 @@ async function showIntent(view, id) {
 
 function drawIntent(intent, redraw) {
   const buttons = actions(intent).map((action) =>
-    el("button", { type: "button", class: action.isPrimary && "primary", "data-keep": action.title, on: { click: async () => {
-      const decided = await action.run();
-      if (decided) redraw(decided);
-    } } }, action.title));
+    el(
+      "button",
+      {
+        type: "button",
+        class: action.isPrimary && "primary",
+        "data-keep": action.title,
+        on: {
+          click: async () => {
+            const decided = await action.run();
+            if (decided) redraw(decided);
+          },
+        },
+      },
+      action.title,
+    ),
+  );
   return [
-    el("p", { class: "trail" }, link(address(["intents"], { state: intent.state }), isApproverOnly() ? "Approvals" : "Intents")),
-    el("header", { class: "title" }, el("h1", {}, name(intent.key ?? intent.id)), stateOf(intent.state),
-      el("div", { class: "buttons" }, buttons)),
+    el(
+      "p",
+      { class: "trail" },
+      link(address(["intents"], { state: intent.state }), isApproverOnly() ? "Approvals" : "Intents"),
+    ),
+    el(
+      "header",
+      { class: "title" },
+      el("h1", {}, name(intent.key ?? intent.id)),
+      stateOf(intent.state),
+      el("div", { class: "buttons" }, buttons),
+    ),
     el("p", { class: "lead" }, name(intent.reason)),
     drawFacts(intent),
-    intent.request && el("section", {}, el("h2", {}, "Request"),
-      request(intent.request, `/api/v1/intents/${segment(intent.id)}/body`, `${intent.id}.bin`)),
+    intent.request &&
+      el(
+        "section",
+        {},
+        el("h2", {}, "Request"),
+        request(intent.request, `/api/v1/intents/${segment(intent.id)}/body`, `${intent.id}.bin`),
+      ),
     drawCompensation(intent),
     intent.response && el("section", {}, el("h2", {}, "Answer of the API"), response(intent.response)),
-    intent.evidence !== null && intent.evidence !== undefined && el("section", {}, el("h2", {}, "Evidence"),
-      el("pre", { class: "body", tabindex: "0" }, typeof intent.evidence === "string" ? intent.evidence : JSON.stringify(intent.evidence, null, 2))),
+    intent.evidence !== null &&
+      intent.evidence !== undefined &&
+      el(
+        "section",
+        {},
+        el("h2", {}, "Evidence"),
+        el(
+          "pre",
+          { class: "body", tabindex: "0" },
+          typeof intent.evidence === "string" ? intent.evidence : JSON.stringify(intent.evidence, null, 2),
+        ),
+      ),
     el("section", {}, el("h2", {}, "Every step"), steps(intent.events)),
   ];
 }
@@ -115,11 +177,20 @@ function drawFacts(intent) {
     ["Begun", intent.created_at && moment(intent.created_at)],
     ["Last step", intent.updated_at && moment(intent.updated_at)],
     ["Awaited until", intent.deadline && moment(intent.deadline)],
-    ["Approval", intent.approval && [intent.approval.verdict, intent.approval.by && [" by ", name(intent.approval.by)],
-      intent.approval.verdict === "awaited" && [", until ", moment(intent.approval.expires_at)]]],
+    [
+      "Approval",
+      intent.approval && [
+        intent.approval.verdict,
+        intent.approval.by && [" by ", name(intent.approval.by)],
+        intent.approval.verdict === "awaited" && [", until ", moment(intent.approval.expires_at)],
+      ],
+    ],
     ["Resolved by", intent.resolved_by],
     ["Takes back", intent.compensates && link(address(["intents", intent.compensates]), code(intent.compensates))],
-    ["Taken back by", intent.compensated_by && link(address(["intents", intent.compensated_by]), code(intent.compensated_by))],
+    [
+      "Taken back by",
+      intent.compensated_by && link(address(["intents", intent.compensated_by]), code(intent.compensated_by)),
+    ],
     ["Id", code(intent.id)],
     ["Digest", intent.digest && code(intent.digest)],
   ]);
@@ -129,6 +200,10 @@ function drawCompensation(intent) {
   const found = intent.compensation;
   if (!found) return null;
   const said = intent.state === "applied" ? "What would take it back" : "What takes it back";
-  return el("section", {}, el("h2", {}, said),
-    found.request ? request(found.request) : el("p", { class: "quiet" }, name(found.unavailable)));
+  return el(
+    "section",
+    {},
+    el("h2", {}, said),
+    found.request ? request(found.request) : el("p", { class: "quiet" }, name(found.unavailable)),
+  );
 }

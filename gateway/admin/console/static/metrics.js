@@ -9,7 +9,9 @@ export function readMetrics(text) {
   for (const line of text.split("\n")) {
     const found = line.startsWith("#") ? null : SAMPLE.exec(line);
     if (!found) continue;
-    const labels = Object.fromEntries([...(found[2] ?? "").matchAll(LABEL)].map((pair) => [pair[1], unescaped(pair[2])]));
+    const labels = Object.fromEntries(
+      [...(found[2] ?? "").matchAll(LABEL)].map((pair) => [pair[1], unescaped(pair[2])]),
+    );
     if (!samples.has(found[1])) samples.set(found[1], []);
     samples.get(found[1]).push({ labels, value: Number(found[3].replace("Inf", "Infinity")) });
   }

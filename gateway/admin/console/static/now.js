@@ -21,10 +21,14 @@ export async function showNow(view) {
   const waiting = el("div", { class: "waiting" }, loading());
   const curves = el("div", { class: "curves" });
   const decisions = el("div", {}, loading());
-  swap(view.root, el("h1", {}, "Now"), loss,
+  swap(
+    view.root,
+    el("h1", {}, "Now"),
+    loss,
     el("section", { "aria-labelledby": "waits" }, el("h2", { id: "waits" }, "Waits for a person"), waiting),
     el("section", { "aria-labelledby": "flow" }, el("h2", { id: "flow" }, "Last two minutes"), curves),
-    el("section", { "aria-labelledby": "decided" }, el("h2", { id: "decided" }, "Decisions"), decisions));
+    el("section", { "aria-labelledby": "decided" }, el("h2", { id: "decided" }, "Decisions"), decisions),
+  );
   const lists = { late: null, dead: null, store: null };
   const draw = () => {
     if (!document.querySelector("dialog[open]")) swap(loss, lossNotice(lists.store, ask));
@@ -60,29 +64,71 @@ async function askLists(lists, signal) {
 function drawWaiting(lists) {
   const incidents = total(vitals.samples, "fencegate_incidents_total");
   const lines = [
-    ["person", intentsIn("awaiting_approval"), "write to approve", "writes to approve", address(["intents"], { state: "awaiting_approval" })],
-    ["person", intentsIn("unknown"), "write of unknown outcome", "writes of unknown outcome", address(["intents"], { state: "unknown" })],
+    [
+      "person",
+      intentsIn("awaiting_approval"),
+      "write to approve",
+      "writes to approve",
+      address(["intents"], { state: "awaiting_approval" }),
+    ],
+    [
+      "person",
+      intentsIn("unknown"),
+      "write of unknown outcome",
+      "writes of unknown outcome",
+      address(["intents"], { state: "unknown" }),
+    ],
     ["person", intentsIn("failed"), "failed delivery", "failed deliveries", address(["intents"], { state: "failed" })],
-    ["person", lists.late?.items.length ?? null, "late result in quarantine", "late results in quarantine", address(["quarantine"]), lists.late?.next],
-    ["bad", lists.dead?.items.length ?? null, "notification nobody took", "notifications nobody took", address(["notifications"]), lists.dead?.next],
+    [
+      "person",
+      lists.late?.items.length ?? null,
+      "late result in quarantine",
+      "late results in quarantine",
+      address(["quarantine"]),
+      lists.late?.next,
+    ],
+    [
+      "bad",
+      lists.dead?.items.length ?? null,
+      "notification nobody took",
+      "notifications nobody took",
+      address(["notifications"]),
+      lists.dead?.next,
+    ],
     ["bad", pausesInForce(), "pause in force", "pauses in force", address(["pauses"])],
     ["bad", incidents, "incident since the start", "incidents since the start", address(["audit"])],
   ];
   const open = lines.filter(([, number]) => number !== 0);
   if (!open.length) return empty("Nothing waits for you.");
-  return el("ul", { class: "todo" }, open.map(([tone, number, one, many, href, isMore]) =>
-    el("li", {}, el("a", { href, class: tone, "data-keep": many },
-      el("b", {}, number === null ? "?" : `${number.toLocaleString("en-GB")}${isMore ? "+" : ""}`),
-      el("span", {}, number === 1 ? one : many)))));
+  return el(
+    "ul",
+    { class: "todo" },
+    open.map(([tone, number, one, many, href, isMore]) =>
+      el(
+        "li",
+        {},
+        el(
+          "a",
+          { href, class: tone, "data-keep": many },
+          el("b", {}, number === null ? "?" : `${number.toLocaleString("en-GB")}${isMore ? "+" : ""}`),
+          el("span", {}, number === 1 ? one : many),
+        ),
+      ),
+    ),
+  );
 }
 
 function drawCurves() {
   const latest = vitals.history.at(-1);
   const of = (member) => vitals.history.map((point) => point[member]);
-  const curve = (title, member, shown, note) => el("figure", { class: "curve" },
-    el("figcaption", {}, el("span", {}, title), el("b", {}, latest ? shown(latest[member]) : "–")),
-    sparkline(of(member), ROOM, `${title}, last two minutes`),
-    el("small", {}, note));
+  const curve = (title, member, shown, note) =>
+    el(
+      "figure",
+      { class: "curve" },
+      el("figcaption", {}, el("span", {}, title), el("b", {}, latest ? shown(latest[member]) : "–")),
+      sparkline(of(member), ROOM, `${title}, last two minutes`),
+      el("small", {}, note),
+    );
   const peak = (member, shown) => {
     const known = of(member).filter((value) => value !== null);
     return known.length ? `at most ${shown(Math.max(...known))}` : "nothing measured yet";
@@ -104,12 +150,16 @@ function drawDecisions() {
   if (!sums.length) return empty("No request has come yet.");
   const all = sums.reduce((sum, [, number]) => sum + number, 0);
   const rates = vitals.history.at(-1)?.decisions ?? new Map();
-  return table("Decisions", [
-    { head: "Decision", cell: ([decision]) => el("span", { class: `badge ${toneOf(decision)}` }, decision) },
-    { head: "Now", kind: "number", cell: ([decision]) => perSecond(rates.get(decision) ?? 0) },
-    { head: "Since the start", kind: "number", cell: ([, number]) => number.toLocaleString("en-GB") },
-    { head: "Share", kind: "share", cell: ([decision, number]) => share(number / all, toneOf(decision)) },
-  ], sums);
+  return table(
+    "Decisions",
+    [
+      { head: "Decision", cell: ([decision]) => el("span", { class: `badge ${toneOf(decision)}` }, decision) },
+      { head: "Now", kind: "number", cell: ([decision]) => perSecond(rates.get(decision) ?? 0) },
+      { head: "Since the start", kind: "number", cell: ([, number]) => number.toLocaleString("en-GB") },
+      { head: "Share", kind: "share", cell: ([decision, number]) => share(number / all, toneOf(decision)) },
+    ],
+    sums,
+  );
 }
 
 function share(part, tone) {

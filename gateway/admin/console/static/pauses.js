@@ -19,11 +19,29 @@ const KINDS = {
 
 export async function showPauses(view) {
   const place = el("div");
-  const begin = el("button", { type: "button", class: "grave", on: { click: async () => {
-    if (await askToPause({})) await draw();
-  } } }, "Pause writes");
-  swap(view.root, el("header", { class: "title" }, el("h1", {}, "Pauses"), el("div", { class: "buttons" }, begin)),
-    el("p", { class: "quiet lead" }, "Writes that a pause names are refused by every gateway within a second. Reads and leases go on."), place);
+  const begin = el(
+    "button",
+    {
+      type: "button",
+      class: "grave",
+      on: {
+        click: async () => {
+          if (await askToPause({})) await draw();
+        },
+      },
+    },
+    "Pause writes",
+  );
+  swap(
+    view.root,
+    el("header", { class: "title" }, el("h1", {}, "Pauses"), el("div", { class: "buttons" }, begin)),
+    el(
+      "p",
+      { class: "quiet lead" },
+      "Writes that a pause names are refused by every gateway within a second. Reads and leases go on.",
+    ),
+    place,
+  );
   const draw = async () => {
     look();
     await listed(place, {
@@ -42,9 +60,23 @@ function columns(draw) {
     { head: "Why", kind: "wide", cell: (pause) => name(pause.reason) },
     { head: "By", kind: "some", cell: (pause) => name(pause.by) },
     { head: "Since", kind: "number", cell: (pause) => moment(pause.created_at) },
-    { head: "", kind: "number", cell: (pause) => el("button", { type: "button", on: { click: async () => {
-      if (await askToEnd(pause)) await draw();
-    } } }, "Let go on") },
+    {
+      head: "",
+      kind: "number",
+      cell: (pause) =>
+        el(
+          "button",
+          {
+            type: "button",
+            on: {
+              click: async () => {
+                if (await askToEnd(pause)) await draw();
+              },
+            },
+          },
+          "Let go on",
+        ),
+    },
   ];
 }
 
@@ -58,7 +90,10 @@ function selector(pause) {
 function askToEnd(pause) {
   return confirm({
     title: "Let these writes go on",
-    body: [el("p", {}, selector(pause)), el("p", {}, "Agents that repeat what was refused are served again, unless another pause stops them.")],
+    body: [
+      el("p", {}, selector(pause)),
+      el("p", {}, "Agents that repeat what was refused are served again, unless another pause stops them."),
+    ],
     verb: "End the pause",
     act: () => remove(`/api/v1/pauses/${segment(pause.id)}`),
   });
@@ -68,14 +103,23 @@ function askToEnd(pause) {
 export async function askToPause(given) {
   const [known] = Object.entries(given);
   const names = known ? null : await suggestions();
-  const about = known
-    ? { fields: [], body: el("p", {}, `${KINDS[known[0]]}: `, name(known[1])) }
-    : chooser(names);
-  const reason = field("reason", "Reason", el("input", { required: true, maxlength: 500, autocomplete: "off" }),
-    "What happened. Operators see it as long as the pause lasts.");
+  const about = known ? { fields: [], body: el("p", {}, `${KINDS[known[0]]}: `, name(known[1])) } : chooser(names);
+  const reason = field(
+    "reason",
+    "Reason",
+    el("input", { required: true, maxlength: 500, autocomplete: "off" }),
+    "What happened. Operators see it as long as the pause lasts.",
+  );
   const done = await confirm({
     title: "Pause writes",
-    body: [about.body, el("p", { class: "quiet" }, "They are refused as “paused” from the next second on, those that wait too. What is in flight ends as it would; sessions are cut.")],
+    body: [
+      about.body,
+      el(
+        "p",
+        { class: "quiet" },
+        "They are refused as “paused” from the next second on, those that wait too. What is in flight ends as it would; sessions are cut.",
+      ),
+    ],
     fields: [...about.fields, reason],
     verb: "Pause",
     isGrave: true,
@@ -87,11 +131,18 @@ export async function askToPause(given) {
 
 function chooser(names) {
   const list = el("datalist", { id: fresh("names") });
-  const kind = el("select", {}, Object.entries(KINDS).map(([value, title]) => el("option", { value }, title)));
+  const kind = el(
+    "select",
+    {},
+    Object.entries(KINDS).map(([value, title]) => el("option", { value }, title)),
+  );
   const which = el("input", { required: true, autocomplete: "off", list: list.id });
   const fields = [field("kind", "What", kind), field("name", "Name", which)];
   const suit = () => {
-    swap(list, (names[kind.value] ?? []).map((each) => el("option", { value: each })));
+    swap(
+      list,
+      (names[kind.value] ?? []).map((each) => el("option", { value: each })),
+    );
     which.required = kind.value !== "all";
     fields[1].row.hidden = kind.value === "all";
   };
@@ -103,5 +154,8 @@ function chooser(names) {
 
 async function suggestions() {
   const { items } = await get("/api/v1/policies");
-  return { upstream: items.map((each) => each.upstream), rule: items.flatMap((each) => each.rules.map((rule) => rule.name)) };
+  return {
+    upstream: items.map((each) => each.upstream),
+    rule: items.flatMap((each) => each.rules.map((rule) => rule.name)),
+  };
 }

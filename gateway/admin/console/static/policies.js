@@ -1,4 +1,4 @@
-// The policies in force: their rules, what is used of budgets, reading the files again, and asking them about a request.
+// The policies in force: their rules, what is used of budgets, reading the files again, and asking about a request.
 
 import { get, post } from "./api.js";
 import { code, el, name, swap } from "./dom.js";
@@ -18,8 +18,14 @@ export async function showPolicies(view) {
   };
   const reload = el("button", { type: "button", on: { click: () => reloaded(news, draw) } }, "Reload the files");
   const budgets = el("div");
-  swap(view.root, el("header", { class: "title" }, el("h1", {}, "Policies"), el("div", { class: "buttons" }, reload)), news, sets,
-    el("section", {}, el("h2", {}, "Budgets"), budgets), explainForm());
+  swap(
+    view.root,
+    el("header", { class: "title" }, el("h1", {}, "Policies"), el("div", { class: "buttons" }, reload)),
+    news,
+    sets,
+    el("section", {}, el("h2", {}, "Budgets"), budgets),
+    explainForm(),
+  );
   await draw();
   await listed(budgets, {
     label: "Budgets",
@@ -30,11 +36,21 @@ export async function showPolicies(view) {
 }
 
 const RULE = [
-  { head: "Rule", cell: (rule) => [el("b", {}, name(rule.name)), rule.mode === "observe" && el("span", { class: "badge calm" }, "observes only")] },
+  {
+    head: "Rule",
+    cell: (rule) => [
+      el("b", {}, name(rule.name)),
+      rule.mode === "observe" && el("span", { class: "badge calm" }, "observes only"),
+    ],
+  },
   { head: "Takes", kind: "wide", cell: (rule) => rule.match.map((each) => el("div", {}, code(each))) },
   { head: "Resource", cell: (rule) => code(rule.resource) },
   { head: "Epochs from", cell: (rule) => rule.authority },
-  { head: "Beside the fence", kind: "wide", cell: (rule) => guards(rule).join(", ") || el("span", { class: "faint" }, "nothing") },
+  {
+    head: "Beside the fence",
+    kind: "wide",
+    cell: (rule) => guards(rule).join(", ") || el("span", { class: "faint" }, "nothing"),
+  },
 ];
 
 const PARKS = { queued: "sent later", awaiting_approval: "approved first" };
@@ -51,9 +67,22 @@ function guards(rule) {
 
 function policy(each) {
   const mount = `${each.mount.host ?? ""}${each.mount.path}`;
-  return el("section", {}, el("h2", {}, name(each.upstream)),
-    el("p", { class: "quiet mount" }, code(mount), " → ", code(each.url), each.reads === "pass" ? ", reads pass" : ", reads are denied"),
-    each.rules.length ? table(`Rules of ${each.upstream}`, RULE, each.rules) : empty("It has no rule: no write passes."));
+  return el(
+    "section",
+    {},
+    el("h2", {}, name(each.upstream)),
+    el(
+      "p",
+      { class: "quiet mount" },
+      code(mount),
+      " → ",
+      code(each.url),
+      each.reads === "pass" ? ", reads pass" : ", reads are denied",
+    ),
+    each.rules.length
+      ? table(`Rules of ${each.upstream}`, RULE, each.rules)
+      : empty("It has no rule: no write passes."),
+  );
 }
 
 const BUDGET = [
@@ -69,15 +98,27 @@ function used(amount, limit) {
   if (limit === null) return grouped(amount);
   // Amounts are texts of any length; the meter may be a little off, the words are not.
   const part = Number(limit) ? Number(amount) / Number(limit) : 1;
-  return [el("meter", { class: part > 0.8 ? "person" : "done", min: 0, max: 1, value: Math.min(1, part), "aria-label": "Used" }),
-    el("span", {}, `${grouped(amount)} of ${grouped(limit)}`)];
+  return [
+    el("meter", {
+      class: part > 0.8 ? "person" : "done",
+      min: 0,
+      max: 1,
+      value: Math.min(1, part),
+      "aria-label": "Used",
+    }),
+    el("span", {}, `${grouped(amount)} of ${grouped(limit)}`),
+  ];
 }
 
 async function reloaded(news, draw) {
   let findings = null;
   const done = await confirm({
     title: "Read the policy files again",
-    body: el("p", {}, "All or nothing: if a file has an error, the policies in force stay as they are, and you see what is wrong."),
+    body: el(
+      "p",
+      {},
+      "All or nothing: if a file has an error, the policies in force stay as they are, and you see what is wrong.",
+    ),
     verb: "Reload",
     act: async () => {
       try {
@@ -89,11 +130,22 @@ async function reloaded(news, draw) {
     },
   });
   if (!done) return;
-  swap(news, findings ? refused(findings) : el("p", { class: "notice good", role: "status" }, "The files are in force."));
+  swap(
+    news,
+    findings ? refused(findings) : el("p", { class: "notice good", role: "status" }, "The files are in force."),
+  );
   await draw();
 }
 
 function refused(findings) {
-  return el("div", { class: "notice bad", role: "alert" }, el("b", {}, "The files were not taken; the policies in force stay as they were."),
-    el("ul", {}, findings.map((each) => el("li", {}, code(`${each.file}:${each.line}:${each.column}`), " ", name(each.message)))));
+  return el(
+    "div",
+    { class: "notice bad", role: "alert" },
+    el("b", {}, "The files were not taken; the policies in force stay as they were."),
+    el(
+      "ul",
+      {},
+      findings.map((each) => el("li", {}, code(`${each.file}:${each.line}:${each.column}`), " ", name(each.message))),
+    ),
+  );
 }

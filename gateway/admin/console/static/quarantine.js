@@ -15,7 +15,11 @@ export async function showQuarantine(view) {
 }
 
 const COLUMNS = [
-  { head: "Late write", kind: "long", cell: (item) => link(address(["quarantine", item.id]), code(`${item.method} ${item.target}`)) },
+  {
+    head: "Late write",
+    kind: "long",
+    cell: (item) => link(address(["quarantine", item.id]), code(`${item.method} ${item.target}`)),
+  },
   { head: "Refused as", cell: (item) => el("span", { class: "badge bad" }, item.decision) },
   { head: "Resource", kind: "long", cell: (item) => link(address(["resources", item.resource]), name(item.resource)) },
   { head: "Holder", kind: "some", cell: (item) => name(item.holder) },
@@ -24,7 +28,13 @@ const COLUMNS = [
 ];
 
 async function showList(view) {
-  const resource = el("input", { type: "search", id: "of", value: view.query.get("resource") ?? "", placeholder: "account/acme", autocomplete: "off" });
+  const resource = el("input", {
+    type: "search",
+    id: "of",
+    value: view.query.get("resource") ?? "",
+    placeholder: "account/acme",
+    autocomplete: "off",
+  });
   const place = el("div");
   const search = async (event) => {
     event?.preventDefault();
@@ -36,10 +46,19 @@ async function showList(view) {
       none: "Nothing came too late. Rules with on_stale: quarantine keep here what an overtaken agent still sends.",
     });
   };
-  swap(view.root, el("h1", {}, "Quarantine"),
+  swap(
+    view.root,
+    el("h1", {}, "Quarantine"),
     el("p", { class: "quiet lead" }, "What overtaken agents sent is kept here and never sent on."),
-    el("form", { class: "tools", on: { submit: search } }, el("label", { for: "of" }, "Resource"), resource, el("button", {}, "Show")),
-    place);
+    el(
+      "form",
+      { class: "tools", on: { submit: search } },
+      el("label", { for: "of" }, "Resource"),
+      resource,
+      el("button", {}, "Show"),
+    ),
+    place,
+  );
   await search();
 }
 
@@ -48,7 +67,11 @@ async function showLate(view, id) {
   const drop = async () => {
     const done = await confirm({
       title: "Drop this result",
-      body: el("p", {}, "It is gone for good, its body too; the audit trail keeps that it was here. The resource does not change."),
+      body: el(
+        "p",
+        {},
+        "It is gone for good, its body too; the audit trail keeps that it was here. The resource does not change.",
+      ),
       fields: [note()],
       verb: "Drop",
       isGrave: true,
@@ -56,10 +79,16 @@ async function showLate(view, id) {
     });
     if (done) location.hash = address(["quarantine"]);
   };
-  swap(view.root,
+  swap(
+    view.root,
     el("p", { class: "trail" }, link(address(["quarantine"]), "Quarantine")),
-    el("header", { class: "title" }, el("h1", {}, code(`${late.method} ${late.target}`)), el("span", { class: "badge bad" }, late.decision),
-      el("div", { class: "buttons" }, el("button", { type: "button", class: "grave", on: { click: drop } }, "Drop"))),
+    el(
+      "header",
+      { class: "title" },
+      el("h1", {}, code(`${late.method} ${late.target}`)),
+      el("span", { class: "badge bad" }, late.decision),
+      el("div", { class: "buttons" }, el("button", { type: "button", class: "grave", on: { click: drop } }, "Drop")),
+    ),
     facts([
       ["Resource", link(address(["resources", late.resource]), name(late.resource))],
       ["Came under epoch", code(late.epoch)],
@@ -73,9 +102,14 @@ async function showLate(view, id) {
       ["Intent", late.intent && link(address(["intents", late.intent]), code(late.intent))],
       ["Id", code(late.id)],
     ]),
-    el("section", {}, el("h2", {}, "As it came"),
-      request(late.request, late.truncated ? null : `/api/v1/quarantine/${segment(id)}/body`, `${id}.bin`)),
-    el("section", {}, el("h2", {}, "Every step"), steps(late.events)));
+    el(
+      "section",
+      {},
+      el("h2", {}, "As it came"),
+      request(late.request, late.truncated ? null : `/api/v1/quarantine/${segment(id)}/body`, `${id}.bin`),
+    ),
+    el("section", {}, el("h2", {}, "Every step"), steps(late.events)),
+  );
 }
 
 function size(late) {

@@ -29,11 +29,22 @@ const COLUMNS = [
   { head: "Holder", kind: "some", cell: (item) => name(item.holder) },
   { head: "Epoch", cell: (item) => code(item.epoch) },
   { head: "Lease", kind: "wide", cell: (item) => lease(item.lease) },
-  { head: "In flight", kind: "number", cell: (item) => item.in_flight + item.older_in_flight || el("span", { class: "faint" }, "0") },
+  {
+    head: "In flight",
+    kind: "number",
+    cell: (item) => item.in_flight + item.older_in_flight || el("span", { class: "faint" }, "0"),
+  },
 ];
 
 async function showList(view) {
-  const prefix = el("input", { type: "search", id: "prefix", value: view.query.get("prefix") ?? "", placeholder: "report/", autocomplete: "off", spellcheck: "false" });
+  const prefix = el("input", {
+    type: "search",
+    id: "prefix",
+    value: view.query.get("prefix") ?? "",
+    placeholder: "report/",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   const place = el("div");
   let timer = 0;
   const search = async () => {
@@ -49,11 +60,27 @@ async function showList(view) {
     clearTimeout(timer);
     timer = setTimeout(search, TYPED_MS);
   });
-  swap(view.root, el("h1", {}, "Resources"),
-    el("form", { class: "tools", role: "search", on: { submit: (event) => {
-      event.preventDefault();
-      search();
-    } } }, el("label", { for: "prefix" }, "Begins with"), prefix, el("button", {}, "Find")), place);
+  swap(
+    view.root,
+    el("h1", {}, "Resources"),
+    el(
+      "form",
+      {
+        class: "tools",
+        role: "search",
+        on: {
+          submit: (event) => {
+            event.preventDefault();
+            search();
+          },
+        },
+      },
+      el("label", { for: "prefix" }, "Begins with"),
+      prefix,
+      el("button", {}, "Find"),
+    ),
+    place,
+  );
   remainders(place, view);
   await search();
 }
@@ -65,12 +92,20 @@ async function showResource(view, resource) {
   const beneath = el("div");
   const list = el("div");
   const fillList = () => asTable.open && swap(list, steps(trail.events));
-  const asTable = el("details", { class: "as-table", on: { toggle: fillList } }, el("summary", {}, "The same as a list"), list);
+  const asTable = el(
+    "details",
+    { class: "as-table", on: { toggle: fillList } },
+    el("summary", {}, "The same as a list"),
+    list,
+  );
   const older = el("p", { class: "foot" });
   const trail = new Trail(resource, view.signal);
   let shown = "";
   const draw = async () => {
-    const [found] = await Promise.all([get(`/api/v1/resources/${segment(resource)}`, {}, view.signal), trail.refresh()]);
+    const [found] = await Promise.all([
+      get(`/api/v1/resources/${segment(resource)}`, {}, view.signal),
+      trail.refresh(),
+    ]);
     const { events: _, ...facts } = found;
     const seen = JSON.stringify([facts, trail.events[0]?.number, trail.events.length]);
     const seen_ms = now();
@@ -81,10 +116,21 @@ async function showResource(view, resource) {
     swap(head, drawHead(found, draw));
     swap(beneath, drawTickets(found));
     fillList();
-    swap(older, trail.next && el("button", { type: "button", on: { click: () => trail.older().then(draw) } }, "Load older steps"));
+    swap(
+      older,
+      trail.next && el("button", { type: "button", on: { click: () => trail.older().then(draw) } }, "Load older steps"),
+    );
   };
   await draw();
-  swap(view.root, el("p", { class: "trail" }, link(address(["resources"]), "Resources")), head, timeline.figure, older, asTable, beneath);
+  swap(
+    view.root,
+    el("p", { class: "trail" }, link(address(["resources"]), "Resources")),
+    head,
+    timeline.figure,
+    older,
+    asTable,
+    beneath,
+  );
   timeline.redraw();
   remainders(view.root, view);
   view.every(LOOK_MS, draw);
@@ -121,41 +167,81 @@ class Trail {
 }
 
 function drawHead(found, draw) {
-  const button = (title, kind, act) => el("button", { type: "button", class: kind, "data-keep": title, on: { click: async () => {
-    if (await act()) await draw();
-  } } }, title);
+  const button = (title, kind, act) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: kind,
+        "data-keep": title,
+        on: {
+          click: async () => {
+            if (await act()) await draw();
+          },
+        },
+      },
+      title,
+    );
   return [
-    el("header", { class: "title" }, el("h1", {}, name(found.resource)),
+    el(
+      "header",
+      { class: "title" },
+      el("h1", {}, name(found.resource)),
       found.pause && el("span", { class: "badge bad" }, "Paused"),
-      el("div", { class: "buttons" },
+      el(
+        "div",
+        { class: "buttons" },
         !found.pause && button("Pause", null, () => askToPause({ resource: found.resource })),
-        button("Raise the epoch", "grave", () => advance(found)))),
-    found.pause && el("p", { class: "caution" }, "Paused: ", name(found.pause.reason), " ", link(address(["pauses"]), "See pauses")),
+        button("Raise the epoch", "grave", () => advance(found)),
+      ),
+    ),
+    found.pause &&
+      el("p", { class: "caution" }, "Paused: ", name(found.pause.reason), " ", link(address(["pauses"]), "See pauses")),
     facts([
       ["Holder", name(found.holder)],
       ["Epoch", code(found.epoch)],
       ["Lease", lease(found.lease)],
-      ["Writes in flight", found.in_flight + found.older_in_flight === 0 ? "none" : `${found.in_flight}${found.older_in_flight ? `, and ${found.older_in_flight} of older epochs` : ""}`],
+      [
+        "Writes in flight",
+        found.in_flight + found.older_in_flight === 0
+          ? "none"
+          : `${found.in_flight}${found.older_in_flight ? `, and ${found.older_in_flight} of older epochs` : ""}`,
+      ],
       ["Revision", found.revision !== "0" && code(found.revision)],
     ]),
   ];
 }
 
 function advance(found) {
-  const epoch = field("epoch", "Epoch", el("input", { inputmode: "numeric", pattern: "[0-9]{1,20}", autocomplete: "off", placeholder: "the next one" }),
-    "Leave it empty for the next one.");
+  const epoch = field(
+    "epoch",
+    "Epoch",
+    el("input", { inputmode: "numeric", pattern: "[0-9]{1,20}", autocomplete: "off", placeholder: "the next one" }),
+    "Leave it empty for the next one.",
+  );
   return confirm({
     title: "Raise the epoch",
-    body: el("p", {}, "Whoever writes ", name(found.resource), " now is refused from here on, and what is queued below the new epoch is never sent. It cannot be lowered again."),
+    body: el(
+      "p",
+      {},
+      "Whoever writes ",
+      name(found.resource),
+      " now is refused from here on, and what is queued below the new epoch is never sent. It cannot be lowered again.",
+    ),
     fields: [epoch],
     verb: "Raise it",
     isGrave: true,
-    act: (given) => post(`/api/v1/resources/${segment(found.resource)}/advance`, given.epoch ? { epoch: given.epoch } : {}),
+    act: (given) =>
+      post(`/api/v1/resources/${segment(found.resource)}/advance`, given.epoch ? { epoch: given.epoch } : {}),
   });
 }
 
 const TICKETS = [
-  { head: "Write", kind: "long", cell: (ticket) => link(address(["intents", ticket.intent ?? ticket.id]), code(ticket.id)) },
+  {
+    head: "Write",
+    kind: "long",
+    cell: (ticket) => link(address(["intents", ticket.intent ?? ticket.id]), code(ticket.id)),
+  },
   { head: "Rule", kind: "some", cell: (ticket) => [name(ticket.upstream), " / ", name(ticket.rule)] },
   { head: "Holder", kind: "some", cell: (ticket) => name(ticket.holder) },
   { head: "Epoch", cell: (ticket) => code(ticket.epoch) },
@@ -165,6 +251,12 @@ const TICKETS = [
 
 function drawTickets(found) {
   const tickets = [...found.tickets].sort((a, b) => ms(a.deadline) - ms(b.deadline));
-  return el("section", {}, el("h2", {}, "In flight"),
-    tickets.length ? el("div", { class: "scroll" }, table("Writes in flight", TICKETS, tickets)) : empty("No write of it is on its way."));
+  return el(
+    "section",
+    {},
+    el("h2", {}, "In flight"),
+    tickets.length
+      ? el("div", { class: "scroll" }, table("Writes in flight", TICKETS, tickets))
+      : empty("No write of it is on its way."),
+  );
 }

@@ -79,7 +79,10 @@ export class Router {
       await page(view);
     } catch (error) {
       if (view.isOver || error.name === "AbortError") return;
-      swap(this.root, failure(error, () => this.show()));
+      swap(
+        this.root,
+        failure(error, () => this.show()),
+      );
     }
   }
 }

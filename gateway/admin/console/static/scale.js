@@ -14,8 +14,10 @@ const FOLDS = 0.45;
 const BEFORE = 0.03;
 const AFTER = 0.08;
 
-const STEPS_MS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5,
-  72e5, 216e5, 432e5, 864e5, 1728e5, 6048e5];
+const STEPS_MS = [
+  1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5,
+  432e5, 864e5, 1728e5, 6048e5,
+];
 const LABEL_PX = 92;
 
 export class Scale {
@@ -38,9 +40,13 @@ export class Scale {
   }
 
   folds() {
-    return this.pieces.filter((each) => each.isFold).map((each) => ({
-      from: this.x(each.from), to: this.x(each.to), span: each.to - each.from,
-    }));
+    return this.pieces
+      .filter((each) => each.isFold)
+      .map((each) => ({
+        from: this.x(each.from),
+        to: this.x(each.to),
+        span: each.to - each.from,
+      }));
   }
 
   /** {x, label} for an axis whose labels do not touch. */

@@ -9,10 +9,17 @@ import { mishap } from "./states.js";
 export function showSignIn(view, enter) {
   const given = credentials();
   const token = field("Admin token", "token", "FENCEGATE_ADMIN_TOKEN of the gateway.");
-  const key = field("Key of an approver", "key",
+  const key = field(
+    "Key of an approver",
+    "key",
     "The Fencegate-Key of a principal that may approve. Without the token it shows what waits for an approval; with it, " +
-    "decisions are made in that principal’s name.");
-  const trouble = el("div", {}, given.token || given.key ? mishap(new Error("The gateway did not take what was given. Try again.")) : null);
+      "decisions are made in that principal’s name.",
+  );
+  const trouble = el(
+    "div",
+    {},
+    given.token || given.key ? mishap(new Error("The gateway did not take what was given. Try again.")) : null,
+  );
   forget();
   const enterWith = async (event) => {
     event.preventDefault();
@@ -26,18 +33,40 @@ export function showSignIn(view, enter) {
       swap(trouble, mishap(error));
     }
   };
-  swap(view.root, el("form", { class: "signin", on: { submit: enterWith } },
-    el("h1", {}, "Sign in"),
-    el("p", { class: "quiet" }, "This gateway has an admin token. It is kept in this tab only, and forgotten with it."),
-    token.row, el("details", {}, el("summary", {}, "I approve writes"), key.row), trouble,
-    el("button", { type: "submit", class: "primary" }, "Sign in")));
+  swap(
+    view.root,
+    el(
+      "form",
+      { class: "signin", on: { submit: enterWith } },
+      el("h1", {}, "Sign in"),
+      el(
+        "p",
+        { class: "quiet" },
+        "This gateway has an admin token. It is kept in this tab only, and forgotten with it.",
+      ),
+      token.row,
+      el("details", {}, el("summary", {}, "I approve writes"), key.row),
+      trouble,
+      el("button", { type: "submit", class: "primary" }, "Sign in"),
+    ),
+  );
   token.input.focus();
 }
 
 function field(title, name, hint) {
-  const input = el("input", { id: `signin-${name}`, type: "password", autocomplete: "off", spellcheck: "false",
-    "aria-describedby": `signin-${name}-hint` });
-  const row = el("div", { class: "field" }, el("label", { for: input.id }, title), input,
-    el("small", { id: `signin-${name}-hint` }, hint));
+  const input = el("input", {
+    id: `signin-${name}`,
+    type: "password",
+    autocomplete: "off",
+    spellcheck: "false",
+    "aria-describedby": `signin-${name}-hint`,
+  });
+  const row = el(
+    "div",
+    { class: "field" },
+    el("label", { for: input.id }, title),
+    input,
+    el("small", { id: `signin-${name}-hint` }, hint),
+  );
   return { input, row };
 }

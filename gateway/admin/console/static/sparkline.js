@@ -12,14 +12,27 @@ export function sparkline(values, room, label) {
   const x = (at) => (WIDTH * (room - values.length + at)) / (room - 1);
   const y = (value) => HEIGHT - 3 - ((HEIGHT - 8) * value) / top;
   const lines = runs(values).map((run) => run.map(([at, value]) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`));
-  return svg("svg", { class: "sparkline", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img",
-    "aria-label": label },
+  return svg(
+    "svg",
+    {
+      class: "sparkline",
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": label,
+    },
     svg("line", { class: "ground", x1: 0, x2: WIDTH, y1: HEIGHT - 2.5, y2: HEIGHT - 2.5 }),
     lines.map((points) => [
-      svg("polygon", { points: [`${points[0].split(",")[0]},${HEIGHT - 3}`, ...points,
-        `${points.at(-1).split(",")[0]},${HEIGHT - 3}`].join(" ") }),
+      svg("polygon", {
+        points: [
+          `${points[0].split(",")[0]},${HEIGHT - 3}`,
+          ...points,
+          `${points.at(-1).split(",")[0]},${HEIGHT - 3}`,
+        ].join(" "),
+      }),
       svg("polyline", { points: points.join(" ") }),
-    ]));
+    ]),
+  );
 }
 
 function runs(values) {

@@ -3,8 +3,14 @@
 import { el } from "./dom.js";
 
 export function loading() {
-  return el("div", { class: "state loading", role: "status" }, el("span", { class: "hidden" }, "Loading"),
-    el("i"), el("i"), el("i"));
+  return el(
+    "div",
+    { class: "state loading", role: "status" },
+    el("span", { class: "hidden" }, "Loading"),
+    el("i"),
+    el("i"),
+    el("i"),
+  );
 }
 
 export function empty(text, ...more) {
@@ -28,11 +34,14 @@ const BESIDE = {
 /** An error in the place of what it is about. `again` tries anew: by a button, and by itself where that may help. */
 export function failure(error, again) {
   const title = TITLES[error.kind] ?? "That did not work";
-  const shown = el("div", { class: "state failed", role: "alert" },
+  const shown = el(
+    "div",
+    { class: "state failed", role: "alert" },
     el("h2", {}, title),
     el("p", {}, error.message),
     BESIDE[error.kind] && el("p", { class: "quiet" }, BESIDE[error.kind]),
-    error.status !== 400 && el("p", {}, el("button", { type: "button", on: { click: again } }, "Try again")));
+    error.status !== 400 && el("p", {}, el("button", { type: "button", on: { click: again } }, "Try again")),
+  );
   if (PASSING.has(error.kind)) setTimeout(() => shown.isConnected && again(), AGAIN_MS);
   return shown;
 }

@@ -8,12 +8,30 @@ import { STATES, stepOf } from "./words.js";
 /** `events` are the API's, the newest first; shown in the order in which they happened. */
 export function steps(events) {
   if (!events.length) return empty("Its steps are no longer in the audit trail.");
-  return el("ol", { class: "steps" }, [...events].reverse().map((event) => {
-    const tone = STATES[event.to]?.tone ?? (event.to === "quarantined" || event.to === "refused" ? "bad" : "calm");
-    const said = stepOf(event);
-    return el("li", { class: tone }, moment(event.at, 3), el("div", {}, el("b", {}, name(said)),
-      said !== event.reason && el("p", {}, name(event.reason)),
-      el("small", {}, event.by && ["by ", name(event.by)], event.epoch && [" · epoch ", name(event.epoch)],
-        event.holder && [" · ", name(event.holder)])));
-  }));
+  return el(
+    "ol",
+    { class: "steps" },
+    [...events].reverse().map((event) => {
+      const tone = STATES[event.to]?.tone ?? (event.to === "quarantined" || event.to === "refused" ? "bad" : "calm");
+      const said = stepOf(event);
+      return el(
+        "li",
+        { class: tone },
+        moment(event.at, 3),
+        el(
+          "div",
+          {},
+          el("b", {}, name(said)),
+          said !== event.reason && el("p", {}, name(event.reason)),
+          el(
+            "small",
+            {},
+            event.by && ["by ", name(event.by)],
+            event.epoch && [" · epoch ", name(event.epoch)],
+            event.holder && [" · ", name(event.holder)],
+          ),
+        ),
+      );
+    }),
+  );
 }

@@ -9,20 +9,50 @@ import { moment } from "./time.js";
 export function lossNotice(store, redraw) {
   if (!store?.regressed) return null;
   const lost = store.servers.filter((server) => server.loss && !server.loss.accepted_at);
-  return el("div", { class: "notice bad" },
+  return el(
+    "div",
+    { class: "notice bad" },
     el("b", {}, "The store has lost what it acknowledged. Writes that it may have forgotten about are refused."),
-    el("ul", {}, lost.map(({ loss }) => el("li", {}, "Since ", moment(loss.since), ": ", name(loss.why)))),
-    el("p", {}, el("button", { type: "button", class: "grave", "data-keep": "accept", on: { click: async () => {
-      if (await accept()) await redraw();
-    } } }, "Go on after the loss")));
+    el(
+      "ul",
+      {},
+      lost.map(({ loss }) => el("li", {}, "Since ", moment(loss.since), ": ", name(loss.why))),
+    ),
+    el(
+      "p",
+      {},
+      el(
+        "button",
+        {
+          type: "button",
+          class: "grave",
+          "data-keep": "accept",
+          on: {
+            click: async () => {
+              if (await accept()) await redraw();
+            },
+          },
+        },
+        "Go on after the loss",
+      ),
+    ),
+  );
 }
 
 function accept() {
   return confirm({
     title: "Go on after the loss",
     body: [
-      el("p", {}, "All writes go on. Leases from before the loss have ended for good, and what waited in the store is unknown from now on."),
-      el("p", { class: "caution" }, "First make sure that agents do not repeat under the same key what was done in the time that was lost."),
+      el(
+        "p",
+        {},
+        "All writes go on. Leases from before the loss have ended for good, and what waited in the store is unknown from now on.",
+      ),
+      el(
+        "p",
+        { class: "caution" },
+        "First make sure that agents do not repeat under the same key what was done in the time that was lost.",
+      ),
     ],
     fields: [note("Note", "What you have looked at. It stays in the audit trail.")],
     verb: "Go on",

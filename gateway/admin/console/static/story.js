@@ -1,7 +1,7 @@
 // The story of a resource, made of its steps in the audit trail: who ruled it when, and what became of each write.
 //
-// A lane is an epoch: its reign lasts until a newer one begins. A thread is one intent (or a write without a key) within
-// a lane: stretches of states, of which `in_flight` is from admission to settlement. Marks are what has no length.
+// A lane is an epoch: its reign lasts until a newer one begins. A thread is one intent (or a write without a key)
+// within a lane: stretches of states, of which `in_flight` is from admission to settlement. Marks are what has no length.
 
 import { ms } from "./time.js";
 import { STATES, isIncident } from "./words.js";
@@ -26,7 +26,8 @@ class Telling {
   open = new Map();
 
   lane(epoch, holder) {
-    if (!this.lanes.has(epoch)) this.lanes.set(epoch, { epoch, holder: null, threads: new Map(), marks: [], leases: [] });
+    if (!this.lanes.has(epoch))
+      this.lanes.set(epoch, { epoch, holder: null, threads: new Map(), marks: [], leases: [] });
     const lane = this.lanes.get(epoch);
     lane.holder ??= holder || null;
     return lane;
@@ -105,10 +106,19 @@ class Telling {
 function beginning(lane, now_ms) {
   const granted = lane.marks.find((mark) => mark.kind === "granted" || mark.kind === "advanced");
   if (granted) return { begin: granted.at, isTold: true };
-  const seen = [...lane.marks.map((mark) => mark.at), ...lane.threads.flatMap((thread) => [...thread.stretches.map((each) => each.from), ...thread.marks.map((each) => each.at)])];
+  const seen = [
+    ...lane.marks.map((mark) => mark.at),
+    ...lane.threads.flatMap((thread) => [
+      ...thread.stretches.map((each) => each.from),
+      ...thread.marks.map((each) => each.at),
+    ]),
+  ];
   const first = seen.length ? Math.min(...seen) : now_ms;
   const clock = Number(lane.epoch);
-  return { begin: clock > FIRST_CLOCK_MS && clock <= first ? clock : first, isTold: clock > FIRST_CLOCK_MS && clock <= first };
+  return {
+    begin: clock > FIRST_CLOCK_MS && clock <= first ? clock : first,
+    isTold: clock > FIRST_CLOCK_MS && clock <= first,
+  };
 }
 
 /** The live lease: until when it lasts is known of it alone. */

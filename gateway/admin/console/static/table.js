@@ -5,14 +5,23 @@ import { empty, failure, loading, mishap } from "./states.js";
 
 /** `columns`: {head, cell, kind?}. `cell` makes what stands in the column of an item. */
 export function table(label, columns, items) {
-  const body = el("tbody", {}, items.map((item) => row(columns, item)));
+  const body = el(
+    "tbody",
+    {},
+    items.map((item) => row(columns, item)),
+  );
   const heads = columns.map((column) => el("th", { scope: "col", class: column.kind }, column.head));
   return el("table", { class: "list", "aria-label": label }, el("thead", {}, el("tr", {}, heads)), body);
 }
 
 function row(columns, item) {
-  return el("tr", {}, columns.map((column) =>
-    el("td", { "data-label": column.head, class: column.kind }, el("div", { class: "cell" }, column.cell(item)))));
+  return el(
+    "tr",
+    {},
+    columns.map((column) =>
+      el("td", { "data-label": column.head, class: column.kind }, el("div", { class: "cell" }, column.cell(item))),
+    ),
+  );
 }
 
 /** A list that goes on: `fetchPage(cursor)` answers {items, next}. What goes wrong is said in its place. */
@@ -24,7 +33,11 @@ export async function listed(place, list) {
     first = await fetchPage(null);
   } catch (error) {
     if (error.status === 401) throw error;
-    if (error.name !== "AbortError") swap(place, failure(error, () => listed(place, list)));
+    if (error.name !== "AbortError")
+      swap(
+        place,
+        failure(error, () => listed(place, list)),
+      );
     return;
   }
   if (!first.items.length && !first.next) {
@@ -45,7 +58,10 @@ function more(place, shown, columns, fetchPage, next) {
     try {
       const page = await fetchPage(next);
       foot.remove();
-      put(shown.tBodies[0], page.items.map((item) => row(columns, item)));
+      put(
+        shown.tBodies[0],
+        page.items.map((item) => row(columns, item)),
+      );
       more(place, shown, columns, fetchPage, page.next);
     } catch (error) {
       button.disabled = false;
@@ -58,5 +74,9 @@ function more(place, shown, columns, fetchPage, next) {
 /** Names and values beside each other. `pairs`: [name, value]; without a value the pair is left out. */
 export function facts(pairs) {
   const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== false);
-  return el("dl", { class: "facts" }, shown.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+  return el(
+    "dl",
+    { class: "facts" },
+    shown.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
+  );
 }

@@ -11,7 +11,10 @@ export function ms(instant) {
 }
 
 export function clock(at_ms, fraction = 0) {
-  return new Date(at_ms).toLocaleTimeString("en-GB", { ...CLOCK, ...(fraction && { fractionalSecondDigits: fraction }) });
+  return new Date(at_ms).toLocaleTimeString("en-GB", {
+    ...CLOCK,
+    ...(fraction && { fractionalSecondDigits: fraction }),
+  });
 }
 
 export function day(at_ms) {
@@ -36,7 +39,8 @@ export function duration(span_ms) {
   const s = Math.round(span / 1000);
   if (s < 60) return `${s} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min${s % 60 ? ` ${s % 60} s` : ""}`;
-  if (s < 86_400) return `${Math.floor(s / 3600)} h${Math.floor((s % 3600) / 60) ? ` ${Math.floor((s % 3600) / 60)} min` : ""}`;
+  if (s < 86_400)
+    return `${Math.floor(s / 3600)} h${Math.floor((s % 3600) / 60) ? ` ${Math.floor((s % 3600) / 60)} min` : ""}`;
   return `${Math.floor(s / 86_400)} d${Math.floor((s % 86_400) / 3600) ? ` ${Math.floor((s % 86_400) / 3600)} h` : ""}`;
 }
 

@@ -22,9 +22,18 @@ export class Timeline {
     this.listen();
     // Not at the canvas itself: a browser would take it for something that can have the focus.
     const field = el("div", { class: "field-of-view", on: { focusout: () => this.hideTip() } }, this.canvas, this.tip);
-    this.figure = el("figure", { class: "timeline" }, this.tools(), field,
-      legend(), el("p", { id: this.help, class: "quiet" },
-        "Arrow keys go from entry to entry, Enter opens one, + and − zoom, 0 shows all."));
+    this.figure = el(
+      "figure",
+      { class: "timeline" },
+      this.tools(),
+      field,
+      legend(),
+      el(
+        "p",
+        { id: this.help, class: "quiet" },
+        "Arrow keys go from entry to entry, Enter opens one, + and − zoom, 0 shows all.",
+      ),
+    );
     new ResizeObserver(() => this.redraw()).observe(this.canvas);
   }
 
@@ -43,25 +52,38 @@ export class Timeline {
     const width = this.canvas.clientWidth;
     if (!this.story || !width) return;
     this.scale = new Scale(this.story.instants, width, this.window);
-    const height = draw(this.canvas, this.story, this.entries, this.scale, this.now, (node, entry) => this.enliven(node, entry));
+    const height = draw(this.canvas, this.story, this.entries, this.scale, this.now, (node, entry) =>
+      this.enliven(node, entry),
+    );
     this.canvas.setAttribute("height", height);
   }
 
   tools() {
-    const button = (title, label, act) => el("button", { type: "button", title, "aria-label": title, on: { click: act } }, label);
-    return el("div", { class: "zoom" }, el("h2", {}, "Timeline"),
-      button("Earlier", "←", () => this.pan(-0.4)), button("Later", "→", () => this.pan(0.4)),
-      button("Zoom out", "−", () => this.zoom(1 / ZOOM)), button("Zoom in", "+", () => this.zoom(ZOOM)),
-      button("Show all", "All", () => this.look(WHOLE)));
+    const button = (title, label, act) =>
+      el("button", { type: "button", title, "aria-label": title, on: { click: act } }, label);
+    return el(
+      "div",
+      { class: "zoom" },
+      el("h2", {}, "Timeline"),
+      button("Earlier", "←", () => this.pan(-0.4)),
+      button("Later", "→", () => this.pan(0.4)),
+      button("Zoom out", "−", () => this.zoom(1 / ZOOM)),
+      button("Zoom in", "+", () => this.zoom(ZOOM)),
+      button("Show all", "All", () => this.look(WHOLE)),
+    );
   }
 
   listen() {
     this.canvas.addEventListener("keydown", (event) => this.onKey(event));
-    this.canvas.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey) return;
-      event.preventDefault();
-      this.zoom(event.deltaY < 0 ? 1.2 : 1 / 1.2, event.offsetX / this.canvas.clientWidth);
-    }, { passive: false });
+    this.canvas.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey && !event.metaKey) return;
+        event.preventDefault();
+        this.zoom(event.deltaY < 0 ? 1.2 : 1 / 1.2, event.offsetX / this.canvas.clientWidth);
+      },
+      { passive: false },
+    );
     this.canvas.addEventListener("pointerdown", (event) => this.drag(event));
     this.canvas.addEventListener("pointerleave", () => this.hideTip());
   }
@@ -143,7 +165,11 @@ export class Timeline {
   }
 
   showTip(entry) {
-    swap(this.tip, el("b", {}, entry.title), entry.lines.map((line) => el("span", {}, line)));
+    swap(
+      this.tip,
+      el("b", {}, entry.title),
+      entry.lines.map((line) => el("span", {}, line)),
+    );
     this.tip.hidden = false;
     const width = this.canvas.clientWidth;
     const visible = (this.scale.x(Math.max(entry.at, this.story.from)) + this.scale.x(entry.to)) / 2;
@@ -159,7 +185,15 @@ export class Timeline {
 
 function legend() {
   const sample = (tone, words) => el("li", {}, el("i", { class: `sample ${tone}` }), words);
-  return put(el("ul", { class: "legend", "aria-label": "Legend" }),
-    sample("reign", "rules the resource"), sample("lease", "lease still running"), sample("applied", "applied"),
-    sample("unknown", "unknown"), sample("not_applied", "not applied"), sample("waits", "queued"), sample("person", "waits for a person"), sample("refusal", "refused"));
+  return put(
+    el("ul", { class: "legend", "aria-label": "Legend" }),
+    sample("reign", "rules the resource"),
+    sample("lease", "lease still running"),
+    sample("applied", "applied"),
+    sample("unknown", "unknown"),
+    sample("not_applied", "not applied"),
+    sample("waits", "queued"),
+    sample("person", "waits for a person"),
+    sample("refusal", "refused"),
+  );
 }

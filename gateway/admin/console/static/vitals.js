@@ -1,5 +1,5 @@
-// What every page needs to know of the gateway now: whether it is there, and what waits for a person. Asked in one place,
-// and remembered for as long as the console is open.
+// What every page needs to know of the gateway now: whether it is there, and what waits for a person. Asked in one
+// place, and remembered for as long as the console is open.
 
 import { text } from "./api.js";
 import { isApproverOnly } from "./credentials.js";
@@ -66,8 +66,7 @@ function keep(point) {
 
 function measured(before, after) {
   const seconds = (after.at - before.at) / 1000;
-  const rate = (metric) =>
-    Math.max(0, total(after.samples, metric) - total(before.samples, metric)) / seconds;
+  const rate = (metric) => Math.max(0, total(after.samples, metric) - total(before.samples, metric)) / seconds;
   const tail = (metric, share) => quantile(before.samples, after.samples, metric, share);
   return {
     at: after.at,

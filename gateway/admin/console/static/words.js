@@ -4,7 +4,11 @@ import { el } from "./dom.js";
 
 /** In the order of the list of states: what a person has to look at comes first. */
 export const STATES = {
-  awaiting_approval: { title: "Awaiting approval", tone: "person", meaning: "nothing is sent until somebody has seen the request" },
+  awaiting_approval: {
+    title: "Awaiting approval",
+    tone: "person",
+    meaning: "nothing is sent until somebody has seen the request",
+  },
   unknown: { title: "Unknown", tone: "person", meaning: "nobody knows whether the API acted" },
   failed: { title: "Failed", tone: "person", meaning: "delivery was given up; it can be sent again" },
   in_flight: { title: "In flight", tone: "live", meaning: "on its way to the API" },
@@ -25,10 +29,19 @@ export function stateOf(state) {
 }
 
 const TONES = new Map([
-  ["forwarded", "done"], ["passed", "done"], ["queued", "done"], ["granted", "done"], ["renewed", "done"],
-  ["released", "done"], ["replayed", "calm"], ["observed", "calm"],
-  ["awaiting-approval", "person"], ["outcome-unknown", "person"],
-  ["store-unavailable", "bad"], ["store-regressed", "bad"], ["internal-error", "bad"],
+  ["forwarded", "done"],
+  ["passed", "done"],
+  ["queued", "done"],
+  ["granted", "done"],
+  ["renewed", "done"],
+  ["released", "done"],
+  ["replayed", "calm"],
+  ["observed", "calm"],
+  ["awaiting-approval", "person"],
+  ["outcome-unknown", "person"],
+  ["store-unavailable", "bad"],
+  ["store-regressed", "bad"],
+  ["internal-error", "bad"],
 ]);
 
 /** How a decision counts: done, calm (answered here), person (somebody has to look), bad (refused). */
@@ -36,9 +49,17 @@ export function toneOf(decision) {
   return TONES.get(decision) ?? "bad";
 }
 
-const STEPS = { paused: "was paused", resumed: "goes on", quarantined: "came too late and was kept", refused: "was refused",
-  granted: "lease granted", renewed: "lease renewed", released: "lease given back", advanced: "epoch raised by an operator",
-  dropped: "dropped from quarantine" };
+const STEPS = {
+  paused: "was paused",
+  resumed: "goes on",
+  quarantined: "came too late and was kept",
+  refused: "was refused",
+  granted: "lease granted",
+  renewed: "lease renewed",
+  released: "lease given back",
+  advanced: "epoch raised by an operator",
+  dropped: "dropped from quarantine",
+};
 
 /** A step of the audit trail in words. */
 export function stepOf(event) {

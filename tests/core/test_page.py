@@ -1,0 +1,43 @@
+"""How a page of another site shows."""
+
+import pytest
+
+from gateway.core.page import is_loopback_name, is_of_other_site
+from gateway.core.request import Headers
+
+OWN = (b"Host", b"localhost:8080")
+SENT = {
+    "no browser": ((), False),
+    "another site": (((b"Sec-Fetch-Site", b"cross-site"),), True),
+    "another port of this machine": (((b"Sec-Fetch-Site", b"same-site"),), True),
+    "this very origin": (((b"Sec-Fetch-Site", b"same-origin"), (b"Origin", b"http://localhost:8080")), False),
+    "this origin behind a proxy that writes Host": (
+        ((b"Sec-Fetch-Site", b"same-origin"), (b"Origin", b"https://fence.example")),
+        False,
+    ),
+    "an address that was typed": (((b"Sec-Fetch-Site", b"none"),), False),
+    "an older browser, another site": (((b"Origin", b"https://evil.example"),), True),
+    "an older browser, another port": (((b"Origin", b"http://localhost:3000"),), True),
+    "an older browser, this origin": (((b"Origin", b"http://LOCALHOST:8080"),), False),
+    "a page without an origin": (((b"Origin", b"null"),), True),
+    "a word that no browser says": (((b"Sec-Fetch-Site", b"SAME-ORIGIN"),), True),
+}
+
+
+@pytest.mark.parametrize(("fields", "other"), SENT.values(), ids=SENT.keys())
+def test_a_browser_says_for_whom_it_asks(fields: tuple[tuple[bytes, bytes], ...], other: bool) -> None:
+    """By `Sec-Fetch-Site`, or by `Origin` where that is missing or tells more."""
+    assert is_of_other_site(Headers((OWN, *fields))) is other
+
+
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [
+        *((name, True) for name in ("localhost", "LOCALHOST:80", "127.0.0.1", "127.8.8.8:1", "[::1]:8080", "[::1]")),
+        *((name, False) for name in ("", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80")),
+        *((name, False) for name in ("192.0.2.1", "0.0.0.0", "2130706433", "evil@localhost", "localhost:80:80")),
+    ],
+)
+def test_a_name_is_the_machines_own_or_not(host: str, own: bool) -> None:
+    """With or without a port; a name that was rebound is none of them."""
+    assert is_loopback_name(host) is own
