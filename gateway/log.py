@@ -69,6 +69,7 @@ class Log:
         would: str | None = None,
         intent: str | None = None,
         why: str | None = None,
+        trace_id: str | None = None,
     ) -> None:
         """What was decided about one request. `path` has no query: queries hold secrets."""
         if not self.shows_decisions:
@@ -91,6 +92,7 @@ class Log:
             "would": would,
             "intent": intent,
             "why": why,
+            "trace_id": trace_id,
         }
         self._add("info", "decision", fields)
 

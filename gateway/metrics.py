@@ -28,7 +28,7 @@ from gateway.core.late import Extent
 from gateway.core.places import Shed, Wait
 from gateway.core.rule import NotifyEvent, Rule, Upstream
 from gateway.core.write import Incident
-from gateway.tally import Distribution, Later, Tallies, Tally
+from gateway.tally import Distribution, Later, Tallies, Tally, keep_ended
 
 _Label = TypeVar("_Label", bound=str)
 
@@ -204,6 +204,12 @@ class Metrics:
             ["what"],
             registry=registry,
         )
+        self._spans = Counter(
+            "fencegate_spans",
+            "Spans of sampled traces: exported to the collector, or dropped because it did not take them.",
+            ["result"],
+            registry=registry,
+        )
         self._decided: dict[tuple[str, str, str, int | None], _Decided] = {}
         self._flying: dict[str, Tally] = {}
         self._waits: dict[Wait, Tally] = {}
@@ -218,6 +224,8 @@ class Metrics:
         # An alert needs them before the first one.
         for what in (*get_args(Wait), *_SHED_ELSEWHERE):
             self._shed.labels(what)
+        for wait in get_args(Wait):
+            self._waits[wait] = self._tallies.tally(self._waiting.labels(wait))
         for upstream in upstreams:
             self._flying[upstream] = self._tallies.tally(self._in_flight.labels(upstream))
         if directory is None or not hasattr(os, "posix_fallocate"):
@@ -281,6 +289,10 @@ class Metrics:
         """A request was turned away: there was no place, or no room, for it."""
         self._shed.labels(what).inc()
 
+    def spans(self, result: str, count: int) -> None:
+        """So many spans were `exported`, or `dropped`."""
+        self._spans.labels(result).inc(count)
+
     def overtaken(self) -> None:
         """A write ended after a newer epoch had come."""
         self._superseded.inc()
@@ -326,33 +338,34 @@ class ParentMetrics:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._registry = CollectorRegistry()
-        build = Gauge("fencegate_build_info", "The gateway's version. Always 1.", ["version"], registry=self._registry)
+        self.registry = CollectorRegistry()
+        """Of what the parent knows by itself; its workers' are read at each exposition."""
+        build = Gauge("fencegate_build_info", "The gateway's version. Always 1.", ["version"], registry=self.registry)
         build.labels(__version__).set(1)
-        self._store_up = Gauge("fencegate_store_up", "Whether the store answers.", registry=self._registry)
+        self._store_up = Gauge("fencegate_store_up", "Whether the store answers.", registry=self.registry)
         self._store_safe = Gauge(
             "fencegate_store_safe",
             "Whether everything that keeps the store's records safe was in order when it was last looked at.",
-            registry=self._registry,
+            registry=self.registry,
         )
         self._workers_ready = Gauge(
-            "fencegate_workers_ready", "Worker processes that accept requests.", registry=self._registry
+            "fencegate_workers_ready", "Worker processes that accept requests.", registry=self.registry
         )
         self._worker_exits = Counter(
-            "fencegate_worker_exits", "Worker processes that ended without being told to.", registry=self._registry
+            "fencegate_worker_exits", "Worker processes that ended without being told to.", registry=self.registry
         )
         self._reloads = Counter(
-            "fencegate_policy_reloads", "Reloads of the policies.", ["result"], registry=self._registry
+            "fencegate_policy_reloads", "Reloads of the policies.", ["result"], registry=self.registry
         )
         for result in ("loaded", "failed"):
             self._reloads.labels(result)
-        self._incidents = _incidents(self._registry)
-        self._of_store = _OfStore(self._registry)
+        self._incidents = _incidents(self.registry)
+        self._of_store = _OfStore(self.registry)
         self._notifications = Counter(
             "fencegate_notifications",
             "Attempts to tell people of an event, by what became of them: failed ones are made again, dead ones not.",
             ["event", "result"],
-            registry=self._registry,
+            registry=self.registry,
         )
         # An alert on dead letters needs the series before the first one.
         for event in get_args(NotifyEvent):
@@ -368,6 +381,7 @@ class ParentMetrics:
     def worker_ended(self, pid: int) -> None:
         """A worker is gone: what it had in flight is no longer, what it counted stays."""
         mark_process_dead(pid, str(self._directory))  # type: ignore[no-untyped-call]  # the library has no types here
+        keep_ended(self._directory, pid)
 
     def worker_died(self) -> None:
         self._worker_exits.inc()
@@ -393,7 +407,7 @@ class ParentMetrics:
         workers = CollectorRegistry()
         MultiProcessCollector(workers, str(self._directory))  # type: ignore[no-untyped-call]  # nor here
         together = CollectorRegistry()
-        together.register(_Sum(workers, self._registry))
+        together.register(_Sum(workers, self.registry))
         return generate_latest(together)
 
 

@@ -27,6 +27,9 @@ _STORE = (
 )
 # As in store/durability.py.
 _DURABILITY = r"^(process|disk|replica:[1-9][0-9]?)$"
+# Without user and password: a collector's proof is a header, in OTEL_EXPORTER_OTLP_HEADERS.
+_COLLECTOR = r"^https?://[^\s/?#@]+(/[^\s?#]*)?$"
+_TRACES = "/v1/traces"
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
@@ -136,6 +139,10 @@ class ServeSettings(BaseSettings):
     quarantine_bytes: int = Field(default=268_435_456, ge=1_048_576, le=1_099_511_627_776)
     # Likewise, of requests that wait: beyond it a write that would have to is refused.
     queue_bytes: int = Field(default=268_435_456, ge=1_048_576, le=1_099_511_627_776)
+    # An OpenTelemetry collector's base URL. None: that of `OTEL_EXPORTER_OTLP_ENDPOINT`, else nothing is traced.
+    otlp: str | None = Field(default=None, pattern=_COLLECTOR)
+    # Of the traces that begin here: those that callers have begun are sampled where their flag says so.
+    trace_ratio: float = Field(default=1.0, ge=0, le=1)
     # None: text on a terminal, else JSON.
     log_format: LogFormat | None = None
     log_level: LogLevel = "info"
@@ -151,6 +158,8 @@ class DeliverSettings(BaseSettings):
     durability: str = Field(default="process", pattern=_DURABILITY)
     store_timeout: float = Field(default=2.0, gt=0, le=60)
     grace: float | None = Field(default=None, ge=0, le=86_400)
+    otlp: str | None = Field(default=None, pattern=_COLLECTOR)
+    trace_ratio: float = Field(default=1.0, ge=0, le=1)
     log_format: LogFormat | None = None
     log_level: LogLevel = "info"
 
@@ -187,6 +196,8 @@ _WANTED = {
     "quarantine_retain": "a duration from 60s to 3650d, as 90s, 30m, 12h or 7d",
     "quarantine_bytes": "a whole number from 1048576 to 1099511627776",
     "queue_bytes": "a whole number from 1048576 to 1099511627776",
+    "otlp": "the URL of an OpenTelemetry collector that takes OTLP over HTTP, as in http://collector:4318",
+    "trace_ratio": "a number from 0 to 1",
     "log_format": "json or text",
     "log_level": "debug, info, warning or error",
 }
@@ -231,6 +242,28 @@ def _check_pairs(settings: ServeSettings) -> None:
             raise SettingsError(f"{option}-cert and {option}-key belong together: give both, or neither.")
     if settings.tls_client_ca is not None and settings.tls_cert is None:
         raise SettingsError("--tls-client-ca wants --tls-cert and --tls-key: clients show certificates over TLS only.")
+
+
+def collector(otlp: str | None) -> str | None:
+    """Where traces go: to `otlp`, else to where the environment sends those of every program, else nowhere.
+
+    OpenTelemetry's own variables; of its protocols only OTLP over HTTP is spoken here.
+    """
+    variables = environment()
+    if variables.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return None
+    if otlp is not None:
+        return _traces_of(otlp)
+    own, every = (variables.get(f"OTEL_EXPORTER_OTLP_{name}ENDPOINT") for name in ("TRACES_", ""))
+    protocols = (variables.get(f"OTEL_EXPORTER_OTLP_{name}PROTOCOL") for name in ("TRACES_", ""))
+    protocol = next(filter(None, protocols), "http/protobuf")
+    if protocol != "http/protobuf" or variables.get("OTEL_TRACES_EXPORTER") == "none":
+        return None
+    return own or (_traces_of(every) if every else None)
+
+
+def _traces_of(base: str) -> str:
+    return base if base.endswith(_TRACES) else base.rstrip("/") + _TRACES
 
 
 def environment() -> dict[str, str]:

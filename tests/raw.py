@@ -96,7 +96,7 @@ class RawClient:
             answer.whole = False
 
 
-def request(method: str, target: str, *fields: str, body: bytes | None = None, host: str = "gateway") -> bytes:
+def request(method: str, target: str, *fields: str, body: bytes | None = None, host: str = "localhost") -> bytes:
     """A request with a Host, and with a length where it has a body.
 
     A read gets none, so that tables may name methods of both kinds.
@@ -110,7 +110,7 @@ def request(method: str, target: str, *fields: str, body: bytes | None = None, h
 
 
 async def ask(
-    port: int, method: str, target: str, *fields: str, body: bytes | None = None, host: str = "gateway"
+    port: int, method: str, target: str, *fields: str, body: bytes | None = None, host: str = "localhost"
 ) -> RawAnswer:
     """One request on a connection of its own."""
     async with RawClient(port) as client:

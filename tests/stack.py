@@ -11,6 +11,7 @@ from gateway.log import Log
 from gateway.policy.load import load_policies
 from gateway.policy.ruleset import RuleSet
 from gateway.serve.assignment import Assignment
+from gateway.serve.exporting import Traces
 from gateway.serve.worker import proxy
 from gateway.settings import Address
 from tests.raw import RawAnswer, ask
@@ -81,6 +82,7 @@ async def stack(
     durability: str = "process",
     store_timeout_s: float = 2.0,
     listen: Address = ANYWHERE,
+    traces: Traces | None = None,
 ) -> AsyncIterator[Stack]:
     """Start everything; `{port}` in the policy becomes the upstream's. `grace_s`: what is left may end in the end.
 
@@ -96,6 +98,7 @@ async def stack(
                 max_waiting=max_waiting,
                 max_connections=max_connections,
                 durability=durability,
+                traces=traces,
             )
             async with proxy(assignment, lambda: rules, Log("json", descriptor=lines.fileno())) as server:
                 listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)

@@ -10,6 +10,7 @@ from gateway import __version__
 from gateway.admin.auth import OPEN_PATHS
 from gateway.admin.call import Answer, Call, Parameter
 from gateway.admin.shapes import (
+    audit_chain,
     explanation,
     health,
     intents,
@@ -43,7 +44,10 @@ _SCHEMES = {
     "adminToken": {"type": "http", "scheme": "bearer", "description": _OPERATORS},
     "approverKey": {"type": "apiKey", "in": "header", "name": "Fencegate-Key", "description": _APPROVERS},
 }
-_SHAPES = (health, resources, intents, pauses, quarantine, notifications, policies, explanation, store, problems)
+_SHAPES = (
+    *(health, resources, intents, audit_chain, pauses, quarantine, notifications, policies, explanation, store),
+    problems,
+)
 
 
 async def show_document(request: web.Request) -> web.Response:

@@ -7,6 +7,7 @@ be imported.
 import importlib
 
 import click
+from click.shell_completion import CompletionItem
 
 from gateway import __version__
 
@@ -22,6 +23,7 @@ _COMMANDS = {
     "schema": "Print the JSON Schema of policy files, for editors.",
     "doctor": "Check whether a store is fit to keep a fence.",
     "resources": "List, show, advance, pause and resume the resources of a running gateway.",
+    "leases": "List the live leases of a running gateway: who may write what, until when.",
     "intents": "List, show, resolve and retry the intents of a running gateway.",
     "approvals": "List, show, approve and deny what waits for an approval at a running gateway.",
     "budgets": "Show what is used of the budgets of a running gateway's rules.",
@@ -29,7 +31,8 @@ _COMMANDS = {
     "quarantine": "List, show, export and drop what came too late to a running gateway, and was kept.",
     "notifications": "List what people are to be told by webhooks, and send dead letters again.",
     "store": "Show whether a running gateway's store has lost what it acknowledged, and go on where it has.",
-    "audit": "Show what a running gateway did, step by step.",
+    "policies": "List the policies in force at a running gateway, and have it read them again.",
+    "audit": "Show who wrote what and what was refused, export it, and verify that it was not changed.",
 }
 
 
@@ -46,12 +49,20 @@ class _Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        # A shell asks whenever a key is pressed, and would wait for every module to be loaded for its help.
+        named = [CompletionItem(name, help=text) for name, text in _COMMANDS.items() if name.startswith(incomplete)]
+        return named + click.Command.shell_complete(self, ctx, incomplete)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+_EXIT_STATUS = "Exit status: 0 done, 1 something is wrong or could not be done, 2 a slip in the command."
+
+
+@click.group(cls=_Commands, epilog=_EXIT_STATUS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="fencegate")
 def main() -> None:
     """fencegate: a write gateway for agents. Its writes are fenced: an owner that was overtaken can no longer write."""

@@ -14,6 +14,13 @@ from gateway.cli.output import plain
 from gateway.settings import environment
 
 _WITHIN_S = 30.0
+_AS_COMMANDS = {
+    "`GET /api/v1/intents/ID`": "`fencegate intents show ID`",
+    "`GET /api/v1/pauses`": "`fencegate pauses`",
+    "`GET /api/v1/quarantine`": "`fencegate quarantine`",
+    "`GET /api/v1/store`": "`fencegate store`",
+    '{"all": true}': "--all",
+}
 
 admin_option = click.option(
     "--admin",
@@ -133,8 +140,32 @@ def _read(status: int, body: bytes) -> dict[str, object]:
     if status == 401:
         raise click.ClickException(_unauthenticated(answer.get("detail")))
     if status >= 400:
-        raise click.ClickException(plain(answer.get("detail", f"status {status}")))
+        told = _for_commands(plain(answer.get("detail", f"status {status}")))
+        raise click.ClickException("\n".join((*_findings(answer), told, *_next_step(answer))))
     return answer
+
+
+def _for_commands(detail: str) -> str:
+    """What the API tells its callers to call, as whoever sits at a command line calls it."""
+    for call, command in _AS_COMMANDS.items():
+        detail = detail.replace(call, command)
+    return detail
+
+
+def _next_step(problem: Item) -> tuple[str, ...]:
+    """What only somebody at a command line can do."""
+    if problem.get("type") != "urn:fencegate:store-unavailable":
+        return ()
+    return (
+        "Writes are refused until it is back; reads pass. `fencegate doctor --store URL` says what is wrong there.",
+    )
+
+
+def _findings(problem: Item) -> list[str]:
+    """Those of policy files that did not come into force."""
+    found = problem.get("findings")
+    told = found if isinstance(found, list) else []
+    return [plain(f"{each['file']}:{each['line']}:{each['column']}: {each['message']}") for each in told]
 
 
 def _unauthenticated(detail: object) -> str:

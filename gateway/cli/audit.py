@@ -1,25 +1,48 @@
-"""`fencegate audit`: what happened to writes, step by step, through a running gateway's admin API."""
+"""`fencegate audit`: what happened to writes and epochs, who was refused, and whether that is the truth."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import click
 
-from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin
-from gateway.cli.output import json_option, print_json, print_table
+from gateway.cli.admin_api import AdminApi, Item, admin_option, limit_option, read_admin
+from gateway.cli.audit_export import export_events
+from gateway.cli.lists_first import ListsFirst
+from gateway.cli.output import json_option, plain, print_json, print_table
+from gateway.cli.progress import Progress
 
+_PATH = "/api/v1/audit"
 _HEADS = ("AT", "STEP", "RESOURCE", "INTENT", "EPOCH", "HOLDER", "BY", "REASON")
+_SHOWN = ("resource", "intent", "epoch", "holder", "by", "reason")
+# As many heads as a call takes; it goes through no more shards than half of that.
+_HEADS_A_CALL = 512
+
+resource_option = click.option("--resource", metavar="R", help="Only of this resource.")
+intent_option = click.option("--intent", metavar="ID", help="Only of this intent.")
+since_option = click.option("--since", metavar="TIME", help="Not older than 1h, 7d or 2026-03-01T08:00:00Z.")
+until_option = click.option("--until", metavar="TIME", help="Not younger than 1h, 7d or 2026-03-01T08:00:00Z.")
 
 
-@click.command("audit")
-@click.option("--resource", metavar="R", help="Only of this resource.")
-@click.option("--intent", metavar="ID", help="Only of this intent.")
-@click.option("--since", metavar="TIME", help="Not older than 1h, 7d or 2026-03-01T08:00:00Z.")
+@click.group("audit", cls=ListsFirst)
+def command() -> None:
+    """Show the audit trail: who wrote what, at which epoch, and what was refused; export it, and verify it.
+
+    The gateway's admin token: FENCEGATE_ADMIN_TOKEN.
+    """
+
+
+@command.command("list")
+@resource_option
+@intent_option
+@since_option
+@until_option
 @limit_option
 @admin_option
 @json_option
-def command(limit: int, admin: str, *, as_json: bool, **sought: str | None) -> None:
-    """Show the audit trail, the newest step first. The gateway's admin token: FENCEGATE_ADMIN_TOKEN."""
-    events = read_admin(admin).newest("/api/v1/audit", sought, limit)
+def list_events(limit: int, admin: str, *, as_json: bool, **sought: str | None) -> None:
+    """Show events, the newest first."""
+    events = read_admin(admin).newest(_PATH, sought, limit)
     if as_json:
         print_json(events)
     elif events:
@@ -28,14 +51,115 @@ def command(limit: int, admin: str, *, as_json: bool, **sought: str | None) -> N
         click.echo("Nothing of this kind is in the audit trail; old events leave it.")
 
 
+@command.command("export")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), required=True, help="A new file.")
+@resource_option
+@since_option
+@until_option
+@admin_option
+def export(output: Path, admin: str, **sought: str | None) -> None:
+    """Write events into FILE, a line of JSON each, the newest first.
+
+    What is broken off stays in FILE.part, and the same command goes on with it.
+    """
+    count = export_events(read_admin(admin), _PATH, sought, output)
+    click.echo(f"{count} events are in {output}.", err=True)
+
+
+@command.command("checkpoint")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="A new file.  [standard output]")
+@admin_option
+def show_checkpoint(output: Path | None, admin: str) -> None:
+    """Print what the trail's newest digests are now, as JSON. Keep it where whoever changes the store cannot.
+
+    What was changed before is found with `fencegate audit verify --checkpoint FILE`, for as long as events are kept.
+    """
+    checkpoint = read_admin(admin).get(f"{_PATH}/checkpoint")
+    if output is None:
+        print_json(checkpoint)
+        return
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(json.dumps(checkpoint, indent=1) + "\n")
+    except FileExistsError:
+        raise click.ClickException(f"{output} is there already: name another, old checkpoints are needed.") from None
+    except OSError as error:
+        raise click.ClickException(f"{output} cannot be written: {error.strerror}. Name another file.") from None
+    click.echo(f"{output} has the heads of {_counted(checkpoint)} shards; their digest is {checkpoint['digest']}.")
+
+
+@command.command("verify")
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Compare with this one as well, as `fencegate audit checkpoint` wrote it.",
+)
+@admin_option
+@json_option
+def verify(checkpoint: Path | None, admin: str, *, as_json: bool) -> None:
+    """Say whether the trail is whole and unchanged since it was sealed. Exit status 1 if not, with each place.
+
+    Each event is sealed within about a minute. Only a checkpoint that was kept elsewhere shows what somebody changed
+    who can change the seals too.
+    """
+    heads = () if checkpoint is None else _read_heads(checkpoint)
+    events, findings = _verified(read_admin(admin), heads)
+    if as_json:
+        print_json({"ok": not findings, "events": events, "findings": findings})
+    elif findings:
+        places = ((item["kind"], item["shard"], f"{item['first']}-{item['last']}", item["what"]) for item in findings)
+        print_table(("WRONG", "SHARD", "EVENTS", "WHAT"), places)
+        click.echo(f"{events} events were verified, and {len(findings)} places are wrong.")
+    else:
+        since = "" if checkpoint is None else f", and of {len(heads)} heads of {checkpoint} each fits"
+        click.echo(f"{events} events were verified: none is missing, none was changed{since}.")
+    if findings:
+        raise click.exceptions.Exit(1)
+
+
 def print_events(events: Iterable[Item]) -> None:
     """A table of steps."""
     print_table(_HEADS, ((event["at"], _step(event), *map(event.get, _SHOWN)) for event in events))
 
 
-_SHOWN = ("resource", "intent", "epoch", "holder", "by", "reason")
-
-
 def _step(event: Item) -> str:
     before, after = event["from"], event["to"]
     return str(after) if before in (None, after) else f"{before} > {after}"
+
+
+def _verified(api: AdminApi, heads: tuple[str, ...]) -> tuple[int, list[Item]]:
+    """How many events there are, and what is wrong with them."""
+    events, findings = 0, list[Item]()
+    cursor, shard = None, "000"
+    with Progress("events verified") as progress:
+        while True:
+            some = [head for head in heads if head[:3] >= shard][:_HEADS_A_CALL]
+            answer = api.post(f"{_PATH}/verify", {"cursor": cursor, "heads": some})
+            count, found, following = answer["events"], answer["findings"], answer["next"]
+            assert isinstance(count, int) and isinstance(found, list)
+            events += count
+            findings += found
+            progress.show(events)
+            if following is None:
+                return events, findings
+            cursor = str(following)
+            shard = cursor.partition(".")[0]
+
+
+def _read_heads(file: Path) -> tuple[str, ...]:
+    try:
+        document = json.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise click.ClickException(f"{file} cannot be read: {error.strerror}.") from None
+    except ValueError:
+        document = None
+    heads = document.get("heads") if isinstance(document, Mapping) else None
+    if not isinstance(heads, list) or not all(isinstance(head, str) for head in heads):
+        raise click.ClickException(f"{plain(file)} is no checkpoint: `fencegate audit checkpoint -o FILE` writes one.")
+    return tuple(sorted(heads))
+
+
+def _counted(checkpoint: Item) -> int:
+    heads = checkpoint["heads"]
+    return len(heads) if isinstance(heads, list) else 0

@@ -2,17 +2,26 @@
 
 import click
 
-from gateway.cli.service import log_format_option, log_level_option, run_service
+from gateway.cli.service import (
+    A_PATH,
+    log_format_option,
+    log_level_option,
+    otlp_option,
+    run_service,
+    trace_ratio_option,
+)
 from gateway.serve.deliverer import deliver
 from gateway.settings import read_deliver_settings
 
 
 @click.command("deliver")
-@click.option("--policies", metavar="DIR", help="The same directory as the gateways'.")
+@click.option("--policies", metavar="DIR", type=A_PATH, help="The same directory as the gateways'.")
 @click.option("--store", metavar="URL", help="The gateways' store, as for serve.")
 @click.option("--durability", metavar="process|disk|replica:N", help="As for serve.  [process]")
 @click.option("--store-timeout", metavar="SECONDS", help="How long to wait for the store.  [2]")
 @click.option("--grace", metavar="SECONDS", help="How long deliveries may take to end at the end.  [largest total + 5]")
+@otlp_option
+@trace_ratio_option
 @log_format_option
 @log_level_option
 def command(**options: object) -> None:

@@ -6,6 +6,7 @@ import click
 
 from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin, segment
 from gateway.cli.audit import print_events
+from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import json_option, plain, print_json, print_members, print_table
 from gateway.cli.requests import SHOWN_BODY, exported, print_body, print_request
 
@@ -26,7 +27,7 @@ _SINCE: dict[object, str] = {
 }
 
 
-@click.group("intents")
+@click.group("intents", cls=ListsFirst)
 def command() -> None:
     """List, show, resolve, retry and compensate a running gateway's intents. Its admin token: FENCEGATE_ADMIN_TOKEN."""
 

@@ -6,12 +6,13 @@ import click
 
 from gateway.cli.admin_api import Item, admin_option, read_admin, segment
 from gateway.cli.audit import print_events
+from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import json_option, plain, print_json, print_members, print_table
 
 _TICKET = ("id", "epoch", "holder", "rule", "intent", "attempt", "deadline")
 
 
-@click.group("resources")
+@click.group("resources", cls=ListsFirst)
 def command() -> None:
     """List, show, advance, pause and resume the resources of a running gateway.
 

@@ -2,18 +2,27 @@
 
 import click
 
-from gateway.cli.service import log_format_option, log_level_option, run_service
+from gateway.cli.service import (
+    A_PATH,
+    log_format_option,
+    log_level_option,
+    otlp_option,
+    run_service,
+    trace_ratio_option,
+)
 from gateway.serve.supervisor import serve
 from gateway.settings import read_serve_settings
 
 
 @click.command("serve")
-@click.option("--policies", metavar="DIR", help="Directory with one YAML file per upstream.")
+@click.option("--policies", metavar="DIR", type=A_PATH, help="Directory with one YAML file per upstream.")
 @click.option("--listen", metavar="HOST:PORT", help="Where agents' requests come in.  [127.0.0.1:8080]")
 @click.option("--admin", metavar="HOST:PORT", help="Where operators and Prometheus come in.  [127.0.0.1:8081]")
-@click.option("--tls-cert", metavar="FILE", help="Serve agents over TLS, with this certificate in PEM.")
-@click.option("--tls-key", metavar="FILE", help="Its private key.")
-@click.option("--tls-client-ca", metavar="FILE", help="Take agents with a certificate of these authorities only.")
+@click.option("--tls-cert", metavar="FILE", type=A_PATH, help="Serve agents over TLS, with this certificate in PEM.")
+@click.option("--tls-key", metavar="FILE", type=A_PATH, help="Its private key.")
+@click.option(
+    "--tls-client-ca", metavar="FILE", type=A_PATH, help="Take agents with a certificate of these authorities only."
+)
 @click.option(
     "--trusted-proxy",
     "trusted_proxies",
@@ -21,8 +30,10 @@ from gateway.settings import read_serve_settings
     multiple=True,
     help="Believe X-Forwarded-* and Forwarded of proxies at these addresses. May be given several times.",
 )
-@click.option("--admin-tls-cert", metavar="FILE", help="Serve operators over TLS, with this certificate in PEM.")
-@click.option("--admin-tls-key", metavar="FILE", help="Its private key.")
+@click.option(
+    "--admin-tls-cert", metavar="FILE", type=A_PATH, help="Serve operators over TLS, with this certificate in PEM."
+)
+@click.option("--admin-tls-key", metavar="FILE", type=A_PATH, help="Its private key.")
 @click.option("--admin-url", metavar="URL", help="Where operators reach --admin: for the links in notifications.")
 @click.option(
     "--store",
@@ -30,7 +41,7 @@ from gateway.settings import read_serve_settings
     help="redis://, rediss:// or unix://PATH; redis+sentinel://HOST:PORT,…/SERVICE; redis+cluster://HOST:PORT,…; "
     "rediss+… for TLS.  [a bundled one in the data directory]",
 )
-@click.option("--data-dir", metavar="DIR", help="Where the bundled store keeps its data.  [.fencegate]")
+@click.option("--data-dir", metavar="DIR", type=A_PATH, help="Where the bundled store keeps its data.  [.fencegate]")
 @click.option("--workers", metavar="N", help="Processes that carry traffic.  [1]")
 @click.option("--max-connections", metavar="N", help="Callers' connections that a worker takes at a time.  [10000]")
 @click.option("--max-waiting", metavar="N", help="Requests that may wait in a worker at a time.  [4000]")
@@ -52,6 +63,8 @@ from gateway.settings import read_serve_settings
 @click.option("--quarantine-retain", metavar="DURATION", help="How long late results are kept.  [7d]")
 @click.option("--quarantine-bytes", metavar="N", help="How much of them is kept in all; the oldest go.  [268435456]")
 @click.option("--queue-bytes", metavar="N", help="How much may wait for delivery or approval in all.  [268435456]")
+@otlp_option
+@trace_ratio_option
 @log_format_option
 @log_level_option
 def command(**options: object) -> None:

@@ -11,8 +11,23 @@ from gateway.log import Form, Level, Log
 from gateway.serve.supervisor import StartRefused
 from gateway.settings import SettingsError
 
-log_format_option = click.option("--log-format", metavar="json|text", help="[text on a terminal, else json]")
-log_level_option = click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.  [info]")
+# A text, whose end a shell completes; what is there is looked at when the service starts.
+A_PATH = click.Path(readable=False)
+
+log_format_option = click.option(
+    "--log-format", metavar="json|text", help="How the log is written.  [text on a terminal, else json]"
+)
+log_level_option = click.option(
+    "--log-level", metavar="LEVEL", help="The least that is logged: debug, info, warning or error.  [info]"
+)
+otlp_option = click.option(
+    "--otlp",
+    metavar="URL",
+    help="Send traces to this OpenTelemetry collector, by OTLP over HTTP.  [OTEL_EXPORTER_OTLP_ENDPOINT]",
+)
+trace_ratio_option = click.option(
+    "--trace-ratio", metavar="RATIO", help="How many of the traces that begin here are sampled.  [1]"
+)
 
 
 class Logged(Protocol):

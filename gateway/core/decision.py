@@ -33,6 +33,7 @@ class Facts:
     intent_state: str | None = None
     quarantine: str | None = None
     retry_after_s: int | None = None
+    trace_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

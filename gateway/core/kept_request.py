@@ -7,6 +7,7 @@ from gateway.core.field_name import plain_name
 from gateway.core.hop_by_hop import HOP_BY_HOP, nominated
 from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Upstream
+from gateway.core.trace_context import without_trace
 
 # A field whose name has one of these words is what somebody shows to be let in, whatever API it belongs to.
 _TELLING_WORDS = frozenset(
@@ -105,9 +106,12 @@ def keep_request(request: Request, body: bytes | None, upstream: Upstream) -> Ke
     """The request without what proves who sent it, and without what belonged to its connection.
 
     Fields that `upstream` is sent by the gateway itself are not kept either: they are the agent's own credentials.
+    Where it is traced, the fields of its trace are those that the upstream would be told.
     """
     dropped = _dropped(upstream) | nominated(request.headers.all(b"connection"))
     kept = tuple(pair for pair in request.headers.pairs if _is_kept(plain_name(pair[0]), dropped))
+    if request.trace is not None:
+        kept = without_trace(kept) + request.trace.passed.fields
     return KeptRequest(request.method, request.target.raw, kept, body)
 
 

@@ -2,7 +2,7 @@
 
 What a page sends without the browser asking first (a form, an image, a script's simple request, a WebSocket) arrives
 from the machine of whoever looks at the page; of a name that was rebound to that machine, the page reads the answers
-too. Clients that are no browsers send neither `Origin` nor `Sec-Fetch-Site`.
+too. Clients that are no browsers send neither `Origin` nor `Sec-Fetch-Site`, nor do they call themselves Mozilla.
 """
 
 from functools import lru_cache
@@ -14,6 +14,13 @@ from gateway.core.request import Headers
 _OWN_SITES = frozenset((b"same-origin", b"none"))
 # Names come from callers, and there is no end of them.
 _NAMES_REMEMBERED = 256
+
+
+def is_of_browser(headers: Headers) -> bool:
+    """Whether a browser sends it, by what a page cannot leave out: a write has `Origin`, a read the browser's name."""
+    if headers.first(b"origin") is not None or headers.first(b"sec-fetch-site") is not None:
+        return True
+    return (headers.first(b"user-agent") or b"").startswith(b"Mozilla/")
 
 
 def is_of_other_site(headers: Headers) -> bool:
@@ -30,6 +37,11 @@ def is_of_other_site(headers: Headers) -> bool:
 
 
 @lru_cache(_NAMES_REMEMBERED)
+def names_machine(host: bytes) -> bool:
+    """As `is_loopback_name`, of the field as it came. Asked on each request."""
+    return is_loopback_name(host.decode("latin-1"))
+
+
 def is_loopback_name(host: str) -> bool:
     """Whether a `Host`, with or without its port, names the machine itself."""
     name = host_name(host)

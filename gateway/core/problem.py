@@ -47,11 +47,13 @@ def _fact_members(facts: Facts) -> dict[str, object]:
         found["quarantine"] = facts.quarantine
     if facts.retry_after_s is not None:
         found["retry_after_s"] = facts.retry_after_s
+    if facts.trace_id is not None:
+        found["trace_id"] = facts.trace_id
     return found
 
 
 def encoded(text: str) -> bytes:
-    """JSON as UTF-8. What a caller sent and is no text, kept as lone surrogates, becomes `\\udc..`, as JSON spells it."""
+    """JSON as UTF-8. What a caller sent and is no text, kept as lone surrogates, becomes the escape that JSON has."""
     return text.encode("utf-8", "backslashreplace")
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from gateway.core.arrival import Arrival
 from gateway.core.field_name import respelled_names
 from gateway.core.target import Target
+from gateway.core.trace import Trace
 
 HeaderPairs = tuple[tuple[bytes, bytes], ...]
 
@@ -61,7 +62,7 @@ def _values_by_name(pairs: HeaderPairs) -> dict[bytes, list[bytes]]:
 class Request:
     """A request as far as a decision needs it. `body` is there only where a rule had to read it.
 
-    `arrival` is how it came here; None for one of the gateway's own.
+    `arrival` is how it came here; None for one of the gateway's own. `trace`: None where nothing is traced.
     """
 
     method: str
@@ -69,3 +70,4 @@ class Request:
     headers: Headers
     body: bytes | None = field(default=None, repr=False)
     arrival: Arrival | None = None
+    trace: Trace | None = field(default=None, repr=False, compare=False)

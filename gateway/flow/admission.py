@@ -7,6 +7,7 @@ from gateway.core.clock import Clock, Deadline
 from gateway.core.decision import RESOURCE_BUSY, STORE_UNAVAILABLE, TAKEOVER_PENDING, TOKEN_INVALID, Facts, Refused
 from gateway.core.faults import CallerGone, PoliciesChanged, StoreUnavailable
 from gateway.core.places import Places, overloaded
+from gateway.core.trace import Trace
 from gateway.core.write import AdmitReply, Admitted, Replayed, ResourceKey, TicketId, Waiting, Write
 from gateway.flow.pauses import Pauses
 from gateway.flow.ports import Admitting
@@ -40,7 +41,9 @@ class Admission:
         self._pauses = pauses
         self._lines = Lines()
 
-    async def admit(self, write: Write, is_gone: Callable[[], bool]) -> tuple[Admitted, Deadline] | Replayed | Refused:
+    async def admit(
+        self, write: Write, is_gone: Callable[[], bool], trace: Trace | None = None
+    ) -> tuple[Admitted, Deadline] | Replayed | Refused:
         """Admit or refuse, or find the write's intent applied.
 
         The deadline is the ticket's, anchored before the call that made it.
@@ -57,6 +60,8 @@ class Admission:
         if isinstance(reply, Waiting) and write.rule.mode == "enforce":
             if not moves and self._is_crowded(write.resource):
                 return self._crowded_out(write)
+            if trace is not None:
+                trace.enter("wait")
             # Interest from before the question: a wake-up that overtook the answer is not lost.
             with (
                 self.places.taken("admission", anyway=True),

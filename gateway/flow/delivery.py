@@ -9,11 +9,16 @@ nothing, and repeats nothing that may have happened (G4, G5).
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
 
 from gateway.core.decision import STALE_EPOCH, Refused
 from gateway.core.delivery import Dropped, Taken
 from gateway.core.faults import PoliciesChanged, StoreUnavailable
+from gateway.core.outcome import Outcome
 from gateway.core.record import IntentRecord
+from gateway.core.request import Headers
+from gateway.core.trace import Trace
 from gateway.core.write import ResourceKey
 from gateway.flow.admission import Admission
 from gateway.flow.queue import Queue
@@ -34,8 +39,22 @@ _SOON_S = 0.5
 _AT_ONCE_S = 0.0
 
 
+class Tracing(Protocol):
+    """Who follows deliveries."""
+
+    def resume(self, headers: Headers) -> Trace:
+        """The trace of one delivery of a request that was kept with these fields."""
+        ...
+
+    def delivered(self, trace: Trace, record: IntentRecord, outcome: Outcome | None) -> None:
+        """It was sent, or ended without that. Neither blocks nor raises."""
+        ...
+
+
 class Deliverer:
     """Empties queues until it is stopped; several of them, in any number of processes, share the work."""
+
+    tracing: Tracing | None = None
 
     def __init__(
         self, queue: Queue, admission: Admission, sending: Sending, rules: Callable[[], RuleSet], log: Log
@@ -145,22 +164,35 @@ class Deliverer:
         return True
 
     async def _send(self, taken: Taken, found: Rejudged) -> bool:
-        record = taken.record
+        record, request, trace = taken.record, found.request, None
+        if self.tracing is not None:
+            trace = self.tracing.resume(request.headers)
+            trace.enter("admit")
+            request = replace(request, trace=trace)
         try:
-            got = await self._admission.admit(found.write, _has_no_caller)
+            got = await self._admission.admit(found.write, _has_no_caller, trace)
         except PoliciesChanged:
             await self._queue.put_back(record.resource, _AT_ONCE_S)
             return False
         if isinstance(got, tuple):
-            outcome = await self._sending.run(taken, *got, found.request)
-            self._log.info("a queued write was sent", outcome=outcome, **_about(record))
+            outcome = await self._sending.run(taken, *got, request)
+            sent = _about(record) | self._told(trace, record, outcome)
+            self._log.info("a queued write was sent", outcome=outcome, **sent)
             return True
         if isinstance(got, Refused) and got.decision is STALE_EPOCH:
             # The store has ended it, and what is behind it is next.
-            self._log.info("a queued write ended without being sent", why=got.detail, **_about(record))
+            ended = _about(record) | self._told(trace, record, None)
+            self._log.info("a queued write ended without being sent", why=got.detail, **ended)
             return True
         await self._queue.put_back(record.resource, _SOON_S)
         return False
+
+    def _told(self, trace: Trace | None, record: IntentRecord, outcome: Outcome | None) -> dict[str, object]:
+        """The trace ends; what the log says of it."""
+        if trace is None or self.tracing is None:
+            return {}
+        self.tracing.delivered(trace, record, outcome)
+        return {"trace_id": trace.id}
 
     def _in_force(self) -> "_Known":
         rules = self._rules()

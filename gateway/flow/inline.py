@@ -64,11 +64,15 @@ class Inline:
         """
         for _ in range(_ADMISSIONS):
             asked = self._clock.boot()
-            got = await self._admission.admit(write, caller.is_gone)
+            if request.trace is not None:
+                request.trace.enter("admit")
+            got = await self._admission.admit(write, caller.is_gone, request.trace)
             if isinstance(got, Replayed | Refused):
                 return await self._not_admitted(write, got, request, body, caller)
             told = await self._forward(got, asked, request, body, caller)
             if isinstance(told, Held):
+                if request.trace is not None:
+                    request.trace.enter("session")
                 return await self._sessions.run(told, caller)
             if told is not None:
                 return told
@@ -104,7 +108,9 @@ class Inline:
         admitted, deadline = got
         upstream = admitted.write.rule.upstream
         began = self._clock.boot()
-        ticket = Ticket(self._store, self._tasks, self._observer, admitted)
+        ticket = Ticket(self._store, self._tasks, self._observer, admitted, request.trace)
+        if request.trace is not None:
+            request.trace.enter("forward")
         try:
             self._observer.sent(upstream)
             caller.proceed()

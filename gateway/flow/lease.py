@@ -108,9 +108,7 @@ class Leases:
             if looks == _LOOKS or not isinstance(lease, Refused) or lease.decision is not GRANT_IN_PROGRESS:
                 return _with_token(lease, secret)
 
-    async def _grant_within_quota(
-        self, ask: Ask, secret: LeaseSecret, is_gone: Callable[[], bool]
-    ) -> Lease | Refused:
+    async def _grant_within_quota(self, ask: Ask, secret: LeaseSecret, is_gone: Callable[[], bool]) -> Lease | Refused:
         if ask.quota is None or await self._counts(ask, secret):
             return await self._grant(ask, secret, is_gone)
         # Under a name of this call's own, so that no other call of the same key gives its place away.

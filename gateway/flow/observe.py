@@ -56,6 +56,8 @@ class Observing:
         upstream = observed.rule.upstream
         began = self._clock.boot()
         self._observer.sent(upstream)
+        if request.trace is not None:
+            request.trace.enter("forward")
         try:
             caller.proceed()
             answer = await self._sender.pass_on(upstream, request, body)

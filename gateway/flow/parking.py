@@ -89,6 +89,8 @@ class Parking:
         Raises CallerGone, and PoliciesChanged when its rule is no longer in force once its body is here.
         """
         caller.proceed()
+        if request.trace is not None:
+            request.trace.enter("park")
         size = await _arrived(write, body)
         if isinstance(size, Refused):
             return _refuse(caller, size)
@@ -104,6 +106,8 @@ class Parking:
                 # Without a place its caller is told at once that it was taken, as one who does not prefer to wait.
                 with self._admission.places.taken("answer") as has_place:
                     if has_place:
+                        if request.trace is not None:
+                            request.trace.enter("wait")
                         found = await self._wait(found, asked.waits_s, caller)
                     else:
                         asked = replace(asked, waits_s=None)

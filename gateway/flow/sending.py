@@ -66,8 +66,10 @@ class Sending:
     async def run(self, taken: Taken, admitted: Admitted, deadline: Deadline, request: Request) -> Outcome | None:
         """Send under the ticket and settle it; the outcome, None while the store that should hear it is away."""
         attempt = _Attempt(self._queue, taken, self._spread())
-        ticket = Ticket(attempt, self._tasks, self._observer, admitted)
+        ticket = Ticket(attempt, self._tasks, self._observer, admitted, request.trace)
         upstream, began = admitted.write.rule.upstream, self._clock.boot()
+        if request.trace is not None:
+            request.trace.enter("forward")
         try:
             self._observer.sent(upstream)
             answer = await self._sender.send(admitted, request, KeptBody(taken.request.body or b""), deadline)

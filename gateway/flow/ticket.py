@@ -6,6 +6,7 @@ from typing import Protocol
 from gateway.core.compensation import Kept
 from gateway.core.faults import StoreUnavailable
 from gateway.core.outcome import Outcome, Overdue
+from gateway.core.trace import Trace
 from gateway.core.write import Admitted, Incident, Settled
 from gateway.flow.keeping import Keeping
 from gateway.flow.ports import Settling
@@ -26,8 +27,11 @@ class Witness(Protocol):
 class Ticket:
     """Held while a write is in flight. Closed without having been settled, it ends as unknown."""
 
-    def __init__(self, store: Settling, tasks: Tasks, observer: Witness, admitted: Admitted) -> None:
+    def __init__(
+        self, store: Settling, tasks: Tasks, observer: Witness, admitted: Admitted, trace: Trace | None = None
+    ) -> None:
         self.admitted = admitted
+        self._trace = trace
         self._store = store
         self._tasks = tasks
         self._observer = observer
@@ -38,6 +42,8 @@ class Ticket:
     async def settle(self, outcome: Outcome, reason: str, kept: Kept | None = None) -> Settled | None:
         """Settle; None if the store is away now, and the settling goes on by itself."""
         self._concluded = True
+        if self._trace is not None:
+            self._trace.enter("settle")
         try:
             settled = await self._store.settle(self.admitted, outcome, reason, kept)
         except StoreUnavailable:
@@ -58,7 +64,7 @@ class Ticket:
     def hand_on(self) -> "Ticket":
         """The same ticket for another holder; this one has nothing left to settle."""
         self._concluded = True
-        return Ticket(self._store, self._tasks, self._observer, self.admitted)
+        return Ticket(self._store, self._tasks, self._observer, self.admitted, self._trace)
 
     def close(self) -> None:
         """The holder is done; if it was interrupted, nobody knows what became of the write."""

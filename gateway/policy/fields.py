@@ -11,6 +11,7 @@ from gateway.core.decision import AMBIGUOUS_TARGET, HEADER_MALFORMED, RESOURCE_U
 from gateway.core.hop_by_hop import nominated
 from gateway.core.request import Headers
 from gateway.core.target import Target, query_fields
+from gateway.policy.hidden import seen
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -102,13 +103,13 @@ def _read_parameters(query: str) -> _Parameters:
 
 
 def folded(name: str) -> str:
-    """What lenient readers make of a name: case, blanks and NUL around it, and brackets behind it do not count.
+    """What lenient readers make of a name: case, what nobody sees, and brackets behind it do not count.
 
     To what is written in C it ends at a NUL. PHP reads dots and blanks inside it as underscores.
     """
     if name.isidentifier():
         return name.casefold()
-    ended = name.strip(" \t\0").partition("\0")[0]
+    ended = seen(name.strip(" \t\0"))
     return ended.partition("[")[0].strip(" \t").casefold().replace(".", "_").replace(" ", "_")
 
 

@@ -27,4 +27,6 @@ def hidden_in(text: str) -> str | None:
 
 def seen(text: str) -> str:
     """The text without what is hidden in it, as a reader has it who drops that."""
+    if text.isascii() and text.isprintable():
+        return text.strip()
     return _HIDDEN.sub("", text.partition("\0")[0]).strip()

@@ -17,10 +17,11 @@ def sent_to_itself(policies: Iterable[Policy], listeners: Listeners) -> tuple[Fi
     for policy in policies:
         upstream = policy.upstream
         if _is_own(upstream.origin, listeners):
-            message = f"`url` is {upstream.origin.authority}, where this gateway itself listens; write the API's address"
+            at = upstream.origin.authority
+            message = f"`url` is {at}, where this gateway itself listens; write where the API listens"
             findings.append(policy.place.finding(message))
         if upstream.notify is not None and _is_own(upstream.notify.origin, listeners):
-            findings.append(policy.place.finding("`notify` is where this gateway itself listens; write the receiver's"))
+            findings.append(policy.place.finding("`notify` is where this gateway itself listens; name the receiver"))
     return tuple(findings)
 
 

@@ -21,6 +21,7 @@ from gateway.core.forwarded import client_address
 from gateway.core.places import Places, overloaded
 from gateway.core.request import Headers, Request
 from gateway.core.target import Ambiguous, read_target
+from gateway.core.trace import Trace
 from gateway.core.websocket import asks_for_upgrade
 from gateway.flow.gate import Ended, Gate
 from gateway.policy.ruleset import RuleSet
@@ -28,7 +29,7 @@ from gateway.proxy.agent_api import AgentApi
 from gateway.proxy.body import IncomingBody
 from gateway.proxy.framing import framing_fault
 from gateway.proxy.memory import Memory
-from gateway.proxy.pages import refuse_page
+from gateway.proxy.pages import refuse_name, refuse_page
 from gateway.proxy.reply import Reply
 from gateway.proxy.session import AgentEnd
 from gateway.proxy.turned_away import TurnedAway
@@ -64,19 +65,24 @@ class Bounds:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What is told of a request itself. `path` has no query; `client` is the first hop that is no trusted proxy;
-    `waited_s`: for its body, before it was judged.
+    `waited_s`: for its body, before it was judged. `trace`: None where nothing is traced.
     """
 
     method: str = "-"
     path: str = "-"
     client: str | None = None
     waited_s: float = 0.0
+    trace: Trace | None = None
 
 
 class Observer(Protocol):
     """Who is told what became of each request."""
 
     def answered(self, ended: Ended, asked: Asked, status: int, seconds: float) -> None: ...
+
+    def unanswered(self, trace: Trace, asked: Asked) -> None:
+        """A request that is traced has ended otherwise: its caller has left, or it failed or was interrupted."""
+        ...
 
     def failed(self, error: BaseException) -> None:
         """A bug: the request was answered with 500, or cut off."""
@@ -96,8 +102,12 @@ class Listener:
         bounds: "Bounds | None" = None,
         *,
         on_loopback: bool = False,
+        begin_trace: Callable[[Headers], Trace] | None = None,
     ) -> None:
-        """`on_loopback`: only this machine reaches it, and so do the pages that its browsers show."""
+        """`on_loopback`: only this machine reaches it, and so do the pages that its browsers show. `begin_trace`: None
+        where nothing is traced.
+        """
+        self._begin_trace = begin_trace
         self._on_loopback = on_loopback
         self._bounds = bounds or Bounds()
         self._memory = Memory()
@@ -119,12 +129,15 @@ class Listener:
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
         started = asyncio.get_running_loop().time()
         headers = Headers(raw.raw_headers)
+        trace = None if self._begin_trace is None else self._begin_trace(headers)
         fault = framing_fault(raw.method, raw.version, headers)
         handshake = raw.method == "GET" and fault is None and asks_for_upgrade(headers)
         if handshake and not (isinstance(raw.protocol, _Connection) and raw.protocol.holds_back()):
             fault = "its Connection and Upgrade fields can be read in two ways"
         body = IncomingBody(raw, _length(headers) if fault is None else 0, self._memory)
-        reply = Reply(raw, body)
+        reply, ended = Reply(raw, body), None
+        if trace is not None:
+            reply.trace_id = trace.id
         if fault is not None or handshake or self._is_ending:
             # Behind a handshake that is not taken may stand another protocol's bytes, or a request in disguise.
             reply.close_after()
@@ -134,7 +147,7 @@ class Listener:
             if fault is not None:
                 ended = _refuse(reply, _not_taken(fault))
             elif body.is_read or body.wait_in(self._bounds.places, first=_goes_first(raw)):
-                ended = await self._route(raw, headers, body, reply)
+                ended = await self._route(raw, headers, body, reply, trace)
             else:
                 ended = _refuse(reply, overloaded())
         except CallerGone:
@@ -149,13 +162,17 @@ class Listener:
             return reply.sent()
         finally:
             body.close()
+            if trace is not None and ended is None:
+                self._observer.unanswered(trace, self._asked(raw, headers, body.waited_s, trace))
         seconds = asyncio.get_running_loop().time() - started
-        self._observer.answered(ended, self._asked(raw, headers, body.waited_s), reply.status, seconds)
+        self._observer.answered(ended, self._asked(raw, headers, body.waited_s, trace), reply.status, seconds)
         if fault is None and not body.is_read:
             await reply.drop_rest()
         return reply.sent()
 
-    async def _route(self, raw: web.BaseRequest, headers: Headers, body: IncomingBody, reply: Reply) -> Ended:
+    async def _route(
+        self, raw: web.BaseRequest, headers: Headers, body: IncomingBody, reply: Reply, trace: Trace | None
+    ) -> Ended:
         caller = self._identify(raw, headers)
         if isinstance(caller, Refused):
             return _refuse(reply, caller)
@@ -164,7 +181,9 @@ class Listener:
             ended = _refuse(reply, Refused(AMBIGUOUS_TARGET, f"Not forwarded: {target.why}. Send it in one form."))
         else:
             taker = self._agents if target.segments[:2] == RESERVED else self._gate
-            request = Request(raw.method, target, headers, arrival=_arrival(raw))
+            if trace is not None and taker is self._agents:
+                trace.enter("agent-call")
+            request = Request(raw.method, target, headers, arrival=_arrival(raw), trace=trace)
             ended = await taker.handle(request, body, caller, reply)
         return ended if caller.principal == ANONYMOUS else replace(ended, principal=caller.principal)
 
@@ -172,15 +191,18 @@ class Listener:
         rules = self._policies()
         if self._on_loopback and not rules.principals:
             # Nobody has to prove anything, so that a browser may be made to send it.
-            refused = refuse_page(raw.method, headers, rules, is_trusted=_is_trusted(raw))
+            refused = refuse_name(headers, rules)
+            if refused is not None and not _is_trusted(raw):
+                return refused
+            refused = refuse_page(raw.method, headers)
             if refused is not None:
                 return refused
         return rules.principals.identify(headers)
 
-    def _asked(self, raw: web.BaseRequest, headers: Headers, waited_s: float) -> Asked:
+    def _asked(self, raw: web.BaseRequest, headers: Headers, waited_s: float, trace: Trace | None) -> Asked:
         arrival = _arrival(raw)
         client = None if arrival is None else client_address(arrival, headers, self._proxies)
-        return Asked(raw.method, raw.raw_path.partition("?")[0], client, waited_s)
+        return Asked(raw.method, raw.raw_path.partition("?")[0], client, waited_s, trace)
 
 
 def _goes_first(raw: web.BaseRequest) -> bool:

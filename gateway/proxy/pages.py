@@ -1,7 +1,10 @@
-"""What a page of another site can make a browser on this machine do through the proxy listener: nothing."""
+"""What a page of another site can make a browser on this machine do through the proxy listener: nothing.
+
+Only where nobody has a key: no page knows one.
+"""
 
 from gateway.core.decision import FORBIDDEN, Refused
-from gateway.core.page import host_name, is_loopback_name, is_of_other_site
+from gateway.core.page import host_name, is_of_browser, is_of_other_site, names_machine
 from gateway.core.request import Headers
 from gateway.core.websocket import asks_for_upgrade
 from gateway.policy.pattern import READ_METHODS
@@ -10,23 +13,25 @@ from gateway.policy.ruleset import RuleSet
 _PAGE = Refused(FORBIDDEN, "Nothing was done: a browser has sent it for a page of another site.")
 _NAME = Refused(
     FORBIDDEN,
-    "Nothing was done: the Host header names another machine. Call this listener as localhost or 127.0.0.1, or let a "
-    "policy's `mount` name the host.",
+    "Nothing was done: a browser has sent it to a name that is not this machine's. Call this listener as localhost or "
+    "127.0.0.1, or let a policy's `mount` name the host.",
 )
 
 
-def refuse_page(method: str, headers: Headers, rules: RuleSet, *, is_trusted: bool) -> Refused | None:
-    """Refuse what only a browser on this machine can have sent for somebody else, where nobody has a key.
+def refuse_name(headers: Headers, rules: RuleSet) -> Refused | None:
+    """Refuse a browser a name that is not this machine's: one that was rebound to it makes its answers readable to a page.
 
-    A name that was rebound to this machine shows in `Host`; `is_trusted`: a proxy of the operator's own has sent it,
-    and may use any. A page's reads without a name of its own are let through: it does not see their answers.
+    Other clients may come by any name: a proxy on this machine passes its own on.
     """
     host = headers.first(b"host")
-    if host is not None and not is_trusted and not _is_known(host.decode("latin-1"), rules):
-        return _NAME
-    changes = method not in READ_METHODS or asks_for_upgrade(headers)
-    return _PAGE if changes and is_of_other_site(headers) else None
+    if host is None or not is_of_browser(headers) or names_machine(host):
+        return None
+    name = host_name(host.decode("latin-1"))
+    return None if any(upstream.mount.host == name for upstream in rules.upstreams) else _NAME
 
 
-def _is_known(host: str, rules: RuleSet) -> bool:
-    return is_loopback_name(host) or any(upstream.mount.host == host_name(host) for upstream in rules.upstreams)
+def refuse_page(method: str, headers: Headers) -> Refused | None:
+    """Refuse what a page sends without the browser asking first. Its reads pass: it does not see their answers."""
+    if is_of_other_site(headers) and (method not in READ_METHODS or asks_for_upgrade(headers)):
+        return _PAGE
+    return None

@@ -54,7 +54,12 @@ _GOES_ON, _CLOSES = Sent(keep_alive=True), Sent(keep_alive=False)
 
 
 class Reply:
-    """Implements `ports.Caller` for one request. It writes to the connection itself: what is passed on stays as is."""
+    """Implements `ports.Caller` for one request. It writes to the connection itself: what is passed on stays as is.
+
+    `trace_id`: what a refusal names, where the request is traced.
+    """
+
+    trace_id: str | None = None
 
     def __init__(self, request: web.BaseRequest, body: IncomingBody) -> None:
         self._request = request
@@ -100,6 +105,8 @@ class Reply:
         self._call = body
 
     def refuse(self, refused: Refused) -> None:
+        if self.trace_id is not None:
+            refused = replace(refused, facts=replace(refused.facts, trace_id=self.trace_id))
         decision, retry_after_s = refused.decision, refused.facts.retry_after_s
         spelled = None if self._call is None else call_id(self._call)
         if spelled is None:

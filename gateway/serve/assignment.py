@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+from gateway.serve.exporting import Traces
 from gateway.serve.tls import TlsFiles
 from gateway.settings import Address, LogFormat, LogLevel
 from gateway.store.fence import PARKED_BYTES_AT_MOST
@@ -37,6 +38,8 @@ class Assignment:
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
     # The page that tells which edition of the policies is in force.
     edition: str = ""
+    # None: nothing is traced.
+    traces: Traces | None = None
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -44,10 +47,11 @@ class Assignment:
 
 def read_assignment(line: bytes) -> Assignment:
     members = json.loads(line)
-    tls = members["tls"]
+    tls, traces = members["tls"], members["traces"]
     built = {
         "listen": Address(**members["listen"]),
         "tls": None if tls is None else TlsFiles(**tls),
+        "traces": None if traces is None else Traces(**traces),
         "trusted_proxies": tuple(members["trusted_proxies"]),
         "quarantine": QuarantineBounds(**members["quarantine"]),
     }

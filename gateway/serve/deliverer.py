@@ -16,6 +16,7 @@ from gateway.log import Log
 from gateway.metrics import Metrics
 from gateway.policy.reload import PolicyHolder
 from gateway.serve.delivering import Means, delivering
+from gateway.serve.exporting import NoExporter, Traces, exporting, traces_to
 from gateway.serve.marking import teller
 from gateway.serve.supervisor import StartRefused
 from gateway.settings import DeliverSettings, environment
@@ -44,12 +45,17 @@ async def deliver(settings: DeliverSettings, log: Log) -> None:
         loop.add_signal_handler(number, stopping.set)
     loop.add_signal_handler(signal.SIGHUP, told_to_reload.set)
     holder = _open_policies(settings.policies)
+    traces = _traces(settings, log)
     means = await _means(settings, stopping, log)
     watching = loop.create_task(means.pauses.watch())
     reloading = loop.create_task(_keep_current(holder, told_to_reload, log))
     looking = loop.create_task(_look_everywhere(means.store))
     try:
-        async with delivering(means, lambda: holder.current, log, grace_s=_grace_s(settings, holder)):
+        async with (
+            exporting(traces, _uncounted, log) as tracing,
+            delivering(means, lambda: holder.current, log, grace_s=_grace_s(settings, holder)) as deliverer,
+        ):
+            deliverer.tracing = tracing
             log.info("delivering")
             await stopping.wait()
     finally:
@@ -68,6 +74,17 @@ def _open_policies(directory: Path) -> PolicyHolder:
         return opened
     shown = "\n".join(map(str, opened))
     raise StartRefused(f"{shown}\nThe policies have errors; `fencegate check {directory}` shows them again.")
+
+
+def _traces(settings: DeliverSettings, log: Log) -> Traces | None:
+    try:
+        return traces_to(settings.otlp, settings.trace_ratio, log)
+    except NoExporter as refused:
+        raise StartRefused(str(refused)) from None
+
+
+def _uncounted(_result: str, _count: int) -> None:
+    """This process shows no metrics; what is dropped is in its log."""
 
 
 async def _means(settings: DeliverSettings, stopping: asyncio.Event, log: Log) -> Means:

@@ -13,7 +13,8 @@ from gateway.core.clock import Clock
 
 # The edition's number, and the millisecond of the clock that counts suspension from which on no other one is used.
 _PAGE = struct.Struct("=QQ")
-_NUMBER = struct.Struct("=Q").size
+# The number's bytes, at the beginning of the page.
+NUMBER = struct.Struct("=Q").size
 # A worker reads the files as its parent did, on a machine that does other work; several of them at once take longer.
 _READING = 4
 _AT_ONCE_S = 1.0
@@ -44,13 +45,13 @@ class Page:
     def __init__(self, path: Path, clock: Clock) -> None:
         self._clock = clock
         with path.open("rb") as file:
-            self._shared = mmap.mmap(file.fileno(), _PAGE.size, access=mmap.ACCESS_READ)
+            self.shared = mmap.mmap(file.fileno(), _PAGE.size, access=mmap.ACCESS_READ)
 
     def number(self) -> bytes:
-        """Of the edition in force. Cheap enough to be asked on each request."""
-        return self._shared[:_NUMBER]
+        """Of the edition in force."""
+        return self.shared[:NUMBER]
 
     def is_due(self) -> bool:
         """Whether no request may be judged by an earlier edition any more."""
-        _, due_ms = _PAGE.unpack_from(self._shared)
+        _, due_ms = _PAGE.unpack_from(self.shared)
         return bool(self._clock.boot() * 1000 >= due_ms)

@@ -6,7 +6,7 @@ from threading import Lock
 from gateway.log import Log
 from gateway.policy.reload import PolicyHolder
 from gateway.policy.ruleset import RuleSet
-from gateway.serve.edition import Page
+from gateway.serve.edition import NUMBER, Page
 
 
 class InForce:
@@ -15,13 +15,14 @@ class InForce:
     def __init__(self, holder: PolicyHolder, page: Page, read: bytes, log: Log) -> None:
         self._holder = holder
         self._page = page
+        self._shared = page.shared
         self._read = read
         self._log = log
         self._reading = Lock()
 
     def __call__(self) -> RuleSet:
         """On each request. It reads the files itself, and all others wait, only where nobody else did in time."""
-        if self._page.number() != self._read and self._page.is_due():
+        if self._shared[:NUMBER] != self._read and self._page.is_due():
             self.reload()
         return self._holder.current
 

@@ -3,20 +3,26 @@
 import traceback
 
 from gateway.core.decision import Refused
+from gateway.core.trace import Trace
 from gateway.flow.gate import Ended
 from gateway.log import Log
 from gateway.metrics import Metrics
 from gateway.proxy.listener import Asked
+from gateway.serve.tracing import Tracing
 
 _RENEW = "/-/fence/leases/renew"
 
 
 class Recorder:
-    """The proxy listener's observer. Called once for each request; neither blocks nor raises."""
+    """The proxy listener's observer. Called once for each request; neither blocks nor raises.
 
-    def __init__(self, metrics: Metrics, log: Log) -> None:
+    `tracing`: None where nothing is traced.
+    """
+
+    def __init__(self, metrics: Metrics, log: Log, tracing: Tracing | None = None) -> None:
         self._metrics = metrics
         self._log = log
+        self._tracing = tracing
 
     def answered(self, ended: Ended, asked: Asked, status: int, seconds: float) -> None:
         told = ended.told
@@ -34,6 +40,8 @@ class Recorder:
             self._metrics.renewed(decision.name)
         if ended.lease_left is not None:
             self._metrics.lease_remaining(ended.lease_left)
+        if asked.trace is not None and self._tracing is not None:
+            self._tracing.answered(asked.trace, ended, asked, status)
         self._log.decision(
             decision.name,
             method=asked.method,
@@ -51,7 +59,12 @@ class Recorder:
             would=None if would is None else would.name,
             intent=ended.intent,
             why=told.why if isinstance(told, Refused) else session,
+            trace_id=None if asked.trace is None else asked.trace.id,
         )
+
+    def unanswered(self, trace: Trace, asked: Asked) -> None:
+        if self._tracing is not None:
+            self._tracing.unanswered(trace, asked)
 
     def failed(self, error: BaseException) -> None:
         """A bug: it is logged with the place where it happened, and without the values that were handled there."""

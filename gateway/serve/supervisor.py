@@ -9,6 +9,7 @@ writes that nobody knows the outcome of, and tells people of what they have to k
 
 import asyncio
 import contextlib
+import os
 import resource
 import signal
 from collections.abc import Callable
@@ -35,8 +36,10 @@ from gateway.policy.reload import PolicyHolder
 from gateway.serve.accepting import Accepting
 from gateway.serve.assignment import Assignment
 from gateway.serve.edition import Editions
+from gateway.serve.exporting import NoExporter, Traces, traces_to
 from gateway.serve.fitness import Fitness
 from gateway.serve.marking import Marking, teller
+from gateway.serve.orphans import reap_orphans
 from gateway.serve.policies import Policies
 from gateway.serve.port import bound_address, hold_port, listen_alone
 from gateway.serve.snapshot import Snapshot
@@ -106,6 +109,7 @@ async def serve(settings: ServeSettings, log: Log) -> None:
             _compensating(store, holder, metrics, log, ending),
             lambda: fitness.unfit,
             counting=Counting(store, asyncio.get_running_loop().time),
+            audit_retain_s=settings.audit_retain,
         )
         admin, for_operators = await _listen_for_operators(running, settings, log, ending)
         _say_what_is_in_force(holder, log)
@@ -119,6 +123,7 @@ async def serve(settings: ServeSettings, log: Log) -> None:
                 beside.create_task(notifying.run()),
                 beside.create_task(marking.run()),
                 beside.create_task(fitness.run()),
+                *([beside.create_task(reap_orphans())] if os.getpid() == 1 else []),
                 beside.create_task(_announce(workers, _url(listen, settings.tls_cert), admin, log)),
             ]
             await signals.stop.wait()
@@ -294,7 +299,15 @@ def _assignment(
         durability=settings.durability,
         max_connections=_connections(settings.max_connections, log),
         max_waiting=settings.max_waiting,
+        traces=_traces(settings.otlp, settings.trace_ratio, log),
     )
+
+
+def _traces(otlp: str | None, ratio: float, log: Log) -> Traces | None:
+    try:
+        return traces_to(otlp, ratio, log)
+    except NoExporter as refused:
+        raise StartRefused(str(refused)) from None
 
 
 def _tls_files(option: str, cert: Path | None, key: Path | None, client_ca: Path | None = None) -> TlsFiles | None:

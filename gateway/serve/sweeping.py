@@ -8,6 +8,7 @@ from gateway.flow.inquiry import Inquiry
 from gateway.flow.tasks import Tasks
 from gateway.log import Log
 from gateway.policy.ruleset import RuleSet
+from gateway.store.audit_seals import seal
 from gateway.store.deliveries import leave_hints
 from gateway.store.fence import FenceStore
 from gateway.store.parking import expire_all, recount_parked
@@ -85,6 +86,8 @@ class Sweeping:
 
     async def _prune(self) -> None:
         try:
+            # The trail is cut behind its seals.
+            await self._tried(seal(self._store))
             await self._tried(prune(self._store, self._retention))
             await self._tried(recount(self._store))
             await self._tried(recount_parked(self._store))

@@ -47,6 +47,7 @@ from gateway.serve.accepting import Accepting
 from gateway.serve.assignment import Assignment, read_assignment
 from gateway.serve.delivering import Means, delivering
 from gateway.serve.edition import Page
+from gateway.serve.exporting import exporting
 from gateway.serve.inforce import InForce
 from gateway.serve.marking import teller
 from gateway.serve.port import listen_beside
@@ -155,12 +156,20 @@ async def proxy(
     leases = Leases(store, clock, wakes, tasks, quotas, lambda: secrets.token_urlsafe(_SECRET_BYTES), places)
     agents = AgentApi(rules, leases, store, claims)
     try:
-        async with delivering(means, rules, log, grace_s=assignment.grace_s) as deliverer:
+        async with (
+            exporting(assignment.traces, metrics.spans, log) as tracing,
+            delivering(means, rules, log, grace_s=assignment.grace_s) as deliverer,
+        ):
+            deliverer.tracing = tracing
             parking = Parking(store, admission, inline.quarantine, inline.room, clock, deliverer)
             gate = Gate(rules, naming, inline, reading, claims, barring, parking)
             bounds = Bounds(places, assignment.max_connections)
-            recorder, local = Recorder(metrics, log), assignment.listen.is_loopback
-            yield Listener(gate, agents, recorder, rules, _trusted(assignment), bounds, on_loopback=local).server()
+            recorder, local = Recorder(metrics, log, tracing), assignment.listen.is_loopback
+            begin = None if tracing is None else tracing.begin
+            trusted = _trusted(assignment)
+            yield Listener(
+                gate, agents, recorder, rules, trusted, bounds, on_loopback=local, begin_trace=begin
+            ).server()
     finally:
         watching.cancel()
         await tasks.drain(_SETTLE_WITHIN_S)

@@ -44,6 +44,9 @@ a resource is in one shard, so that one script reaches it in a cluster.
     which something is due, a hint; whoever sweeps looks into every shard each ten seconds, and finds what has none.
 `e`, a sorted set: the intents that wait for an approval, by the millisecond in which that ends.
 `a`, a stream: the shard's audit trail, each event one packed field `e`. `n`, a number: how many events it has had.
+    `z`, a sorted set: its seals, `NUMBER ID DIGEST` by the number of the event up to which each digests the trail
+    (audit_seals.py); the trail is cut behind one. `refused`, a hash: which refusals the trail has been told of within a
+    minute; expires with it.
 
 `lost`, a string, there only after a loss of acknowledged work: the epoch below which leases have ended, and whether an
     operator has accepted it (parts/loss.lua). `store`, a hash in one shard of each server: its `incarnation`, and when,
@@ -82,6 +85,7 @@ begin_pause, end_pause: an operator stops an upstream, a rule, a tenant, a holde
 mark    tells a store that has lost acknowledged work     regress, regress_shard: it is told, and all scripts obey
 accept, accept_shard: an operator ends a loss; what waited is unknown
 renew, release: only by the live token                    leave     gives up a place among those that wait
+seal    the trail's digests, in order                      refuse    tells of what was refused before admission
 spend, hold: what a principal's quota still allows        prune     what is kept for looking back has bounds
 reserve, give_back, confirm: what a rule's budgets still allow
 quarantine: what came too late is kept within bounds     drop, recount: it goes, and is counted anew

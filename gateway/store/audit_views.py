@@ -1,4 +1,4 @@
-"""What operators see of the audit trail: one event for each step of a write, in one stream a shard."""
+"""What operators see of the audit trail: what happened to writes, and who had which epoch; one stream a shard."""
 
 from dataclasses import dataclass
 
@@ -14,15 +14,18 @@ from gateway.store.page import PAGE, Page, Position, position
 # Events that a step of a search through one shard looks at, and steps until a page is answered though it is not full.
 _STEP = 500
 _STEPS = 20
+# Before the names of all shards.
+_FIRST_NAME = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """Which events are wanted: of a resource, of an intent, not older than an instant of the store's clock."""
+    """Which events are wanted: of a resource, of an intent, between two instants of the store's clock."""
 
     resource: ResourceKey | None = None
     intent: str | None = None
     since_ms: int = 0
+    until_ms: int | None = None
 
     def matches(self, event: "Event") -> bool:
         return self.resource in (None, event.resource) and self.intent in (None, event.intent)
@@ -30,10 +33,12 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One step of a write. `at_ms` is of the store's clock; `number` counts the shard's events without a gap.
+    """One step of a write, or what happened to an epoch. `at_ms` is of the store's clock; `number` counts the shard's
+    events without a gap.
 
-    `before` is empty where nobody had seen the intent. `epoch` is decimal text. `input` is the intent's fingerprint in
-    hex, empty where there is none; `by` is a gateway, or who resolved; `principal` is empty where nobody has a name.
+    `before` is empty where nobody had seen the intent, `intent` where there is none. `epoch` is decimal text. `input`
+    is the intent's fingerprint in hex, empty where there is none; `by` is a gateway, or who resolved; `principal` is
+    empty where nobody has a name.
     """
 
     at_ms: int
@@ -53,13 +58,16 @@ class Event:
     principal: str = ""
 
 
-async def events(store: FenceStore, sought: Sought, cursor: str | None) -> Page[Event]:
-    """The events that are sought, the newest first. Raises BadCursor."""
+async def events(store: FenceStore, sought: Sought, cursor: str | None, count: int = PAGE) -> Page[Event]:
+    """The newest `count` of the events that are sought, the newest first. Raises BadCursor."""
     after = position(cursor)
+    if after is None and sought.until_ms is not None:
+        # Behind the last event that there may be of that instant.
+        after = Position(sought.until_ms + 1, 0, _FIRST_NAME)
     if sought.resource is None and sought.intent is None:
-        return await _of_all(store, sought.since_ms, after)
+        return await _of_all(store, sought.since_ms, after, count)
     shard = shard_of(sought.resource) if sought.resource is not None else shard_of_id(sought.intent or "")
-    return Page((), None) if shard is None else await _of_shard(store, shard, sought, after)
+    return Page((), None) if shard is None else await _of_shard(store, shard, sought, after, count)
 
 
 async def oldest(store: FenceStore, resource: ResourceKey) -> Event | None:
@@ -70,17 +78,17 @@ async def oldest(store: FenceStore, resource: ResourceKey) -> Event | None:
     return _event(_entry(shard, reply[0])) if reply else None
 
 
-async def _of_all(store: FenceStore, since_ms: int, after: Position | None) -> Page[Event]:
-    async def read(shard: str, after: Position | None, count: int) -> list[Entry]:
-        return await _entries(store, shard, since_ms, after, count)
+async def _of_all(store: FenceStore, since_ms: int, after: Position | None, count: int) -> Page[Event]:
+    async def read(shard: str, after: Position | None, asked: int) -> list[Entry]:
+        return await _entries(store, shard, since_ms, after, asked)
 
-    entries = await newest(read, after, PAGE + 1)
-    shown = entries[:PAGE]
-    more = len(entries) > PAGE
+    entries = await newest(read, after, count + 1)
+    shown = entries[:count]
+    more = len(entries) > count
     return Page(tuple(map(_event, shown)), shown[-1].position.cursor if more else None)
 
 
-async def _of_shard(store: FenceStore, shard: str, sought: Sought, after: Position | None) -> Page[Event]:
+async def _of_shard(store: FenceStore, shard: str, sought: Sought, after: Position | None, count: int) -> Page[Event]:
     """A search: the shard's other resources and intents are passed over."""
     found: list[Event] = []
     for _ in range(_STEPS):
@@ -90,7 +98,7 @@ async def _of_shard(store: FenceStore, shard: str, sought: Sought, after: Positi
             event = _event(entry)
             if sought.matches(event):
                 found.append(event)
-            if len(found) == PAGE:
+            if len(found) == count:
                 return Page(tuple(found), after.cursor)
         if len(entries) < _STEP:
             return Page(tuple(found), None)

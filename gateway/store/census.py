@@ -20,7 +20,7 @@ from gateway.store import losses
 from gateway.store.answer import number, text
 from gateway.store.fence import FenceStore
 from gateway.store.intent_views import GLANCE
-from gateway.store.keys import deadlines, shard_keys, shards
+from gateway.store.keys import deadlines, shard_keys, shard_of_id, shards
 from gateway.store.link import Reply, pack
 from gateway.store.newest import pairs
 from gateway.store.pauses import wide_pauses
@@ -127,14 +127,26 @@ async def _read(store: FenceStore, shard: str, lists: Sequence[str], lasting: Se
         answer.now_ms,
         [number(count) for count in counts],
         [int(float(ms)) if (ms := text(one)) else None for one in since],
-        (float(text(queued[1])), IntentId(text(queued[0]))) if queued else None,
-        [_flown(entry, packed) for entry, packed in pairs(tickets)],
+        _first(queued),
+        [flown for entry, packed in pairs(tickets) if (flown := _flown(entry, packed)) is not None],
     )
 
 
-def _flown(entry: Reply, packed: Reply) -> Flown:
-    id, _, resource = text(entry).partition(" ")
-    ticket = read_ticket(TicketId(id), packed)
+def _first(queued: list[Reply]) -> tuple[float, IntentId] | None:
+    if not queued:
+        return None
+    name, micros = queued
+    assert isinstance(name, bytes)
+    return float(text(micros)), IntentId(name.decode("ascii", "replace"))
+
+
+def _flown(entry: Reply, packed: Reply) -> Flown | None:
+    """None for what no gateway wrote: one damaged record must not hide all others."""
+    try:
+        id, _, resource = text(entry).partition(" ")
+        ticket = read_ticket(TicketId(id), packed)
+    except (ValueError, LookupError):
+        return None
     return Flown(ticket.upstream, ticket.rule, ResourceKey(resource), ticket.epoch)
 
 
@@ -154,7 +166,10 @@ async def _oldest(store: FenceStore, busy: Sequence[_Shard]) -> dict[Lasting, fl
 
 
 async def _queued_for_s(store: FenceStore, id: IntentId) -> float:
-    answer = await store.run(GLANCE, shard_keys(id[:3]), id)
+    shard = shard_of_id(id)
+    if shard is None:
+        return 0.0
+    answer = await store.run(GLANCE, shard_keys(shard), id)
     # It may have been delivered, and forgotten, a moment ago.
     parking = record_of(answer).parking if answer.word == "recalled" else None
     return 0.0 if parking is None else _age_s(answer.now_ms, parking.since_ms)

@@ -10,6 +10,7 @@ import json
 import secrets
 from collections.abc import Callable, Coroutine, Sequence
 
+from gateway.core.caller import ANONYMOUS
 from gateway.core.compensation import Kept, Undoable
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
@@ -65,6 +66,7 @@ SETTLE = Script("settle")
 DELIVER = Script("deliver")
 EXTEND = Script("extend")
 PEEK = Script("peek")
+REFUSE = Script("refuse")
 RECALL = Script("recall")
 LEAVE = Script("leave")
 GRANT = Script("grant")
@@ -236,7 +238,18 @@ class FenceStore:
         seen = self._seen.largest(write.resource)
         if seen > write.epoch:
             arguments = (*arguments, str(seen))
-        return reply.peek_reply(await self._ask(PEEK, write.resource, *arguments), write)
+        refused = reply.peek_reply(await self._ask(PEEK, write.resource, *arguments), write)
+        if refused is not None and write.rule.mode == "enforce":
+            await self._tell_refused(write, refused)
+        return refused
+
+    async def _tell_refused(self, write: Write, refused: Refused) -> None:
+        rule = write.rule
+        principal = "" if write.principal == ANONYMOUS else write.principal
+        about = (str(write.epoch), write.holder or "", rule.upstream.name, rule.name, principal)
+        # Where it cannot be told it is refused all the same.
+        with contextlib.suppress(StoreUnavailable):
+            await self._ask(REFUSE, write.resource, write.resource, self.gateway, *about, refused.decision.name)
 
     async def quarantine(self, late: LateResult) -> str | None:
         kept, resource = await spelled(late), late.write.resource
@@ -295,7 +308,8 @@ class FenceStore:
         mark: LeaseMark | None = None,
     ) -> Lease | Refused:
         marked = () if mark is None else (mark.spelled,)
-        words = " ".join(["takeover"] * takeover + ["watch"] * watch + ["repeats"] * (mark is not None and mark.repeats))
+        repeats = mark is not None and mark.repeats
+        words = " ".join(["takeover"] * takeover + ["watch"] * watch + ["repeats"] * repeats)
         seen = str(self._seen.largest(resource))
         answer = await self._ask(
             GRANT,
@@ -312,7 +326,7 @@ class FenceStore:
         return reply.lease_reply(answer, Asked("Not renewed", resource, epoch))
 
     async def release(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
-        answer = await self._ask(RELEASE, resource, resource, str(epoch), secret_digest)
+        answer = await self._ask(RELEASE, resource, resource, str(epoch), secret_digest, self.gateway)
         return reply.lease_reply(answer, Asked("Not released", resource, epoch))
 
     async def register(self, resource: ResourceKey, epoch: Epoch, holder: str, *, watch: bool) -> int | Refused:
@@ -322,14 +336,17 @@ class FenceStore:
             self._note(resource, epoch)
         return reply.register_reply(answer, Asked("Not registered", resource, epoch))
 
-    async def advance(self, resource: ResourceKey, epoch: Epoch | None, request: str) -> Epoch | Refused:
+    async def advance(
+        self, resource: ResourceKey, epoch: Epoch | None, request: str, by: str = "operator"
+    ) -> Epoch | Refused:
         """Raise the highest epoch to `epoch`, or to the next one, and end the lease: an operator stops whoever writes.
 
         `request` identifies the call, so that its repeat raises nothing. Refused with `stale-epoch` if the epoch is not
         larger than the highest, and with `epochs-exhausted`.
         """
         wanted = "" if epoch is None else str(epoch)
-        answer = await self._ask(ADVANCE, resource, resource, wanted, request, str(self._seen.largest(resource)))
+        seen = str(self._seen.largest(resource))
+        answer = await self._ask(ADVANCE, resource, resource, wanted, request, seen, by)
         advanced = reply.advance_reply(answer, Asked("Not advanced", resource, epoch))
         if not isinstance(advanced, Refused):
             self._note(resource, advanced)

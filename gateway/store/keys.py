@@ -128,6 +128,11 @@ def audit_trail(shard: str) -> str:
     return f"fg:{{{shard}}}:a"
 
 
+def seals(shard: str) -> str:
+    """Beside it: the digests by which a change of it is found, by the number of the event that each seals."""
+    return f"fg:{{{shard}}}:z"
+
+
 def kept_request(shard: str, id: str) -> str:
     return f"fg:{{{shard}}}:r:{id}"
 

@@ -3,7 +3,7 @@
 Numbers are big-endian, and a text has its length before it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 TICKET_MARK = b"\2"
@@ -11,6 +11,8 @@ TICKET_MARK = b"\2"
 # How many bytes the length of each text takes.
 _OF_TICKET = (1, 1, 1, 2, 2, 2)
 _OF_EVENT = (1, 1, 2, 4, 1, 1, 2, 2, 2, 1, 4, 2, 2)
+# How many bytes an event's number takes.
+_NUMBER = 6
 # In a ticket, behind the mark, the deadline and the attempt.
 _TICKET_TEXTS_AT = 1 + 6 + 4
 
@@ -56,13 +58,23 @@ def unpack_ticket(packed: bytes) -> PackedTicket:
 
 
 def unpack_event(packed: bytes) -> PackedEvent:
-    texts = list(_texts(packed, 6, _OF_EVENT))
+    texts = list(_texts(packed, _NUMBER, _OF_EVENT))
     before, after, intent, resource, ticket, epoch, holder, upstream, rule = (text.decode() for text in texts[:9])
     reason, by, principal = (text.decode() for text in texts[10:])
     return PackedEvent(
-        *(_number(packed, 0, 6), before, after, intent, resource, ticket, epoch, holder, upstream, rule),
+        *(_number(packed, 0, _NUMBER), before, after, intent, resource, ticket, epoch, holder, upstream, rule),
         *(texts[9], reason, by, principal),
     )
+
+
+def event_number(fields: Sequence[object]) -> int | None:
+    """The number of an event as it is stored, names and values in turn; None where it is none."""
+    told = dict(zip(fields[::2], fields[1::2], strict=False))
+    packed, spelled = told.get(b"e"), told.get(b"number")
+    if isinstance(packed, bytes) and len(packed) >= _NUMBER:
+        return _number(packed, 0, _NUMBER)
+    # As former releases spelled it: a field each.
+    return int(spelled) if isinstance(spelled, bytes) and spelled.isdigit() else None
 
 
 def _number(packed: bytes, at: int, size: int) -> int:

@@ -86,6 +86,9 @@ def _record(answer: Answer) -> _Record:
 def _sentences(answer: Answer, asked: Asked, record: _Record) -> tuple[Decision, str, str]:
     resource, epoch = asked.resource, asked.epoch
     match answer.word:
+        case "stale-epoch" if asked.undone == "Not advanced":
+            why = f"epoch {record.highest} rules {resource}, and epoch {epoch} is not newer"
+            return STALE_EPOCH, why, "Name a larger one, or none for the next."
         case "stale-epoch" if record.highest == epoch:
             return STALE_EPOCH, f"epoch {epoch} of {resource} has made its one write", "Stop, or acquire a new epoch."
         case "stale-epoch":

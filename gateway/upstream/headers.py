@@ -8,6 +8,7 @@ from gateway.core.hop_by_hop import HOP_BY_HOP, nominated
 from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Upstream
 from gateway.core.token import authorization_is_a_token
+from gateway.core.trace_context import without_trace
 from gateway.core.withheld import withheld
 from gateway.core.write import Write
 
@@ -72,7 +73,7 @@ def request_head(upstream: Upstream, request: Request, *, write: Write | None, f
         host or passing.host,
         b"\r\n",
     ]
-    for name, value in headers.pairs:
+    for name, value in headers.pairs if request.trace is None else without_trace(headers.pairs):
         if not passing.passes(name) or (of_one_hop and plain_name(name) in of_one_hop):
             continue
         if _is_token(name, value, upstream):
@@ -98,6 +99,8 @@ def _via(name: bytes, request: Request) -> HeaderPairs:
 
 def _added(upstream: Upstream, request: Request, write: Write | None) -> HeaderPairs:
     added = upstream.credentials + _told_of_the_write(upstream, write)
+    if request.trace is not None:
+        added += request.trace.passed.fields
     if upstream.forwarded != "trusted":
         added += told_of_the_way(upstream.forwarded, request)
     return added if upstream.via is None else added + _via(upstream.via, request)

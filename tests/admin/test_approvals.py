@@ -96,6 +96,28 @@ async def test_a_digest_binds_the_approval(admin: Admin) -> None:
     assert name_of(await post(admin, "approve", digest=digest)) == "queued"
 
 
+async def test_a_digest_is_compared_to_the_last_character(admin: Admin) -> None:
+    """Almost the same is another request, and what is no text is none."""
+    await parked(admin.store, ONE)
+    digest = json.loads((await admin.call("GET", f"/api/v1/intents/{ID}")).body)["digest"]
+
+    almost = [await post(admin, "approve", digest=text) for text in (digest[:-1], digest.swapcase(), f"{digest}=")]
+    none = [await post(admin, "approve", digest=value) for value in (None, 0, [digest])]
+
+    assert [answer.status for answer in almost] == [409] * 3
+    assert [answer.status for answer in none] == [400] * 3
+    assert await state_of(admin.store, ID) == "awaiting_approval"
+
+
+async def test_ten_approvals_at_once_are_one(admin: Admin) -> None:
+    """The write is queued once: the others find that somebody was first."""
+    await parked(admin.store, ONE)
+    digest = json.loads((await admin.call("GET", f"/api/v1/intents/{ID}")).body)["digest"]
+    answers = await asyncio.gather(*(post(admin, "approve", digest=digest, note=str(at)) for at in range(10)))
+
+    assert sorted(answer.status for answer in answers) == [200] + [409] * 9
+
+
 async def test_an_approval_names_the_request(admin: Admin) -> None:
     """Without a digest nobody knows what was looked at. Who denies may leave it out."""
     await parked(admin.store, ONE)

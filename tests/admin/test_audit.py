@@ -10,6 +10,7 @@ from gateway.core.problem import instant
 from gateway.core.write import ResourceKey
 from tests.admin.conftest import Admin
 from tests.intending import SEVEN, ended, intended
+from tests.store.fences import SECRET
 
 OTHER = ResourceKey("order/1 é&x")
 
@@ -90,9 +91,40 @@ async def test_a_trail_goes_on_with_its_cursor(admin: Admin) -> None:
         assert numbers == list(range(120, 0, -1))
 
 
+async def test_events_are_not_younger_than_is_asked_for(admin: Admin) -> None:
+    """`until` an instant, that one included; the pages after the first go on below it."""
+    for number in range(3):
+        await ended(admin.store, intended(f"k-{number}"), "applied")
+    newest, *_ = await trail(admin)
+
+    assert await trail(admin, "?until=1h") == []
+    assert await trail(admin, "?until=1970-01-01T00:00:00Z&resource=report/7") == []
+    for query in (f"?until={newest['at']}", f"?until={newest['at']}&resource=report/7"):
+        assert [event["number"] for event in await trail(admin, query)] == [6, 5, 4, 3, 2, 1]
+
+
+async def test_a_page_is_as_long_as_is_asked_for(admin: Admin) -> None:
+    """Of all, and of a resource."""
+    for number in range(60):
+        await ended(admin.store, intended(f"k-{number}"), "applied")
+
+    for query in ("?limit=110", "?limit=110&resource=report/7"):
+        assert [event["number"] for event in await trail(admin, query)] == list(range(120, 10, -1))
+
+
+async def test_what_is_of_no_intent_has_none(admin: Admin) -> None:
+    """A grant is a resource's."""
+    await admin.store.grant(SEVEN, "agent-a", SECRET, ttl_ms=60_000, takeover=False, watch=False)
+
+    (event,) = await trail(admin)
+
+    assert (event["to"], event["intent"], event["holder"]) == ("granted", None, "agent-a")
+
+
 @pytest.mark.parametrize(
     "query",
-    ["since=yesterday", "since=1", "since=-1h", "since=2026-03-01", "since=2026-03-01T08:00:00",
+    ["limit=0", "limit=1001", "limit=x", "until=tomorrow", "since=yesterday",
+     "since=1", "since=-1h", "since=2026-03-01", "since=2026-03-01T08:00:00",
      "since=2026-03-01T08:00:00+01:00", "since=1w", "since=2026-13-01T00:00:00Z", "intent=x", "intent=400abc",
      "intent=3ff%20*", "cursor=x", "resource=a&resource=b", "resorce=a"],
 )  # fmt: skip

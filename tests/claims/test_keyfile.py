@@ -74,3 +74,15 @@ def test_a_file_that_is_too_large_is_the_wrong_one(tmp_path: Path) -> None:
 
     assert isinstance(read_key_file(str(small)), KeySet)
     assert read_key_file(str(large)) == KeyFault("it is too large for a file of keys")
+
+
+async def test_a_file_that_is_broken_from_the_start_has_the_keys_that_it_had(tmp_path: Path) -> None:
+    """A worker that is started while the file is half written knows them from the policies in force."""
+    file = File(tmp_path / "keys")
+    file.path.write_bytes(pem(ED25519)[:40])
+    file.keys = FileKeys(str(file.path), lambda: file.now, file.told.append, pem(P256))
+
+    assert await file.found() == ["ES256"]
+    assert len(file.told) == 1
+    file.path.write_bytes(pem(ED25519))
+    assert await file.found() == ["EdDSA"]

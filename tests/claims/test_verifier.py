@@ -2,6 +2,7 @@
 
 import hmac
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from gateway.claims.keys import KeyFault
 from gateway.claims.verifier import Verifier
 from gateway.core.claim import ClaimProof
 from gateway.core.decision import KEYS_UNAVAILABLE, TOKEN_INVALID, TOKEN_MALFORMED, Decision, Refused
-from gateway.core.rule import Algorithm, KeyFile, KeyUrl, Origin, SharedSecret, Signed
+from gateway.core.rule import Algorithm, KeyFile, KeyUrl, Origin, Pem, SharedSecret, Signed, Tls
 from gateway.core.token import SignedClaim, parse_token
 from gateway.core.write import ResourceKey
 from gateway.flow.clock import BootClock
@@ -125,3 +126,24 @@ async def test_a_kid_chooses_the_key(tmp_path: Path) -> None:
     assert isinstance(await verified(ES256.claim(header={"kid": "one"}), terms, served), ClaimProof)
     assert await verified(ES256.claim(header={"kid": "two"}), terms, served) is TOKEN_INVALID
     assert await verified(ES256.claim(header={"kid": "three"}), terms, served) is TOKEN_INVALID
+
+
+async def test_a_touched_authority_takes_no_keys_away() -> None:
+    """The same URL under another CA is the same issuer: its keys stay while the URL is away."""
+    served = [jwks(jwk(P256)), KeyFault("it is away")]
+
+    async def fetch(_: KeyUrl) -> bytes | KeyFault:
+        return served.pop(0)
+
+    verifier = Verifier(BootClock(), fetch, time.monotonic, print)
+    claim = parse_token(ES256.claim())
+    assert isinstance(claim, SignedClaim)
+    for pem_now in (b"one", b"another"):
+        trusted = replace(URL, tls=Tls(ca="/etc/ca.pem", pem=Pem(ca=pem_now)))
+        found = await verifier.verify(claim, Signed(trusted, ("ES256",)), RESOURCE)
+        assert isinstance(found, ClaimProof)
+    elsewhere = Signed(replace(URL, target="/other"), ("ES256",))
+    served.append(KeyFault("it is away"))
+    unknown = await verifier.verify(claim, elsewhere, RESOURCE)
+    assert isinstance(unknown, Refused)
+    assert unknown.decision is KEYS_UNAVAILABLE

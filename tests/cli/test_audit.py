@@ -1,11 +1,16 @@
 """`fencegate audit` against a running gateway."""
 
 import json
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from gateway.core.write import ResourceKey
+from gateway.store.keys import audit_trail, shard_of
 from tests.admin.conftest import Admin
 from tests.cli.operating import operate
-from tests.intending import ended, intended
+from tests.intending import SEVEN, ended, intended
 
 
 async def test_each_step_is_a_line(admin: Admin) -> None:
@@ -45,6 +50,50 @@ async def test_a_holder_cannot_command_the_terminal(admin: Admin) -> None:
 
     assert r"a\x1b[31m" in shown
     assert "\x1b" not in shown
+
+
+@pytest.mark.slow
+async def test_a_trail_is_verified_with_a_checkpoint(admin: Admin, raw: Any, tmp_path: Path) -> None:
+    """Exit status 1 where something is wrong, with the place; another file is never written over."""
+    await ended(admin.store, intended("k-1"), "applied")
+    file = str(tmp_path / "checkpoint.json")
+    made = await operate(admin.port, "audit", "checkpoint", "-o", file)
+    whole = await operate(admin.port, "audit", "verify", "--checkpoint", file)
+    raw.delete(audit_trail(shard_of(SEVEN)))
+    gone = await operate(admin.port, "audit", "verify", "--checkpoint", file)
+
+    assert made.out.startswith(f"{file} has the heads of 1 shards")
+    assert (whole.status, whole.out) == (
+        0,
+        f"2 events were verified: none is missing, none was changed, and of 1 heads of {file} each fits.\n",
+    )
+    assert gone.status == 1
+    assert gone.out.splitlines()[1].split()[:3] == ["missing", shard_of(SEVEN), "2-2"]
+
+
+@pytest.mark.slow
+async def test_files_that_are_no_checkpoints_are_told(admin: Admin, tmp_path: Path) -> None:
+    """What they are, and what writes one."""
+    file = tmp_path / "checkpoint.json"
+    missing = await operate(admin.port, "audit", "verify", "--checkpoint", str(file))
+    file.write_text("[]")
+    other = await operate(admin.port, "audit", "verify", "--checkpoint", str(file))
+    again = await operate(admin.port, "audit", "checkpoint", "-o", str(file))
+
+    assert (missing.status, other.status, again.status) == (1, 1, 1)
+    assert "cannot be read" in missing.err
+    assert "is no checkpoint: `fencegate audit checkpoint -o FILE` writes one" in other.err
+    assert "is there already" in again.err
+
+
+async def test_events_are_exported(admin: Admin, tmp_path: Path) -> None:
+    """A line of JSON each."""
+    await ended(admin.store, intended("k-1"), "applied")
+
+    shown = await operate(admin.port, "audit", "export", "-o", str(tmp_path / "events"), "--since", "1h")
+
+    assert (shown.status, shown.err) == (0, f"2 events are in {tmp_path / 'events'}.\n")
+    assert [json.loads(line)["number"] for line in (tmp_path / "events").read_text().splitlines()] == [2, 1]
 
 
 async def test_a_slip_is_the_gateways_sentence(admin: Admin) -> None:

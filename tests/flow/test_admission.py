@@ -8,9 +8,10 @@ import pytest
 
 from gateway.core.clock import Deadline
 from gateway.core.decision import OVERLOADED, STALE_EPOCH, TOKEN_INVALID, Refused
-from gateway.core.faults import CallerGone, StoreUnavailable
+from gateway.core.faults import CallerGone, PoliciesChanged, StoreUnavailable
 from gateway.core.places import Places
 from gateway.core.rule import Authority, Fence, Rule
+from gateway.core.term import Term
 from gateway.core.write import Admitted, Waiting
 from gateway.flow import admission
 from gateway.flow.admission import Admission
@@ -274,3 +275,19 @@ async def test_a_line_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     first.cancel()
     await asyncio.wait((first,))
     await door.closed()
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["it waited", "it did not"])
+async def test_a_rule_that_is_over_admits_nobody_who_waited_under_it(waits: bool) -> None:
+    """Whoever did not wait was judged a moment ago; nothing is left behind of who did."""
+    door = Door(*[AT_ONCE] * waits, *[ADMIT] * (not waits))
+    over = replace(PATIENT, upstream=replace(UPSTREAM, term=Term()))
+    over.upstream.term.end()
+
+    if waits:
+        with pytest.raises(PoliciesChanged):
+            await door.come(over)
+    else:
+        assert ticket(await door.come(over)) == "t1"
+
+    assert await door.closed() == ["admit t1", "leave"][: 1 + waits]

@@ -15,7 +15,7 @@ from gateway.core.delivery import Dropped, Taken
 from gateway.core.faults import StoreUnavailable
 from gateway.core.outcome import NotSent
 from gateway.core.parking import Approval
-from gateway.core.write import ResourceKey
+from gateway.core.write import ResourceKey, Waiting
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from gateway.flow.delivery import Deliverer
@@ -278,3 +278,24 @@ async def test_what_was_taken_here_is_looked_for_at_once(tmp_path: Path) -> None
     await delivered(rules, said, ScriptedSender(said), lambda: "take" in said, due=[[], [RESOURCE]], nudges=True)
 
     assert said == ["take"]
+
+
+async def test_what_waited_for_its_turn_under_former_policies_is_judged_anew(tmp_path: Path) -> None:
+    """It is put back, and taken again under those in force: with their credentials, or not at all."""
+    said, former = Transcript(), rules_from(tmp_path / "p", POLICY)
+    former.end()
+
+    await delivered(
+        former,
+        said,
+        ScriptedSender(said),
+        lambda: any(line.startswith("put back") for line in said),
+        take=[taken()],
+        admit=[Waiting("busy", 0)],
+        leave=[None],
+    )
+
+    assert [line for line in said if line.split()[0] in ("deliver", "send", "put")] == [
+        "deliver t1 epoch 42",
+        "put back for 0 s",
+    ]

@@ -18,10 +18,11 @@ from gateway.core.decision import (
     Refused,
 )
 from gateway.core.epoch import Epoch
-from gateway.core.faults import CallerGone, StoreUnavailable
+from gateway.core.faults import CallerGone, PoliciesChanged, StoreUnavailable
 from gateway.core.lease import Lease, LeaseMark, LeaseSecret
 from gateway.core.places import Places
 from gateway.core.quota import Quota, lease_entry
+from gateway.core.term import Term
 from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey
 from gateway.flow.clock import BootClock
@@ -374,3 +375,38 @@ async def test_a_call_that_would_wait_wants_a_place_and_others_do_not() -> None:
     assert not isinstance(renewed, Refused)
     desk.wakes.on_wake(RESOURCE)
     assert isinstance(await waiting, Granted)
+
+
+async def test_no_lease_is_granted_by_policies_that_ended_while_the_call_waited() -> None:
+    """Its caller may have lost the right; the place in its quota is free again."""
+    term = Term()
+    desk = Desk(grant=[HELD] * 50)
+
+    async def store_is_asked() -> None:
+        while not desk.said:
+            await asyncio.sleep(0)
+        term.end()
+
+    ending = asyncio.ensure_future(store_is_asked())
+    with pytest.raises(PoliciesChanged):
+        await desk.grant(replace(PATIENT, term=term))
+    await ending
+    assert set(desk.said) == {"grant b watch"}
+
+
+async def test_a_lease_that_is_granted_outlives_the_policies_of_its_call() -> None:
+    """What still waits for older writes to end is told of its lease."""
+    term = Term()
+    desk = Desk(grant=[lease(in_flight=1), lease()])
+    term_ends = replace(PATIENT, term=term)
+
+    async def store_is_asked() -> None:
+        while not desk.said:
+            await asyncio.sleep(0)
+        term.end()
+
+    ending = asyncio.ensure_future(store_is_asked())
+    granted = await desk.grant(term_ends)
+    await ending
+    assert isinstance(granted, Granted)
+    assert granted.lease.drained

@@ -55,6 +55,19 @@ async def test_what_its_rule_takes_is_the_write_that_it_was(tmp_path: Path) -> N
     assert (found.request.method, found.request.body) == ("POST", None)
 
 
+async def test_a_tools_call_is_the_call_that_it_was(tmp_path: Path) -> None:
+    """Its server's answer is told from others' by the id that its agent gave it."""
+    policy = POLICY.replace("url:", "protocol: mcp\nurl:").replace("POST /mails/{box}", "POST /mails")
+    policy = policy.replace("/kind: mail", "/method: tools/call").replace("{path.box}", "in")
+    policy = "\n".join(line for line in policy.splitlines() if not line.startswith(("    effect", "  - {name: mark")))
+    call = b'{"jsonrpc": "2.0", "id": 7.0, "method": "tools/call", "params": {"name": "send"}}'
+
+    found = await judged(tmp_path, policy, replace(KEPT, target="/mails", body=call))
+
+    assert isinstance(found, Rejudged)
+    assert found.write.call == "7"
+
+
 async def test_a_body_in_a_coding_is_read_too(tmp_path: Path) -> None:
     """As when it came."""
     coded = replace(KEPT, headers=(*HEADERS, (b"Content-Encoding", b"deflate")), body=zlib.compress(BODY))

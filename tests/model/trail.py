@@ -8,6 +8,8 @@ from gateway.store.keys import audit_trail, in_state, questions
 from gateway.store.packed import PackedEvent, unpack_event
 from tests.model.record import Record, Step
 
+# What happens to a resource, and to no intent of it.
+_NO_STEPS = ("paused", "resumed", "granted", "released", "advanced", "registered", "refused")
 LISTED = ("unknown", "applied", "not_applied", "queued", "superseded", "failed", "compensating", "compensated")
 
 
@@ -21,7 +23,7 @@ class Trail:
     states: dict[str, str] = field(default_factory=dict)
 
     def read_on(self, raw: Any) -> list[Step]:
-        """The steps of intents since the last time; a pause is no such step."""
+        """The steps of intents since the last time; a pause is no such step, nor is a grant."""
         events = raw.xrange(audit_trail(self.shard), self.position)
         steps = []
         for id, fields in events:
@@ -29,7 +31,7 @@ class Trail:
             event = unpack_event(fields[b"e"])
             self.number += 1
             assert event.number == self.number
-            if event.after not in ("paused", "resumed"):
+            if event.after not in _NO_STEPS:
                 steps.append(self._step(event))
         return steps
 

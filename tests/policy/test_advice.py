@@ -35,10 +35,10 @@ writes:
   - {name: send, match: "POST /mails/{box}", resource: "RESOURCE"}
   - {name: move, match: "PATCH /mails/{box}", resource: "RESOURCE"}
 """
-PRINCIPALS = """principals:
-  - {name: ada, key: "sha256:%s", tenant: north, resources: ["**"]}
-  - {name: bob, key: "sha256:%s", tenant: south, resources: ["**"]}
-""" % ("a" * 64, "b" * 64)
+PRINCIPALS = f"""principals:
+  - {{name: ada, key: "sha256:{"a" * 64}", tenant: north, resources: ["**"]}}
+  - {{name: bob, key: "sha256:{"b" * 64}", tenant: south, resources: ["**"]}}
+"""
 ALONE, UNHEARD = "not one intent's alone", "never hears"
 
 

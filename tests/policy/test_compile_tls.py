@@ -89,3 +89,20 @@ def test_authorities_that_are_none_are_not_taken(
 
     assert isinstance(findings, tuple)
     assert str(authority.ca) in findings[0].message
+
+
+def test_a_worker_that_is_started_while_files_are_broken_has_what_they_held(
+    holder: PolicyHolder, authority: Authority, tmp_path: Path
+) -> None:
+    """All of a pair is as old as its other half; without anything that is kept the files are at fault."""
+    cert, key = authority.directory / "gateway.crt", authority.directory / "gateway.key"
+    before = holder.current.upstreams[0].tls
+    authority.ca.write_bytes(authority.ca.read_bytes()[:100])
+    key.unlink()
+    authority.issue("another")[0].replace(cert)
+
+    started = PolicyHolder.open(tmp_path, {}, holder.credentials)
+
+    assert isinstance(started, PolicyHolder)
+    assert started.current.upstreams[0].tls == before
+    assert isinstance(PolicyHolder.open(tmp_path, {}), tuple)

@@ -40,6 +40,8 @@ def test_a_field_has_one_value(body: bytes, value: str | None) -> None:
         b"id=1&id%00[x]=2",
         b"id=1&id+%00.x=2",
         b"id%00x=1",
+        b"id=1&%E2%80%8Bid=2",
+        b"id=1&id%C2%85=2",
         b"id=1&+id=2",
         b"id",
     ],

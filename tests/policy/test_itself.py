@@ -27,7 +27,9 @@ def test_an_upstream_at_the_gateways_own_port_is_refused(
     host: str, listener: str, refused: bool, tmp_path: Path
 ) -> None:
     """Agents would reach the operators' calls through it; another port is anybody's."""
-    (tmp_path / "policy.yaml").write_text(one_rule().replace("url: http://x", f"url: http://{host}:{ADMIN}"))
+    (tmp_path / "policy.yaml").write_text(
+        one_rule().replace("url: http://127.0.0.1:9000", f"url: http://{host}:{ADMIN}")
+    )
 
     opened = PolicyHolder.open(tmp_path, {}, listeners=((listener, ADMIN), (listener, 8080)))
 
@@ -44,12 +46,12 @@ def test_a_reload_does_not_let_it_in(tmp_path: Path) -> None:
     assert isinstance(holder, PolicyHolder)
     assert isinstance(holder.reload(), Reloaded)
 
-    policy.write_text(one_rule().replace("url: http://x", f"url: http://localhost:{ADMIN}/api"))
+    policy.write_text(one_rule().replace("url: http://127.0.0.1:9000", f"url: http://localhost:{ADMIN}/api"))
 
     findings = holder.reload()
     assert isinstance(findings, tuple)
     assert "itself listens" in findings[0].message
-    assert holder.current.upstreams[0].origin.port == 80
+    assert holder.current.upstreams[0].origin.port == 9000
 
 
 def test_nobody_is_told_of_events_at_the_gateway_itself(tmp_path: Path) -> None:

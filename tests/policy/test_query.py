@@ -39,6 +39,15 @@ def query(directory: Path, *lines: str, request: str = "GET /x?key={intent.key}"
 
 
 @pytest.mark.parametrize(
+    ("named", "is_one"),
+    [("intent.key", False), ("intent.resource", False), ("intent.upstream_key", True), ("intent.id", True)],
+)
+def test_what_names_one_intent(named: str, is_one: bool, tmp_path: Path) -> None:
+    """A key is another's too: of another tenant, for another resource or target."""
+    assert query(tmp_path, request=f"GET /x?key={{{named}}}").names_one is is_one
+
+
+@pytest.mark.parametrize(
     ("text", "target"),
     [
         ("GET /x/by-key/{intent.key}", "/x/by-key/k-1"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from gateway.core.arrival import TrustedProxies
+from gateway.core.trace import Trace
 from gateway.flow.gate import Ended
 from gateway.proxy.body import IncomingBody
 from gateway.proxy.listener import Asked, ProxyServer
@@ -21,6 +22,8 @@ class _Failures:
     """Implements the listener's `Observer`: nothing may fail."""
 
     def answered(self, ended: Ended, asked: Asked, status: int, seconds: float) -> None: ...
+
+    def unanswered(self, trace: Trace, asked: Asked) -> None: ...
 
     def failed(self, error: BaseException) -> None:
         raise error

@@ -229,6 +229,18 @@ async def test_three_gateways_never_exceed_it_by_one(store_url: str, tmp_path: P
         assert sum(len(gate.upstream.seen) for gate in (one, two, three)) == 20
 
 
+async def test_forty_at_once_get_what_is_left_and_no_more(store_url: str, tmp_path: Path) -> None:
+    """Two gateways, amounts that are no whole part of what is left: the last of it stays."""
+    (tmp_path / "b").mkdir()
+    async with stack(store_url, tmp_path, SUMMED) as one, stack(store_url, tmp_path / "b", SUMMED) as other:
+        await pay(one, amount="30.2", id="0")
+        calls = [pay(gate, amount="10", id=str(at)) for at in range(1, 21) for gate in (one, other)]
+        told = await asyncio.gather(*calls)
+
+        assert sum(answer.decision == "forwarded" for answer in told) == 6
+        assert {answer.decision for answer in told} == {"forwarded", "quota-exceeded"}
+
+
 async def test_an_attempt_whose_gateway_died_is_given_back(store_url: str, raw: Any, tmp_path: Path) -> None:
     """One that was stopped before its admission has left no record, which proves that nothing was done."""
     async with stack(store_url, tmp_path, COUNTED) as gate:

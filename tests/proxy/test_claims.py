@@ -95,6 +95,39 @@ async def test_a_claim_that_does_not_hold_moves_no_epoch(
         assert after.decision == "forwarded"
 
 
+@pytest.mark.parametrize(
+    ("exp", "decision"),
+    [("1e308", "forwarded"), (str(2**64 - 1), "forwarded"), (str(2**64), "token-malformed"),
+     ("1e999", "token-malformed"), ("NaN", "token-malformed"), ("Infinity", "token-malformed")],
+)  # fmt: skip
+async def test_the_end_of_a_claim_is_any_number_that_a_double_holds(
+    exp: str, decision: str, store_url: str, tmp_path: Path
+) -> None:
+    """However far away; what is none, or larger than any epoch where it is written out, is malformed."""
+    payload = f'{{"epoch":42,"holder":"a","resource":"report/7","exp":{exp}}}'.encode()
+    async with stack(store_url, tmp_path, signed(f"secret: {SECRET}", "HS256")) as gate:
+        answer = await write(gate, Issuer(SECRET, "HS256").signed({"alg": "HS256"}, payload))
+
+        assert answer.decision == decision
+
+
+@pytest.mark.parametrize(
+    ("header", "decision"),
+    [
+        pytest.param(b'{"alg":"HS256","b64":false}', "token-invalid", id="a payload that is not encoded"),
+        pytest.param(b'{"alg":"HS256","kid":"../../../dev/null"}', "forwarded", id="a key id that is a path"),
+        pytest.param(b'{"alg":"HS256","kid":"k"}', "forwarded", id="a key id that nobody has"),
+        pytest.param(b'{"alg":"HS256","kid":"\\ud800"}', "forwarded", id="a key id that is no text"),
+    ],
+)
+async def test_a_header_decides_nothing_under_a_secret(
+    header: bytes, decision: str, store_url: str, tmp_path: Path
+) -> None:
+    """The key is the rule's, whatever id a claim names; RFC 7797's other way to sign is not taken."""
+    async with stack(store_url, tmp_path, signed(f"secret: {SECRET}", "HS256")) as gate:
+        assert (await write(gate, Issuer(SECRET, "HS256").claim(42, header=header))).decision == decision
+
+
 async def test_a_public_key_is_never_taken_for_a_secret(store_url: str, tmp_path: Path) -> None:
     """Whoever has read the public key cannot sign with it, whatever algorithm the token names."""
     body = ISSUER.claim(99).split(".")[1]

@@ -51,8 +51,8 @@ async def test_a_trusted_proxy_s_word_passes(store_url: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("form", "told"),
     [
-        ("x-forwarded", ["X-Forwarded-For: 127.0.0.1", "X-Forwarded-Proto: http", "X-Forwarded-Host: gateway"]),
-        ("rfc7239", ["Forwarded: for=127.0.0.1;proto=http;host=gateway"]),
+        ("x-forwarded", ["X-Forwarded-For: 127.0.0.1", "X-Forwarded-Proto: http", "X-Forwarded-Host: localhost"]),
+        ("rfc7239", ["Forwarded: for=127.0.0.1;proto=http;host=localhost"]),
     ],
 )
 async def test_an_upstream_is_told_the_agent_s_address(
@@ -86,7 +86,7 @@ async def test_an_upstream_is_told_the_agent_s_address(
             [
                 "X-Forwarded-User: root",
                 "X-Real-IP: 192.0.2.1",
-                "Forwarded: for=192.0.2.1;proto=https, for=127.0.0.1;proto=http;host=gateway",
+                "Forwarded: for=192.0.2.1;proto=https, for=127.0.0.1;proto=http;host=localhost",
             ],
         ),
     ],

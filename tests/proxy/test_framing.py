@@ -33,6 +33,7 @@ FAULTS = {
     "one bare line feed": PUT[:-2] + b"\nContent-Length: 3\r\n\r\nabc",
     "a folded line": PUT + b" X: 1\r\nContent-Length: 3\r\n\r\nabc",
     "a carriage return in a value": PUT + b"X: a\rb\r\nContent-Length: 3\r\n\r\nabc",
+    "a NUL in a name": PUT + b"X\0: ab\r\nContent-Length: 3\r\n\r\nabc",
     "a NUL in a value": PUT + b"X: a\0b\r\nContent-Length: 3\r\n\r\nabc",
     "two Hosts": PUT + b"Host: other\r\nContent-Length: 3\r\n\r\nabc",
     "no Host": PUT.replace(b"Host: gateway\r\n", b"") + b"Content-Length: 3\r\n\r\nabc",

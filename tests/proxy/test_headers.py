@@ -226,7 +226,7 @@ async def test_the_caller_s_host_is_kept_where_the_policy_says_so(store_url: str
     async with stack(store_url, tmp_path, POLICY + "host: preserve\n") as gate:
         await ask(gate.port, "GET", "/reports/7")
 
-        assert gate.upstream.seen[0].values("Host") == ["gateway"]
+        assert gate.upstream.seen[0].values("Host") == ["localhost"]
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT"])

@@ -43,7 +43,8 @@ async def test_no_page_of_another_site_takes_a_lease_or_writes(
 async def test_a_name_that_was_rebound_to_loopback_is_refused(method: str, store_url: str, tmp_path: Path) -> None:
     """Reads too: under such a name a page sees their answers."""
     async with stack(store_url, tmp_path, listen=LOOPBACK) as gateway:
-        answer = await ask(gateway.port, method, "/reports/7", body=b"{}", host="evil.example:8080")
+        browser = "User-Agent: Mozilla/5.0" if method == "GET" else "Origin: http://evil.example:8080"
+        answer = await ask(gateway.port, method, "/reports/7", browser, body=b"{}", host="evil.example:8080")
 
         assert (answer.status, answer.decision) == (403, "forbidden")
         assert "localhost" in str(answer.problem["detail"])
@@ -51,9 +52,9 @@ async def test_a_name_that_was_rebound_to_loopback_is_refused(method: str, store
 
 
 async def test_clients_that_are_no_browsers_are_served(store_url: str, tmp_path: Path) -> None:
-    """Under any name of the machine; a form's type of content is curl's own, and no page's alone."""
+    """Under any name: a proxy on the machine passes its own on. A form's type of content is curl's own too."""
     async with stack(store_url, tmp_path, listen=LOOPBACK) as gateway:
-        for host in ("localhost", "127.0.0.1:8080", "[::1]:8080"):
+        for host in ("localhost", "127.0.0.1:8080", "[::1]:8080", "fence.internal"):
             form = "Content-Type: application/x-www-form-urlencoded"
             answer = await ask(gateway.port, "POST", "/-/fence/leases", form, body=TAKEOVER, host=host)
             assert answer.status == 201
@@ -63,14 +64,15 @@ async def test_a_host_that_a_policy_names_is_known(store_url: str, tmp_path: Pat
     """Whatever its port; another one is not."""
     policy = POLICY.replace("path: /reports", "path: /reports, host: api.test")
     async with stack(store_url, tmp_path, policy, listen=LOOPBACK) as gateway:
-        assert (await ask(gateway.port, "GET", "/reports/7", host="API.test:99")).status == 200
-        assert (await ask(gateway.port, "GET", "/reports/7", host="other.test")).status == 403
+        browser = "User-Agent: Mozilla/5.0"
+        assert (await ask(gateway.port, "GET", "/reports/7", browser, host="API.test:99")).status == 200
+        assert (await ask(gateway.port, "GET", "/reports/7", browser, host="other.test")).status == 403
 
 
 async def test_a_trusted_proxy_uses_any_name(store_url: str, tmp_path: Path) -> None:
     """What it passes on for a page of another site is refused all the same."""
     async with stack(store_url, tmp_path, listen=LOOPBACK, trusted_proxies=("127.0.0.1/32",)) as gateway:
-        passed = await ask(gateway.port, "GET", "/reports/7", host="fence.internal")
+        passed = await ask(gateway.port, "GET", "/reports/7", "User-Agent: Mozilla/5.0", host="fence.internal")
         foreign = ("Origin: https://evil.example",)
         refused = await ask(gateway.port, "POST", "/-/fence/leases", *foreign, body=TAKEOVER, host="fence.internal")
 
@@ -97,5 +99,5 @@ async def test_an_mcp_server_is_for_no_page_wherever_it_listens(store_url: str, 
         for method in ("GET", "POST", "DELETE", "OPTIONS"):
             answer = await ask(gateway.port, method, "/reports", "Origin: https://evil.example", body=b"{}")
             assert (answer.status, answer.decision) == (403, "forbidden")
-        assert (await ask(gateway.port, "GET", "/reports", "Origin: http://gateway")).status == 200
+        assert (await ask(gateway.port, "GET", "/reports", "Origin: http://localhost")).status == 200
         assert len(gateway.upstream.seen) == 1

@@ -15,6 +15,7 @@ from gateway.store.intents import pause
 from gateway.store.keys import resource_keys
 from gateway.store.packed import unpack_event
 from gateway.store.pauses import begin_pause
+from tests.issuer import SECRET, Issuer
 from tests.raw import RawAnswer, ask
 from tests.sessions import KEY, POLICY, Agent, SessionUpstream, cut, frame, lease, switching
 from tests.stack import stack
@@ -67,6 +68,20 @@ async def test_bytes_pass_untouched_in_both_directions(store_url: str, tmp_path:
         assert b"\r\nSec-WebSocket-Key: " + KEY + b"\r\n" in head
         assert {b"sec-websocket-version", b"sec-websocket-protocol", b"sec-websocket-extensions"} <= fields
         assert not any(field.startswith(b"fencing") for field in fields)
+
+
+@pytest.mark.parametrize("exp", [1e308, 2**64 - 1])
+async def test_a_claim_may_end_far_beyond_any_clock(store_url: str, tmp_path: Path, exp: float) -> None:
+    """Its session lives as any other."""
+    signed = f"    authority: {{{{signed: {{{{keys: {{{{secret: {SECRET}}}}}, algorithms: [HS256]}}}}}}}}\n"
+    policy = POLICY.replace("    resource: room/{{path.id}}\n", "    resource: room/{{path.id}}\n" + signed)
+    upstream = SessionUpstream()
+    async with stack(store_url, tmp_path, policy, upstream) as gate, Agent(gate.port) as agent:
+        answer = await agent.open(LIVE, Issuer(SECRET, "HS256", resource=ROOM).claim(42, exp=exp))
+        await agent.send(frame(b"here"))
+        await upstream.until(lambda: len(upstream.received) == len(frame(b"here")))
+
+        assert answer.status == 101
 
 
 async def test_libraries_of_both_ends_do_not_notice_the_gateway(store_url: str, tmp_path: Path) -> None:

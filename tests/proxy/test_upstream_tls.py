@@ -6,6 +6,8 @@ import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+
 from gateway.log import Log
 from gateway.policy.reload import PolicyHolder, Reloaded
 from gateway.serve.assignment import Assignment
@@ -13,7 +15,7 @@ from gateway.serve.worker import proxy
 from gateway.settings import Address
 from tests.certificates import Authority
 from tests.raw import ask
-from tests.recording import OK, RecordingUpstream, answering
+from tests.recording import OK, RecordingUpstream, Seen, answering
 from tests.stack import POLICY, Stack
 
 
@@ -80,3 +82,31 @@ async def test_an_idle_connection_is_not_kept_over_a_renewal(store_url: str, tmp
 
         assert (kept, upstream.connections) == (1, 2)
         assert [json.loads(line)["decision"] for line in gate.log.read_text().splitlines()] == ["passed"] * 3
+
+
+@pytest.mark.slow
+async def test_an_upstream_that_stops_reading_leaves_its_write_unknown(store_url: str, tmp_path: Path) -> None:
+    """After `total`; the same key sends it no second time."""
+    authority = Authority(tmp_path / "tls")
+    stalled = asyncio.Event()
+
+    async def stall(_: Seen, __: asyncio.StreamWriter) -> None:
+        await stalled.wait()
+
+    async with (
+        RecordingUpstream(before_body=stall, tls=authority.server("upstream")) as upstream,
+        reloading(store_url, tmp_path, upstream, f"    intent: {{mode: optional}}\ntls: {{ca: {authority.ca}}}") as (
+            gate,
+            _,
+        ),
+    ):
+        await gate.lease("report/7")
+        body = b"x" * (8 << 20)
+        told = [await gate.write("/reports/7", "Idempotency-Key: one", body=body) for _ in range(2)]
+
+        assert [(answer.status, answer.decision) for answer in told] == [
+            (504, "outcome-unknown"),
+            (409, "outcome-unknown"),
+        ]
+        assert upstream.receiving == 1
+        stalled.set()

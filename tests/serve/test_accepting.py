@@ -166,3 +166,50 @@ async def _over(connected: socket.socket, tls: ssl.SSLContext | None) -> str:
             return await _echoed(reader, writer)
         finally:
             writer.close()
+
+
+@pytest.mark.parametrize("becomes", [b"", b"-----BEGIN CERTIFICATE-----\n", None], ids=["empty", "half", "gone"])
+async def test_an_authority_whose_file_is_lost_goes_on_counting(becomes: bytes | None, tmp_path: Path) -> None:
+    """Whoever shows no certificate stays out: no file that is at fault opens the listener to everybody."""
+    ours = Authority(tmp_path, "ours")
+    ca, agent = tmp_path / "clients.pem", ours.issue("agent")
+    ca.write_bytes(ours.ca.read_bytes())
+    cert, key = ours.issue("gateway")
+    async with accepting(TlsFiles(str(cert), str(key), str(ca)), tmp_path) as (listener, port):
+        ca.unlink() if becomes is None else ca.write_bytes(becomes)
+        await listener.renew()
+
+        with pytest.raises(CUT_OFF):
+            await shown(port, ours.client())
+        assert await shown(port, ours.client(*agent)) == "gateway"
+    assert "were not reloaded" in (tmp_path / "log").read_text()
+
+
+async def test_no_session_outlives_the_authority_of_its_client(tmp_path: Path) -> None:
+    """A client that was let in under a replaced authority cannot resume what it had (TLS 1.2)."""
+    ours, theirs = Authority(tmp_path, "ours"), Authority(tmp_path / "other", "theirs")
+    ca, agent = tmp_path / "clients.pem", ours.issue("agent")
+    ca.write_bytes(ours.ca.read_bytes())
+    cert, key = ours.issue("gateway")
+    client = ours.client(*agent)
+    client.maximum_version = ssl.TLSVersion.TLSv1_2
+
+    def visit(port: int, session: ssl.SSLSession | None) -> tuple[ssl.SSLSession | None, bool | None]:
+        with (
+            socket.create_connection(("127.0.0.1", port), 20) as plain,
+            client.wrap_socket(plain, server_hostname="localhost", session=session) as secured,
+        ):
+            secured.sendall(b"x")
+            if secured.recv(1) != b"x":
+                raise EOFError
+            return secured.session, secured.session_reused
+
+    async with accepting(TlsFiles(str(cert), str(key), str(ca)), tmp_path) as (listener, port):
+        session, _ = await asyncio.to_thread(visit, port, None)
+        assert (await asyncio.to_thread(visit, port, session))[1]
+
+        ca.write_bytes(theirs.ca.read_bytes())
+        await listener.renew()
+
+        with pytest.raises(CUT_OFF):
+            await asyncio.to_thread(visit, port, session)

@@ -1,6 +1,7 @@
 """What a worker is told arrives as it was said."""
 
 from gateway.serve.assignment import Assignment, read_assignment
+from gateway.serve.exporting import Traces
 from gateway.serve.tls import TlsFiles
 from gateway.settings import Address
 from gateway.store.kept_requests import QuarantineBounds
@@ -20,6 +21,7 @@ def test_an_assignment_is_read_as_it_was_written() -> None:
         ("10.0.0.0/8", "2001:db8::/32"),
         QuarantineBounds(60.0, 1 << 20),
         {"/run/secrets/token": "s3cret"},
+        traces=Traces("http://collector:4318/v1/traces", 0.25),
     )
     line = given.line()
 

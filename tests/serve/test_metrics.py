@@ -1,5 +1,7 @@
 """The metrics: what is counted under which labels, and that several processes add up."""
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +27,9 @@ from gateway.core.decision import (
 )
 from gateway.core.rule import Origin, Rule, Upstream
 from gateway.metrics import Metrics, ParentMetrics
+from tests.gateway_process import GatewayProcess, call, running, write_policy
+from tests.recording import RecordingUpstream
+from tests.until import until
 
 REPORTS = Upstream("reports", Origin("http", "127.0.0.1", 9000))
 
@@ -199,6 +204,27 @@ def test_the_parent_answers_for_all_workers_dead_ones_included(tmp_path: Path) -
     assert "fencegate_store_up 0.0" in after
 
 
+def test_workers_that_end_leave_one_file_of_a_kind(tmp_path: Path) -> None:
+    """Whoever dies again and again makes no scrape slower, and no counter ever falls."""
+    parent = ParentMetrics(tmp_path)
+    counts = []
+    for _ in range(3):
+        parent.worker_ended(run_worker(tmp_path))
+        exposition = parent.exposition(store_up=True, workers_ready=0, census=None, writers={}).decode()
+        families = text_string_to_metric_families(exposition)
+        samples = {
+            (each.name, *dict(sorted(each.labels.items())).values()): each.value
+            for family in families
+            for each in family.samples
+        }
+        counts.append(samples)
+
+    assert {path.name for path in tmp_path.iterdir()} == {"counter_ended.db", "histogram_ended.db"}
+    assert [each["fencegate_incidents_total", "late-write"] for each in counts] == [1, 2, 3]
+    assert [each["fencegate_store_seconds_bucket", "0.00025", "admit"] for each in counts] == [1, 2, 3]
+    assert [each["fencegate_store_seconds_sum", "admit"] for each in counts] == pytest.approx([0.0002, 0.0004, 0.0006])
+
+
 def test_incidents_of_the_parent_and_of_its_workers_are_one_series(tmp_path: Path) -> None:
     """A scraper takes each metric once; whoever finds an incident, it is counted."""
     parent = ParentMetrics(tmp_path)
@@ -301,3 +327,30 @@ def test_who_waits_and_who_was_turned_away_is_counted_by_what_there_was_no_more_
     assert sample(registry, "fencegate_shed_total", what="caller") == 1
     for what in ("admission", "body", "connection", "lease", "answer", "memory"):
         assert sample(registry, "fencegate_shed_total", what=what) == 0
+
+
+@pytest.mark.slow
+async def test_no_counter_falls_when_a_worker_is_killed(tmp_path: Path) -> None:
+    """It is replaced, and what it counted stays; what it had in flight is no longer."""
+    async with RecordingUpstream() as upstream:
+        write_policy(tmp_path, upstream.port)
+        async with running(tmp_path, "--workers", "2") as gateway:
+            token = await gateway.lease("report/7")
+            for _ in range(20):
+                await call(gateway.proxy, "PUT", "/reports/7", f"Fencing-Token: {token}", body=b"{}")
+            await until(lambda: has_counted(gateway, 20))
+            for worker in gateway.workers():
+                os.kill(worker, signal.SIGKILL)
+
+            await until(lambda: len(gateway.workers()) == 4)
+
+            assert await has_counted(gateway, 20)
+            metrics = (await gateway.operate("GET", "/metrics")).body.decode()
+            assert "fencegate_worker_exits_total 2.0" in metrics
+            assert 'fencegate_in_flight{upstream="reports"} 0.0' in metrics
+
+
+async def has_counted(gateway: GatewayProcess, writes: int) -> bool:
+    metrics = (await gateway.operate("GET", "/metrics")).body.decode()
+    labels = 'decision="forwarded",rule="write",upstream="reports"'
+    return f"fencegate_requests_total{{{labels}}} {writes}.0" in metrics

@@ -90,7 +90,8 @@ async def test_a_tenant_that_is_gone_is_told(tmp_path: Path) -> None:
     assert isinstance(holder, PolicyHolder)
     with (tmp_path / "log").open("ab") as lines:
         log = Log("json", descriptor=lines.fileno())
-        taken = Policies(holder, Snapshot(policies, tmp_path / "in-force"), log, ParentMetrics(tmp_path), lambda _: None)
+        snapshot = Snapshot(policies, tmp_path / "in-force")
+        taken = Policies(holder, snapshot, log, ParentMetrics(tmp_path), lambda _: None)
         (policies / "principals.yaml").write_text(
             f'principals: [{{name: ada, key: "sha256:{"a" * 64}", tenant: north, resources: ["**"]}}]\n'
         )

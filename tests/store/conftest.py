@@ -18,7 +18,8 @@ _REDIS = shutil.which("redis-server")
 _OTHERS = ("cluster", "user", *(["redis cluster"] if _REDIS else []))
 _TOPOLOGIES = ["server", *(pytest.param(name, marks=pytest.mark.slow) for name in _OTHERS)]
 _EXERCISES = {
-    *("admit", "ask", "audit_views", "budgeted", "budgets", "compensations", "compensation_views"),
+    *("admit", "ask", "audit", "audit_chain", "audit_seals", "audit_views"),
+    *("budgeted", "budgets", "compensations", "compensation_views"),
     *("deliveries", "evidence", "extend", "intent_views", "intents", "kept_requests", "lease", "letters"),
     *("native_keys", "outbox", "parking", "pause", "pauses", "pause_views", "peek", "prune", "quarantine", "questions"),
     *("quotas", "records", "reservations", "resolve", "settle", "sweep", "turns", "views"),

@@ -10,7 +10,7 @@ from gateway.core.intent import State
 from gateway.core.write import ResourceKey
 from gateway.store.census import Counting
 from gateway.store.fence import FenceStore
-from gateway.store.keys import deadlines, in_state, shard_of, shards
+from gateway.store.keys import deadlines, in_state, resource_keys, shard_of, shards
 from tests.intending import RULE, SEVEN, begun, ended, intended
 from tests.store.parked import mail, parked
 
@@ -47,6 +47,22 @@ async def test_who_writes_is_told_by_resource_and_epoch(store: FenceStore) -> No
     census = await Counting(store, Time()).census()
 
     assert census.in_flight == (Flown(RULE.upstream.name, RULE.name, SEVEN, intended("k-1").epoch),)
+
+
+async def test_what_no_gateway_wrote_is_passed_over(store: FenceStore, raw: Any) -> None:
+    """It is counted, and no scrape fails of it."""
+    await begun(store, intended("k-1"))
+    shard = shard_of(SEVEN)
+    for entry in (b"", b"no resource", b"\xff \xfe"):
+        raw.zadd(deadlines(shard), {entry: 1})
+    raw.hset(resource_keys(SEVEN)[1], "damaged", b"{no ticket")
+    raw.zadd(deadlines(shard), {f"damaged {SEVEN}": 1})
+    raw.zadd(in_state(shard, "queued"), {"\u2026 no id": 1})
+
+    census = await Counting(store, Time()).census()
+
+    assert census.intents["in_flight"] == 5
+    assert [flown.resource for flown in census.in_flight] == [SEVEN]
 
 
 async def test_ages_are_since_the_state_began(store: FenceStore, raw: Any) -> None:

@@ -9,7 +9,7 @@ from gateway.core.decision import Refused
 from gateway.core.intent import IntentId, ResolvedBy
 from gateway.core.outcome import Outcome
 from gateway.core.record import IntentRecord
-from gateway.core.write import Write
+from gateway.core.write import Replayed, Write
 from gateway.store.audit_views import Sought, events
 from gateway.store.fence import FenceStore
 from gateway.store.intents import Resolution, Resolve, pause, resolve
@@ -67,6 +67,19 @@ async def test_an_unknown_intent_becomes_what_somebody_found_out(
         ("unknown", state, "somebody")
     ]
     assert name_of(await ask(store, WRITE)) == repeated
+
+
+@pytest.mark.parametrize("is_own", [False, True], ids=["of whatever has the key", "of this very intent"])
+async def test_what_a_query_answered_is_for_agents_only_if_it_is_their_own(store: FenceStore, is_own: bool) -> None:
+    """Operators see it all the same."""
+    await ended(store, WRITE, "unknown")
+    await resolve(store, await recalled(store), Resolve("applied", "query", "found out", "one", b'{"n":1}', is_own))
+
+    replayed, record = await ask(store, WRITE), await recalled(store)
+
+    assert isinstance(replayed, Replayed)
+    assert (replayed.resolved_by, replayed.evidence) == ("query", b'{"n":1}' if is_own else b"")
+    assert (record.resolved_by, record.evidence, record.evidence_is_own) == ("query", b'{"n":1}', is_own)
 
 
 @pytest.mark.parametrize("outcome", [None, "applied", "not_applied"])

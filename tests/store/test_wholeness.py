@@ -126,9 +126,9 @@ TOUCHED: dict[str, set[str]] = {
     "abandon": _ALL_OF_A_RESOURCE - {"older"} | _OVERDUE - {"unknown", "applied", "questions"} | {"not_applied"},
     "grant": _ALL_OF_A_RESOURCE | _OVERDUE,
     "register": _ALL_OF_A_RESOURCE | _OVERDUE,
-    "advance": _ALL_OF_A_RESOURCE,
+    "advance": _ALL_OF_A_RESOURCE | {"audit", "number"},
     "renew": {"fence", "older"},
-    "release": {"fence", "older", "waiters"},
+    "release": {"fence", "older", "waiters", "audit", "number"},
     "sweep": _ALL_OF_A_RESOURCE | _OVERDUE,
     "resolve": {"fence", "waiters", "paused", "doubtful", "unknown", "applied", "not_applied", "questions"}
     | {"audit", "number"},

@@ -157,17 +157,30 @@ async def test_a_second_answer_does_not_speak_for_the_first(
         assert recorder.connections == 2
 
 
-async def test_an_answer_to_head_has_no_body(sender: HttpSender) -> None:
-    """The length in an answer to HEAD is the body's that is not sent; the connection is used again."""
-    head = b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n"
-    async with RecordingUpstream(answer=answering(head)) as recorder:
+@pytest.mark.parametrize(
+    ("method", "head", "connections"),
+    [
+        ("HEAD", b"200 OK\r\nContent-Length: 0\r\n", 1),
+        ("HEAD", b"200 OK\r\nContent-Length: 500\r\n", 2),
+        ("HEAD", b"200 OK\r\nTransfer-Encoding: chunked\r\n", 2),
+        ("PUT", b"204 No Content\r\n", 1),
+        ("PUT", b"204 No Content\r\nContent-Length: 0\r\n", 1),
+        ("PUT", b"204 No Content\r\nContent-Length: 9\r\n", 2),
+        ("PUT", b"304 Not Modified\r\nContent-Length: 9\r\n", 2),
+    ],
+)
+async def test_an_answer_without_a_body_that_announces_one_is_its_connections_last(
+    sender: HttpSender, method: str, head: bytes, connections: int
+) -> None:
+    """An API that sends it all the same, and late, would answer the next request with it."""
+    async with RecordingUpstream(answer=answering(b"HTTP/1.1 " + head + b"\r\n")) as recorder:
         for _ in range(2):
-            reply = await sender.read(upstream_at(recorder.port), request("HEAD"), Given(whole=True))
+            reply = await sender.read(upstream_at(recorder.port), request(method), Given(whole=True))
             assert isinstance(reply, Reply)
             assert await reply.read_small(1000) == (b"", True)
             reply.close()
 
-        assert recorder.connections == 1
+        assert recorder.connections == connections
 
 
 async def test_a_slow_reader_holds_the_upstream_back(sender: HttpSender) -> None:

@@ -2,12 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gateway.core.places import Places
-from gateway.core.rule import Limits, Origin, Timeouts, Tls, Upstream
+from gateway.core.rule import Limits, Origin, Pem, Timeouts, Tls, Upstream
 from gateway.upstream.pool import Crowded, Pool, Unreachable, tls_context
+from gateway.upstream.wire import Wire, connect
+from tests.certificates import Authority
+from tests.listening import Listening
 from tests.recording import RecordingUpstream
 
 
@@ -147,6 +152,58 @@ def test_tls_files_that_cannot_be_used_are_an_error() -> None:
     for tls in (Tls(ca="/nowhere/ca.pem"), Tls(cert="/nowhere/cert.pem", key="/nowhere/key.pem")):
         with pytest.raises(OSError):
             tls_context(Upstream("u", Origin("https", "localhost", 443), tls=tls))
+
+
+class Talkative(Listening):
+    """Says something to whoever connects."""
+
+    port = 0
+    spoken = 0
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            writer.write(b"HTTP/1.1 422 Nope\r\nContent-Length: 0\r\n\r\n")
+            await writer.drain()
+            self.spoken += 1
+            await self._tell()
+            await reader.read()
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+
+async def test_whoever_speaks_before_it_is_asked_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answer would be taken for that of whatever is sent first; another connection is opened next time."""
+    async with Talkative() as upstream:
+        pool = pool_to(upstream.port)
+
+        async def slowly(*to: Any) -> Wire:
+            before = upstream.spoken
+            made = await connect(*to)
+            await upstream.until(lambda: upstream.spoken > before)
+            return made
+
+        monkeypatch.setattr("gateway.upstream.pool.connect", slowly)
+        for _ in range(2):
+            with pytest.raises(Unreachable, match="before it was asked"):
+                await pool.acquire()
+
+
+def test_tls_files_count_as_they_were_at_load(tmp_path: Path) -> None:
+    """Whatever has become of them since."""
+    authority = Authority(tmp_path / "tls")
+    cert, key = authority.issue("gateway")
+    pem = Pem(authority.ca.read_bytes(), cert.read_bytes(), key.read_bytes())
+    for file in (authority.ca, cert, key):
+        file.write_bytes(b"half")
+    tls = Tls(ca=str(authority.ca), cert=str(cert), key=str(key), pem=pem)
+
+    context = tls_context(Upstream("u", Origin("https", "localhost", 443), tls=tls))
+
+    assert context is not None
+    assert len(context.get_ca_certs()) == 1
+    assert "PRIVATE" not in repr(tls)
 
 
 @pytest.mark.parametrize("for_read", [False, True], ids=["write", "read"])

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 import ssl
 import subprocess
 from collections.abc import AsyncIterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.faults import BrokenAnswer
 from gateway.core.outcome import NoReply, NotSent
 from gateway.core.rule import Origin, Tls, Upstream
 from gateway.flow.clock import BootClock
@@ -52,15 +54,18 @@ class TlsUpstream:
     def __init__(self) -> None:
         self.taken = b""
         self.heads = 0
+        self.connections = 0
+        self.surplus = b""
         self.port = 0
         self.closed = asyncio.Event()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         with contextlib.suppress(OSError):
             while data := await reader.read(65_536):
                 self.taken += data
                 heads = self.taken.count(b"\r\n\r\n")
-                writer.write(OK * (heads - self.heads))
+                writer.write((OK + self.surplus) * (heads - self.heads))
                 self.heads = heads
         writer.close()
         self.closed.set()
@@ -125,6 +130,60 @@ async def test_verification_can_be_switched_off(certificates: Certificates) -> N
 
         assert isinstance(reply, Reply)
         reply.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "cut", "whole"),
+    [
+        (b"HTTP/1.1 200 OK\r\n\r\n{", True, False),
+        (b"HTTP/1.1 200 OK\r\n\r\n{", False, True),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{", True, True),
+    ],
+    ids=["cut off", "ended by an alert", "whole by its length"],
+)
+async def test_what_only_the_connections_end_makes_whole_wants_tls_own_end(
+    certificates: Certificates, answer: bytes, cut: bool, whole: bool
+) -> None:
+    """Anybody on the way can end a connection (RFC 9112, section 9.8); only the upstream can say that it has."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        await writer.drain()
+        if cut:
+            writer.get_extra_info("socket").shutdown(socket.SHUT_WR)
+        else:
+            writer.close()
+        await reader.read()
+
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificates.server.cert, certificates.server.key)
+    async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context) as listening:
+        reply = await send(listening.sockets[0].getsockname()[1], Tls(ca=certificates.server.cert))
+
+        assert isinstance(reply, Reply)
+        if whole:
+            assert await reply.read_small(1_000) == (b"{", True)
+        else:
+            with pytest.raises(BrokenAnswer, match="closure alert"):
+                await reply.read_small(1_000)
+        reply.close()
+
+
+async def test_two_answers_in_one_piece_are_one_answer(certificates: Certificates) -> None:
+    """The first one is told, and its connection is used no more: the second is nobody's."""
+    async with tls_upstream(certificates.server) as upstream:
+        upstream.surplus = b"HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n"
+        sender = HttpSender(BootClock())
+        to = Upstream("u", Origin("https", "localhost", upstream.port), tls=Tls(ca=certificates.server.cert))
+        for _ in range(2):
+            reply = await sender.send(admitted(to), request(), Given(whole=True), BootClock().after(20))
+            assert isinstance(reply, Reply) and reply.status == 200
+            assert await reply.read_small(1_000) == (b'{"ok":true}', True)
+            reply.close()
+        sender.close()
+
+        assert upstream.connections == 2
 
 
 async def test_the_gateway_shows_its_certificate(certificates: Certificates) -> None:

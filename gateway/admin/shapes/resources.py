@@ -29,7 +29,7 @@ _EVENT = record(
     {
         "at": INSTANT,
         "number": COUNT,
-        "intent": TEXT,
+        "intent": nullable(TEXT),
         "from": nullable(TEXT),
         "to": TEXT,
         "resource": nullable(TEXT),

@@ -15,7 +15,7 @@
 --          approval-denied, outcome-unknown, out-of-sequence, revision-mismatch, no-room, store-regressed or
 --          resource-held (with what holds it for its intent), now, e, h, x, n, intent, its state}
 -- Writes   f (e, h, w, q, u), t and d; i, a and n for the intent; q, q:, e, r, k and s for one that is parked; o, i,
---          s, p, a, n, m and l for overdue tickets; w for whoever waits
+--          s, p, a, n, m and l for overdue tickets; w for whoever waits; refused, a and n for what the fence refuses
 
 local resource, id, gateway, mine, holder, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local asks = words.read(ARGV[10])
@@ -59,6 +59,15 @@ local function leave()
 end
 
 local function refuse(word)
+  -- What is only observed is not refused.
+  if not asks.observes then
+    -- An expired lease's secret proves whose it was; an older one's is not known any more.
+    local of = word == 'lease-expired' and fence.h or holder
+    audit.refused({
+      id = intent, resource = resource, ticket = id, epoch = mine, holder = of, upstream = ARGV[8], rule = ARGV[9],
+      fingerprint = fingerprint, principal = asks.principal,
+    }, word, gateway)
+  end
   leave()
   if record and record.fingerprint == fingerprint then
     return epochs.refusal(word, now, intent, record.state)

@@ -5,7 +5,7 @@
 --          key: 16 bytes that name it, and those that make its secret this grant's alone
 -- Returns  {granted, now, e, h, l, x, older writes in flight}; or a refusal {word, now, e, h, x, n}: lease-held,
 --          epochs-exhausted; key-used: the lease of the call's key has ended; key-in-use: it lives under another secret
--- Writes   f (e, h, s, k, x, l, g), g, t and o; t, o, d, i, s, p, a and n for overdue tickets; w for a watcher
+-- Writes   f (e, h, s, k, x, l, g), g, t and o, a and n; t, o, d, i, s and p for overdue tickets; w for a watcher
 
 local resource, gateway, secret, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
 local asks = ' ' .. ARGV[8] .. ' '
@@ -26,6 +26,7 @@ redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
 redis.call('HLEN', K.waiters)
 redis.call('LLEN', KEYS[7] .. 'q:' .. resource)
+audit.check()
 local call = string.sub(mark, 1, 16)
 local used_until = mark ~= '' and redis.call('ZSCORE', used_keys, call)
 
@@ -44,6 +45,22 @@ local function granted(epoch, holder, ttl_ms, expires, in_flight)
     watch()
   end
   return { 'granted', now, epoch, holder, ttl_ms, expires, in_flight }
+end
+
+-- How the lease ended that was there before: renewals are not told, so that its end is told here.
+local function succeeds()
+  if not s or h == '' then
+    return ''
+  end
+  local left = tonumber(x) - now
+  if lives then
+    return string.format(', taken over from %s with %.1f s left', h, left / 1000)
+  elseif x == '0' then
+    return string.format(', %s had given it back', h)
+  elseif left <= 0 then
+    return string.format(', %.1f s after the lease of %s ran out', -left / 1000, h)
+  end
+  return string.format(', the lease of %s ended with what the store lost', h)
 end
 
 -- Its own repeat: the reply was lost, the lease is there.
@@ -88,5 +105,6 @@ if mark ~= '' then
   redis.call('ZREMRANGEBYRANK', used_keys, 0, -REMEMBERED - 1)
   redis.call('PEXPIRE', used_keys, REMEMBERED_MS)
 end
+audit.note_epoch(resource, epoch, ARGV[3], 'granted', string.format('for %g s', ttl / 1000) .. succeeds(), gateway)
 waiters.wake_all(resource)
 return granted(epoch, ARGV[3], ttl, expires, in_flight)

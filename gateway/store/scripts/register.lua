@@ -3,7 +3,7 @@
 -- ARGV     1 resource, 2 gateway, 3 epoch, 4 holder, 5 expected store ms, 6 watch or ''
 -- Returns  {registered, now, older writes in flight}; or a refusal {stale-epoch, holder-mismatch or store-regressed,
 --          now, e, h, x, n}
--- Writes   f (e, h), t and o; t, o, d, i, s, p, a and n for overdue tickets; w for a watcher
+-- Writes   f (e, h), t and o, a and n; refused; t, o, d, i, s and p for overdue tickets; w for a watcher
 
 local resource, gateway, epoch, holder = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
@@ -13,23 +13,31 @@ local e, h = unpack(redis.call('HMGET', K.fence, 'e', 'h'))
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
 redis.call('HLEN', K.waiters)
+audit.check()
 local fault = losses.fault(losses.read(), epoch, '')
+
+local function refuse(word)
+  local about = { id = '', resource = resource, ticket = '', epoch = epoch, holder = holder, upstream = '', rule = '' }
+  audit.refused(about, word, gateway)
+  return epochs.refusal(word, now)
+end
 
 if fault then
   return epochs.refusal(fault, now)
 end
 
 if e and epochs.less(epoch, e) then
-  return epochs.refusal('stale-epoch', now)
+  return refuse('stale-epoch')
 end
 
 if epoch == e and h and h ~= holder then
-  return epochs.refusal('holder-mismatch', now)
+  return refuse('holder-mismatch')
 end
 
 local in_flight = tickets.older_in_flight(resource, now, judged, epoch ~= e)
 if epoch ~= e then
   epochs.raise(epoch, 'h', holder)
+  audit.note_epoch(resource, epoch, holder, 'registered', e and 'above epoch ' .. e or 'the first epoch', gateway)
   waiters.wake_all(resource)
 elseif not h then
   redis.call('HSET', K.fence, 'h', holder)

@@ -11,6 +11,7 @@ from gateway.core.budget import Budget
 from gateway.core.faults import StoreUnavailable
 from gateway.core.write import ResourceKey, TicketId, Write
 from gateway.store.budgets import reserve
+from gateway.store.census import Counting
 from gateway.store.fence import FenceStore
 from gateway.store.keys import budget_keys, resource_keys, wake_channel
 from gateway.store.slots import slot_of
@@ -183,3 +184,15 @@ async def test_one_server_is_no_cluster(guarded: GuardedServers) -> None:
     with pytest.raises(StoreUnavailable, match="cluster support disabled"):
         async with opened(f"redis+cluster://{guarded.servers[0].address}", timeout_s=0.2):
             pass
+
+
+async def test_a_census_is_of_all_nodes(store: FenceStore) -> None:
+    """Each shard's numbers come from wherever it is."""
+    for resource in NAMES[:20]:
+        await admitted(store, replace(write_of(resource), rule=rule()))
+    for resource in NAMES[20:30]:
+        await ended(store, write_of(resource), "unknown")
+
+    census = await Counting(store, asyncio.get_running_loop().time).census()
+
+    assert (census.intents["in_flight"], census.intents["unknown"], len(census.in_flight)) == (20, 10, 20)

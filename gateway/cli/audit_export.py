@@ -1,0 +1,95 @@
+"""The audit trail as a file of JSON lines, page after page; what is broken off is gone on with.
+
+FILE.part has the lines so far, FILE.state where they end and how to go on. Both are gone once FILE is there.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from urllib.parse import urlencode
+
+import click
+
+from gateway.cli.admin_api import AdminApi
+from gateway.cli.progress import Progress
+
+# As many as a call gives at most.
+_A_PAGE = "1000"
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """How far an export has come: `size` bytes of FILE.part are whole. `query`: what was asked for."""
+
+    query: Mapping[str, str]
+    cursor: str | None = None
+    size: int = 0
+    events: int = 0
+
+
+def export_events(api: AdminApi, path: str, sought: Mapping[str, str | None], output: Path) -> int:
+    """Returns how many events the file has. Raises ClickException."""
+    query = {name: value for name, value in sought.items() if value}
+    if output.exists():
+        raise click.ClickException(f"{output} is there already. Name another file, or remove it.")
+    try:
+        return _write(api, path, _begun(output, query), output)
+    except OSError as error:
+        raise click.ClickException(f"{output} cannot be written: {error.strerror}. Name another file.") from None
+
+
+def _write(api: AdminApi, path: str, state: _State, output: Path) -> int:
+    part = _part(output)
+    with part.open("r+b" if part.exists() else "w+b") as file, Progress("events exported") as progress:
+        file.truncate(state.size)
+        file.seek(state.size)
+        while True:
+            asked = {**state.query, "limit": _A_PAGE} | ({"cursor": state.cursor} if state.cursor else {})
+            page = api.get(f"{path}?{urlencode(asked, errors='replace')}")
+            items, following = page["items"], page["next"]
+            assert isinstance(items, list)
+            file.writelines(json.dumps(item, ensure_ascii=False).encode() + b"\n" for item in items)
+            file.flush()
+            state = _State(state.query, str(following), file.tell(), state.events + len(items))
+            progress.show(state.events)
+            if following is None:
+                break
+            _keep(output, state)
+        os.fsync(file.fileno())
+    part.rename(output)
+    _state(output).unlink(missing_ok=True)
+    return state.events
+
+
+def _begun(output: Path, query: Mapping[str, str]) -> _State:
+    """Where an export of the same that was broken off ended, or the beginning."""
+    try:
+        state = _State(**json.loads(_state(output).read_text("utf-8")))
+    except FileNotFoundError:
+        return _State(query)
+    except (ValueError, TypeError):
+        raise click.ClickException(f"{_state(output)} cannot be read. Remove it to begin anew.") from None
+    if state.query != query or not _part(output).exists():
+        raise click.ClickException(
+            f"{_part(output)} is of an export that asked for something else. Ask for the same to go on, or remove "
+            f"{_state(output)} to begin anew."
+        )
+    click.echo(f"Going on after {state.events} events.", err=True)
+    return state
+
+
+def _keep(output: Path, state: _State) -> None:
+    """In one step: what is broken off amid it must still be read."""
+    new = output.with_name(f"{output.name}.state.new")
+    new.write_text(json.dumps(asdict(state)), "utf-8")
+    new.replace(_state(output))
+
+
+def _part(output: Path) -> Path:
+    return output.with_name(f"{output.name}.part")
+
+
+def _state(output: Path) -> Path:
+    return output.with_name(f"{output.name}.state")

@@ -1,0 +1,47 @@
+"""`fencegate leases`: who may write what, and until when, through a running gateway's admin API."""
+
+from itertools import islice
+
+import click
+
+from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin
+from gateway.cli.lists_first import ListsFirst
+from gateway.cli.output import json_option, print_json, print_table
+
+_HEADS = ("RESOURCE", "HOLDER", "EPOCH", "UNTIL", "IN FLIGHT")
+
+
+@click.group("leases", cls=ListsFirst)
+def command() -> None:
+    """List live leases. `fencegate resources advance RESOURCE` ends one.
+
+    The gateway's admin token: FENCEGATE_ADMIN_TOKEN.
+    """
+
+
+@command.command("list")
+@click.argument("prefix", default="")
+@click.option("--holder", metavar="NAME", help="Only of this holder.")
+@limit_option
+@admin_option
+@json_option
+def list_leases(prefix: str, holder: str | None, limit: int, admin: str, *, as_json: bool) -> None:
+    """Show the live leases of resources whose names begin with PREFIX; without one, of all."""
+    resources = read_admin(admin).items("/api/v1/resources", {"prefix": prefix})
+    live = (item for item in resources if item["lease"] is not None and holder in (None, item["holder"]))
+    found = list(islice(live, limit + 1))
+    if len(found) > limit:
+        click.echo(f"There are more than {limit}: --limit N shows more.", err=True)
+    leases = found[:limit]
+    if as_json:
+        print_json(leases)
+    elif leases:
+        print_table(_HEADS, map(_row, leases))
+    else:
+        click.echo("There is no live lease of this kind.")
+
+
+def _row(item: Item) -> tuple[object, ...]:
+    lease = item["lease"]
+    assert isinstance(lease, dict)
+    return item["resource"], item["holder"], item["epoch"], lease["expires_at"], item["in_flight"]

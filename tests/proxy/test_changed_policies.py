@@ -1,0 +1,183 @@
+"""Policies that change while a request is under way: whoever had to wait is judged by those in force in the end."""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gateway.log import Log
+from gateway.policy.reload import PolicyHolder, Reloaded
+from gateway.serve.assignment import Assignment
+from gateway.serve.worker import proxy
+from tests.raw import RawAnswer, RawClient, ask
+from tests.recording import RecordingUpstream
+from tests.stack import ANYWHERE
+
+POLICY = """
+upstream: reports
+url: http://localhost:{port}
+mount: {{path: /reports}}
+credentials: [{{header: Authorization, value: "Bearer {credential}"}}]
+writes:
+  - name: write
+    match: PUT /reports/{{id}}
+    resource: report/{{path.id}}
+    intent: {{mode: optional}}
+  - name: named
+    match: PATCH /reports
+    resource: report/{{json:/id}}
+  - name: queue
+    match: POST /reports/{{id}}
+    resource: report/{{path.id}}
+    delivery: queued
+    intent: {{mode: required}}
+"""
+BODY = b'{"id": "7"}'
+
+
+def principals(*names: str) -> str:
+    """Each has its own name for a key."""
+    lines = [
+        f'  - {{name: {name}, key: "sha256:{hashlib.sha256(name.encode()).hexdigest()}", resources: ["**"]}}\n'
+        for name in names
+    ]
+    return "principals:\n" + "".join(lines)
+
+
+@dataclass
+class Changing:
+    """A gateway whose policies the test writes anew."""
+
+    port: int
+    upstream: RecordingUpstream
+    directory: Path
+    holder: PolicyHolder
+    token: str = ""
+
+    def change(self, credential: str = "old", who: tuple[str, ...] = ("ada", "bob"), **instead: str) -> None:
+        text = POLICY.format(port=self.upstream.port, credential=credential)
+        for old, new in instead.items():
+            text = text.replace(f"match: {old} ", f"match: {new} ")
+        (self.directory / "policy.yaml").write_text(text)
+        (self.directory / "principals.yaml").write_text(principals(*who))
+        assert isinstance(self.holder.reload(), Reloaded)
+
+    async def lease(self, wait_s: int = 0) -> RawAnswer:
+        asked = json.dumps({"resource": "report/7", "holder": "a", "ttl_s": 60, "wait_s": wait_s}).encode()
+        answer = await ask(self.port, "POST", "/-/fence/leases", "Fencegate-Key: ada", body=asked)
+        if answer.status == 201:
+            self.token = json.loads(answer.body)["token"]
+        return answer
+
+    async def slow(
+        self, method: str, target: str, change: Callable[[], None], *fields: str, body: bytes = BODY
+    ) -> RawAnswer:
+        """A request whose body comes once the gateway has asked for it, and the policies have changed."""
+        said = (f"Fencing-Token: {self.token}", "Fencegate-Key: ada", "Content-Type: application/json", *fields)
+        lines = [f"{method} {target} HTTP/1.1", "Host: gateway", "Expect: 100-continue", *said]
+        async with RawClient(self.port) as client:
+            await client.send("\r\n".join((*lines, f"Content-Length: {len(body)}", "", "")).encode())
+            assert (await client.line()).startswith(b"HTTP/1.1 100 ")
+            change()
+            await client.line()
+            await client.send(body)
+            return await client.answer()
+
+
+@contextlib.asynccontextmanager
+async def changing(store_url: str, directory: Path) -> AsyncIterator[Changing]:
+    """With a lease of report/7, ada's."""
+    policies = directory / "policies"
+    policies.mkdir()
+    async with RecordingUpstream() as upstream:
+        (policies / "policy.yaml").write_text(POLICY.format(port=upstream.port, credential="old"))
+        (policies / "principals.yaml").write_text(principals("ada", "bob"))
+        holder = PolicyHolder.open(policies, {})
+        assert isinstance(holder, PolicyHolder), holder
+        assignment = Assignment(ANYWHERE, "", store_url, 2.0, 5.0, "json", "info")
+        with (directory / "gateway.log").open("ab") as lines:
+            log = Log("json", descriptor=lines.fileno())
+            async with proxy(assignment, lambda: holder.current, log) as server:
+                listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
+                gate = Changing(listening.sockets[0].getsockname()[1], upstream, policies, holder)
+                try:
+                    assert (await gate.lease()).status == 201
+                    yield gate
+                finally:
+                    listening.close()
+                    await server.finish(5.0)
+
+
+KEYED = ("Idempotency-Key: one",)
+SLOW = {
+    "for its intent": ("PUT", "/reports/7", KEYED),
+    "for its rule": ("PATCH", "/reports", ()),
+    "for its queue": ("POST", "/reports/7", KEYED),
+}
+
+
+@pytest.mark.parametrize(("method", "target", "fields"), SLOW.values(), ids=SLOW.keys())
+async def test_a_revoked_principal_writes_nothing_whose_body_came_later(
+    method: str, target: str, fields: tuple[str, ...], store_url: str, tmp_path: Path
+) -> None:
+    """However long ago its request began; whoever still may write does, once."""
+    async with changing(store_url, tmp_path) as gate:
+        refused = await gate.slow(method, target, lambda: gate.change(who=("bob",)), *fields)
+        assert (refused.status, refused.decision) == (401, "unauthenticated")
+        assert gate.upstream.seen == []
+
+        gate.change()
+        taken = await gate.slow(method, target, lambda: gate.change(credential="new"), *fields)
+        assert taken.status in (200, 202)
+        await gate.upstream.until(lambda: len(gate.upstream.seen) == 1)
+        (seen,) = gate.upstream.seen
+        assert (seen.body, seen.values("Authorization")) == (BODY, ["Bearer new"])
+
+
+@pytest.mark.parametrize(("method", "target", "fields"), SLOW.values(), ids=SLOW.keys())
+async def test_a_rule_that_is_gone_takes_nothing_whose_body_came_later(
+    method: str, target: str, fields: tuple[str, ...], store_url: str, tmp_path: Path
+) -> None:
+    """No rule is left that allows it."""
+    async with changing(store_url, tmp_path) as gate:
+        refused = await gate.slow(method, target, lambda: gate.change(**{method: "DELETE"}), *fields)
+
+        assert (refused.status, refused.decision) == (403, "no-policy")
+        assert gate.upstream.seen == []
+
+
+async def test_what_waits_on_disk_is_judged_anew(store_url: str, tmp_path: Path) -> None:
+    """A body that is larger than fits in memory is read again from there."""
+    body = json.dumps({"id": "7", "text": "x" * (3 << 20)}).encode()
+    async with changing(store_url, tmp_path) as gate:
+        for number, (method, target, fields) in enumerate(SLOW.values()):
+            answer = await gate.slow(method, target, gate.change, *fields, body=body)
+            assert answer.status in (200, 202), answer
+            await gate.upstream.until(lambda count=number + 1: len(gate.upstream.seen) == count)
+            assert gate.upstream.seen[-1].body == body
+
+
+async def test_a_body_that_is_passed_on_as_it_comes_begins_under_the_policies_in_force(
+    store_url: str, tmp_path: Path
+) -> None:
+    """Its write was admitted; nothing of it is sent, which its caller is told."""
+    async with changing(store_url, tmp_path) as gate:
+        refused = await gate.slow("PUT", "/reports/7", lambda: gate.change(who=("bob",)))
+
+        assert (refused.status, refused.decision) == (502, "upstream-unreachable")
+        assert gate.upstream.seen == gate.upstream.partial == []
+
+
+async def test_a_lease_call_of_a_revoked_principal_gets_none(store_url: str, tmp_path: Path) -> None:
+    """Neither one whose body comes slowly, nor one that waits for the lease to be free."""
+    asked = json.dumps({"resource": "report/9", "holder": "a", "ttl_s": 60}).encode()
+    async with changing(store_url, tmp_path) as gate:
+        slow = await gate.slow("POST", "/-/fence/leases", lambda: gate.change(who=("bob",)), body=asked)
+        assert (slow.status, slow.decision) == (401, "unauthenticated")
+        looked = await ask(gate.port, "GET", "/-/fence/leases?resource=report/9", "Fencegate-Key: bob")
+        assert looked.status == 404
