@@ -13,8 +13,7 @@ from gateway.cli.output import json_option, plain, print_json, print_table
 from gateway.cli.progress import Progress
 
 _PATH = "/api/v1/audit"
-_HEADS = ("AT", "STEP", "RESOURCE", "INTENT", "EPOCH", "HOLDER", "BY", "REASON")
-_SHOWN = ("resource", "intent", "epoch", "holder", "by", "reason")
+_HEADS = ("AT", "STEP", "RESOURCE", "INTENT", "RULE", "EPOCH", "HOLDER", "BY", "REASON")
 # As many heads as a call takes; it goes through no more shards than half of that.
 _HEADS_A_CALL = 512
 
@@ -120,7 +119,20 @@ def verify(checkpoint: Path | None, admin: str, *, as_json: bool) -> None:
 
 def print_events(events: Iterable[Item]) -> None:
     """A table of steps."""
-    print_table(_HEADS, ((event["at"], _step(event), *map(event.get, _SHOWN)) for event in events))
+    print_table(_HEADS, map(_row, events))
+
+
+def _row(event: Item) -> tuple[object, ...]:
+    return (
+        *(event["at"], _step(event), event["resource"], event["intent"], event["rule"], event["epoch"]),
+        *(_who(event), event["by"], event["reason"]),
+    )
+
+
+def _who(event: Item) -> object:
+    """The holder as it called itself, and the principal as which it came, where there are any."""
+    holder, principal = event["holder"], event["principal"]
+    return f"{holder or ''} ({principal})".lstrip() if principal else holder
 
 
 def _step(event: Item) -> str:

@@ -18,6 +18,7 @@ from gateway.core.caller import ANONYMOUS, Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, INTERNAL, Refused
 from gateway.core.faults import CallerGone
 from gateway.core.forwarded import client_address
+from gateway.core.page import is_of_browser
 from gateway.core.places import Places, overloaded
 from gateway.core.request import Headers, Request
 from gateway.core.target import Ambiguous, read_target
@@ -189,8 +190,9 @@ class Listener:
 
     def _identify(self, raw: web.BaseRequest, headers: Headers) -> Caller | Refused:
         rules = self._policies()
-        if self._on_loopback and not rules.principals:
-            # Nobody has to prove anything, so that a browser may be made to send it.
+        if self._on_loopback and not rules.principals and is_of_browser(headers):
+            # Nobody has to prove anything, so that a page may make it send this. Other clients may come by any name: a
+            # proxy on this machine passes its own on.
             refused = refuse_name(headers, rules)
             if refused is not None and not _is_trusted(raw):
                 return refused

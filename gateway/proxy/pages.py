@@ -4,7 +4,7 @@ Only where nobody has a key: no page knows one.
 """
 
 from gateway.core.decision import FORBIDDEN, Refused
-from gateway.core.page import host_name, is_of_browser, is_of_other_site, names_machine
+from gateway.core.page import host_name, is_of_other_site, names_machine
 from gateway.core.request import Headers
 from gateway.core.websocket import asks_for_upgrade
 from gateway.policy.pattern import READ_METHODS
@@ -19,12 +19,9 @@ _NAME = Refused(
 
 
 def refuse_name(headers: Headers, rules: RuleSet) -> Refused | None:
-    """Refuse a browser a name that is not this machine's: one that was rebound to it makes its answers readable to a page.
-
-    Other clients may come by any name: a proxy on this machine passes its own on.
-    """
+    """Refuse a name that is not this machine's: one that was rebound to it makes its answers readable to a page."""
     host = headers.first(b"host")
-    if host is None or not is_of_browser(headers) or names_machine(host):
+    if host is None or names_machine(host):
         return None
     name = host_name(host.decode("latin-1"))
     return None if any(upstream.mount.host == name for upstream in rules.upstreams) else _NAME

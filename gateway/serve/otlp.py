@@ -77,7 +77,7 @@ class Collector:
             self._processor.on_end(self._as_exported(told, span))
 
     def close(self) -> None:
-        """Export what waits, for a second; what is left then is dropped. It blocks: called once, beside the loop."""
+        """Export what waits, for a second; what is left is dropped. It blocks: to be called once, beside the loop."""
         ending = threading.Thread(target=self._processor.shutdown, daemon=True)
         ending.start()
         ending.join(_CLOSE_WITHIN_S)
@@ -109,8 +109,8 @@ class Collector:
             self._lost = 0
 
     def _as_exported(self, told: Told, span: Span) -> ReadableSpan:
-        """The library's tracer would take three times as long, on the event loop, and would draw another id: by then the
-        upstream has been told this one.
+        """The library's tracer would take three times as long, on the event loop, and would draw another id: by then
+        the upstream has been told this one.
         """
         is_first, context = span is told.spans[0], told.context
         parent_id, link = span.parent_id, told.link if is_first else None

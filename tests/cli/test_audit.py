@@ -1,6 +1,7 @@
 """`fencegate audit` against a running gateway."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,18 @@ async def test_each_step_is_a_line(admin: Admin) -> None:
     shown = await operate(admin.port, "audit")
 
     head, newest, oldest = shown.out.splitlines()
-    assert head.split() == ["AT", "STEP", "RESOURCE", "INTENT", "EPOCH", "HOLDER", "BY", "REASON"]
+    assert head.split() == ["AT", "STEP", "RESOURCE", "INTENT", "RULE", "EPOCH", "HOLDER", "BY", "REASON"]
     assert f"in_flight > unknown  report/7  {admitted.intent}" in newest
     assert f"in_flight            report/7  {admitted.intent}" in oldest
     assert newest.endswith("no answer within 30 s")
+    assert "write  41     agent-a  " in newest
+
+
+async def test_who_wrote_is_told_with_its_principal(admin: Admin) -> None:
+    """A holder is what an agent calls itself; a principal is proved."""
+    await ended(admin.store, replace(intended("k-1"), principal="ada"), "applied")
+
+    assert "  agent-a (ada)  " in (await operate(admin.port, "audit")).out
 
 
 async def test_steps_are_those_that_are_asked_for(admin: Admin) -> None:

@@ -8,6 +8,8 @@ from gateway.core.kept_request import KeptRequest, keep_request, unpack_request
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Origin, Upstream
 from gateway.core.target import Target, read_target
+from gateway.core.trace import Trace
+from gateway.core.trace_context import TraceContext
 
 UPSTREAM = Upstream("api", Origin("http", "localhost", 80), credentials=((b"X-Tenant-Pass", b"ours"),))
 
@@ -115,6 +117,16 @@ def test_a_request_comes_back_as_it_was_kept(kept: KeptRequest) -> None:
 def test_a_target_is_kept_as_it_was_spelled() -> None:
     """With its query and its escapes."""
     assert keep_request(asked(target="/x/%C3%A9?q=%2F"), b"", UPSTREAM).target == "/x/%C3%A9?q=%2F"
+
+
+def test_a_traced_request_is_kept_with_its_own_place() -> None:
+    """Its delivery links to where it was taken; untraced, what its caller said is kept."""
+    place = TraceContext("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", 1)
+    theirs = asked((b"TraceParent", b"theirs"), (b"Accept", b"*/*"))
+    traced = replace(theirs, trace=Trace(None, place, place, lambda: 0))
+
+    assert keep_request(traced, b"", UPSTREAM).headers == ((b"Accept", b"*/*"), *place.fields)
+    assert keep_request(theirs, b"", UPSTREAM).headers == theirs.headers.pairs
 
 
 def test_a_request_of_another_version_is_not_guessed_at() -> None:

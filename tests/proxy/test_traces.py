@@ -16,6 +16,8 @@ from tests.proxy.mail import POLICY as MAIL
 from tests.proxy.mail import proof, send
 from tests.raw import RawClient, ask, request
 from tests.recording import RecordingUpstream, Seen, answer_ok
+from tests.sessions import POLICY as ROOMS
+from tests.sessions import Agent, SessionUpstream, lease
 from tests.stack import POLICY, Stack, stack
 from tests.until import until
 
@@ -210,3 +212,18 @@ async def test_a_dead_collector_stops_nothing(store_url: str, tmp_path: Path, mo
     assert answer.decision == "forwarded"
     [line] = logged(gate, "spans were dropped: the collector does not take them")
     assert line["spans"] > 0
+
+
+async def test_a_session_is_a_step_of_its_handshake(store_url: str, tmp_path: Path) -> None:
+    """It lasts as long as that; the upstream is told the step of the handshake."""
+    async with traced(store_url, tmp_path, ROOMS, SessionUpstream()) as (gate, collector):
+        token = await lease(gate.port, "room/7")
+        async with Agent(gate.port) as agent:
+            answer = await agent.open("/rooms/7/live", token, SAMPLED)
+        await gate.upstream.until(lambda: "ended" in gate.upstream.order)
+    spans = {span.name: span for span in collector.spans if span.trace_id.hex() == TRACE}
+
+    assert answer.status == 101
+    assert list(spans) == ["GET rooms/live", "identify", "admit", "forward", "session", "settle"]
+    told = f"\r\ntraceparent: 00-{TRACE}-{spans['forward'].span_id.hex()}-01\r\n".encode()
+    assert told in gate.upstream.handshakes[0]

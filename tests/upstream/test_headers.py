@@ -9,6 +9,8 @@ from gateway.core.intent import Intent
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Mount, NativeKey, Origin, Rule, Upstream
 from gateway.core.target import Target, read_target
+from gateway.core.trace import Trace
+from gateway.core.trace_context import TraceContext
 from gateway.core.write import ResourceKey, Write
 from gateway.upstream.headers import answer_headers, forwarded_target, request_head
 
@@ -110,6 +112,19 @@ def test_what_the_gateway_adds_cannot_be_removed_and_comes_once() -> None:
 
     assert forwarded(to, *pairs) == [HOST, b"Authorization: Bearer ours", b"X-Epoch: 42"]
     assert forwarded(to, *pairs, write=None) == [HOST, b"Authorization: Bearer ours"]
+
+
+def test_a_traced_request_names_its_own_place_once() -> None:
+    """Instead of its caller's, whatever its Connection line says; untraced, all pass as they came."""
+    pairs = ((b"Traceparent", b"theirs"), (b"tracestate", b"a=1"), (b"Connection", b"traceparent"), (b"Accept", b"*/*"))
+    place = TraceContext("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", 1)
+    traced = replace(request(*pairs), trace=Trace(None, place, place, lambda: 0))
+
+    head = request_head(upstream(), traced, write=WRITE, framing=b"")
+
+    told = b"traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    assert head.split(b"\r\n")[1:-2] == [HOST, b"Accept: */*", told]
+    assert forwarded(upstream(), *pairs[:2]) == [HOST, b"Traceparent: theirs", b"tracestate: a=1"]
 
 
 def test_an_upstream_that_takes_keys_is_given_the_intents_own() -> None:
