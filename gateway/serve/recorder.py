@@ -7,7 +7,7 @@ from gateway.core.trace import Trace
 from gateway.flow.gate import Ended
 from gateway.log import Log
 from gateway.metrics import Metrics
-from gateway.proxy.listener import Asked
+from gateway.proxy.asked import Asked
 from gateway.serve.tracing import Tracing
 
 _RENEW = "/-/fence/leases/renew"

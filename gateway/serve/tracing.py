@@ -19,7 +19,7 @@ from gateway.core.request import Headers
 from gateway.core.trace import Step, Trace
 from gateway.core.trace_context import RANDOM, SAMPLED, TraceContext, read_trace_context
 from gateway.flow.gate import Ended
-from gateway.proxy.listener import Asked
+from gateway.proxy.asked import Asked
 
 Kind = Literal["server", "client", "consumer", "internal"]
 Value = str | int

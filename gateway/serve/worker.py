@@ -42,7 +42,8 @@ from gateway.metrics import Metrics
 from gateway.policy.reload import PolicyHolder
 from gateway.policy.ruleset import RuleSet
 from gateway.proxy.agent_api import AgentApi
-from gateway.proxy.listener import Bounds, Listener, ProxyServer
+from gateway.proxy.listener import Listener
+from gateway.proxy.server import Bounds, ProxyServer
 from gateway.serve.accepting import Accepting
 from gateway.serve.assignment import Assignment, read_assignment
 from gateway.serve.delivering import Means, delivering

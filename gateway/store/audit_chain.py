@@ -138,7 +138,7 @@ class _Checked:
         while True:
             begin = f"({self.walk.id}" if self.walk.id else "-"
             found = await read_events(self._store, self._shard, begin, STEP)
-            if found and not self.walk.id:
+            if found and (not self.walk.id or await self._was_cut(found[0])):
                 self._begin(found[0])
             for event in found:
                 self._look_at(event)
@@ -148,6 +148,13 @@ class _Checked:
                 return False
             if self.events >= most:
                 return True
+
+    async def _was_cut(self, next: Raw) -> bool:
+        """Whether what should come before this event was cut while the trail is gone through."""
+        if next.number is None or next.number <= self.walk.number + 1:
+            return False
+        self._seals = await self._read_seals()
+        return min(self._seals, default=0) == next.number - 1
 
     async def _read_seals(self) -> dict[int, Seal]:
         reply = await self._store.link.call("ZRANGE", seals(self._shard), 0, -1)
@@ -200,7 +207,10 @@ class _Checked:
 
     def _compare_with_head(self) -> None:
         head, walk = self._head, self.walk
-        if head is None or head.number != walk.number or walk.digest in (None, head.digest):
+        if head is None or head.number != walk.number or walk.digest == head.digest:
+            return
+        if walk.digest is None and self.findings:
+            # Behind a gap that has been told.
             return
         self._tell("changed", min(self._seals, default=1), head.number, "not what the checkpoint has")
 

@@ -20,5 +20,5 @@ def test_queries_are_listed_without_the_cursor() -> None:
     """Every list has one."""
     page = render(CALLS)
 
-    assert "<code>GET /api/v1/audit?resource=&amp;intent=&amp;since=</code>" in page
+    assert "<code>GET /api/v1/audit?resource=&amp;intent=&amp;since=&amp;until=&amp;limit=</code>" in page
     assert "cursor" not in page

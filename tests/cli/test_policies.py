@@ -7,6 +7,7 @@ from tests.admin.conftest import Admin
 from tests.cli.operating import operate
 
 
+@pytest.mark.slow
 async def test_a_rule_in_force_is_a_line(admin: Admin) -> None:
     """With its upstream."""
     shown = await operate(admin.port, "policies")

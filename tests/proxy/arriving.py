@@ -12,9 +12,10 @@ from aiohttp import web
 from gateway.core.arrival import TrustedProxies
 from gateway.core.trace import Trace
 from gateway.flow.gate import Ended
+from gateway.proxy.asked import Asked
 from gateway.proxy.body import IncomingBody
-from gateway.proxy.listener import Asked, ProxyServer
 from gateway.proxy.memory import Memory
+from gateway.proxy.server import ProxyServer
 from tests.raw import RawClient, request
 
 

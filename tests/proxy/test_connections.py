@@ -86,7 +86,7 @@ async def test_a_head_that_trickles_in_is_refused(
     store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a fresh connection and on a used one; a connection on which nothing is under way stays open."""
-    monkeypatch.setattr(listener, "_HEAD_WITHIN_S", 0.15)
+    monkeypatch.setattr(connection, "_HEAD_WITHIN_S", 0.15)
     async with stack(store_url, tmp_path) as gate:
         async with RawClient(gate.port) as idle, RawClient(gate.port) as fresh, RawClient(gate.port) as used:
             for client in (idle, used):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.proxy import listener
+from gateway.proxy import server
 from tests.raw import RawAnswer, RawClient, ask, request
 from tests.recording import RecordingUpstream, Seen, answer_ok
 from tests.stack import POLICY, Stack, stack
@@ -159,7 +159,7 @@ async def test_a_connection_too_many_is_told_so(
     store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever it sends, and however much of it; those that are open are served, and one that ends makes room."""
-    monkeypatch.setattr(listener, "_IDLE_FOR_S", 3_600.0)
+    monkeypatch.setattr(server, "_IDLE_FOR_S", 3_600.0)
     async with stack(store_url, tmp_path, max_connections=MOST) as gate:
         async with clients(gate.port, MOST) as accepted:
             for client in accepted:
@@ -182,7 +182,7 @@ async def test_sleepers_make_room_for_a_newcomer(
     store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only those on which nothing is under way, and nothing has begun to come."""
-    monkeypatch.setattr(listener, "_IDLE_FOR_S", 0.0)
+    monkeypatch.setattr(server, "_IDLE_FOR_S", 0.0)
     async with stack(store_url, tmp_path, max_connections=MOST) as gate:
         await gate.lease("report/7")
         async with clients(gate.port, MOST) as sleepers:

@@ -9,7 +9,7 @@ from gateway.core.decision import FORWARDED, STALE_EPOCH, UPSTREAM_TIMEOUT, Refu
 from gateway.core.request import Headers
 from gateway.flow.gate import Ended
 from gateway.flow.ports import Marks
-from gateway.proxy.listener import Asked
+from gateway.proxy.asked import Asked
 from gateway.serve.tracing import Span, Told, Tracing
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"

@@ -149,6 +149,39 @@ async def test_only_a_checkpoint_shows_a_chain_that_was_made_anew(store: FenceSt
     assert [(kind, last) for kind, _, _, last in await places(store, heads)] == [("changed", 6)]
 
 
+@pytest.mark.slow
+async def test_a_checkpoint_is_missed_where_the_seals_are_gone(store: FenceStore, raw: Any) -> None:
+    """What cannot be compared does not fit."""
+    await write(store, 3)
+    await write(store, 3, name="l")
+    await prune(store, Retention(WEEK_S, 6))
+    heads = {head.shard: head for head in await checkpoint(store)}
+    assert await places(store, heads) == []
+    raw.delete(seals(SHARD))
+
+    assert [(kind, last) for kind, _, _, last in await places(store, heads)] == [("changed", 12)]
+
+
+@pytest.mark.slow
+async def test_a_trail_that_is_cut_while_it_is_gone_through_is_whole(
+    store: FenceStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was there a moment ago is not missed."""
+    monkeypatch.setattr("gateway.store.audit_chain._EVENTS", 1)
+    for name in "klmn":
+        await write(store, STEP // 2, name=name)
+    begun = await verify(store, {}, None, WEEK_S)
+    while begun.next is not None and not begun.next.startswith(SHARD):
+        begun = await verify(store, {}, begun.next, WEEK_S)
+    within = await verify(store, {}, begun.next, WEEK_S)
+    assert within.next is not None and within.next.startswith(SHARD)
+
+    await prune(store, Retention(WEEK_S, STEP))
+
+    rest = await verify(store, {}, within.next, WEEK_S)
+    assert (rest.events, rest.findings) == (STEP, ())
+
+
 async def test_a_checkpoint_shows_what_was_cut_off_since(store: FenceStore, raw: Any) -> None:
     """At the new end, whatever the shard's count says; and at the old end, that it can no longer be compared."""
     await write(store, 3)
@@ -166,6 +199,7 @@ async def test_a_checkpoint_shows_what_was_cut_off_since(store: FenceStore, raw:
     assert [kind for kind, *_ in await places(store, old)] == ["gone"]
 
 
+@pytest.mark.slow
 async def test_a_long_trail_is_verified_in_parts(store: FenceStore, raw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also within a shard; what is wrong is told once."""
     monkeypatch.setattr("gateway.store.audit_chain._EVENTS", STEP)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from gateway.core.lease import Lease
 from tests.model.explore import questions
 from tests.model.explore.era import ERA_MS
 from tests.model.explore.gateway import Gateways, Memory
@@ -12,23 +11,6 @@ from tests.model.explore.world import GRACE_MS, TTL_MS, Slot, Token
 
 SECRET = b"s" * 16
 SLOT = Slot(0, True, 0)
-
-
-def test_a_call_leaves_the_state_that_it_was_given_as_it_was(gateways: Gateways) -> None:
-    """Each answer comes with the store behind it; the same question is not asked twice."""
-    empty = gateways.shelf.empty
-
-    first = gateways.ask(0, empty, Memory(), questions.grant, 0, SECRET, 1000)
-    runs = gateways.shelf.calls
-    second = gateways.ask(0, empty, Memory(), questions.grant, 0, SECRET, 1000)
-
-    lease, after, memory = first
-    assert isinstance(lease, Lease)
-    assert (lease.epoch, memory.seen) == (ERA_MS, ERA_MS)
-    assert after is not empty
-    assert not empty.content
-    assert second == first
-    assert gateways.shelf.calls == runs
 
 
 def test_time_ends_tickets(gateways: Gateways) -> None:

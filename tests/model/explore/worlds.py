@@ -7,14 +7,19 @@ from tests.model.explore.world import Bounds
 SMALL: Mapping[str, Bounds] = {
     "takeover": Bounds(keyed=0, plain=1, ticks=2),
     "repeat": Bounds(keyed=1, plain=0, ticks=2, resolutions=1),
-    "retry": Bounds(gateways=1, keyed=1, plain=0, ticks=2, deaths=0, retries=True),
-    "elsewhere": Bounds("header", keyed=1, plain=0, ticks=2, grants=1),
+    "retry": Bounds(gateways=1, keyed=1, plain=0, ticks=2, retries=True),
+    "elsewhere": Bounds("header", gateways=1, keyed=1, plain=0, ticks=2),
     "loss": Bounds(keyed=1, plain=0, ticks=0, losses=1),
 }
 
-# A lease outlives what may still be in flight after a loss only where it is longer than that.
-_LONG_MS = 2500
+# A lease that outlives what may still be in flight after a loss.
+_LONG_MS = 3500
 
 LARGE: Mapping[str, Bounds] = {
-    "deaths": Bounds(keyed=1, plain=0, ticks=3, deaths=1, slow=1, resolutions=1),
+    "breaking off": Bounds(keyed=0, plain=1, ticks=2, deaths=1, pieces=True),
+    "two writes each": Bounds(gateways=1, keyed=1, plain=1, ticks=2),
+    "leases": Bounds(gateways=1, grants=2, renewals=1, releases=1, keyed=0, plain=1, ticks=3),
+    "retry and death": Bounds(keyed=1, plain=0, ticks=2, slow=1, deaths=1, retries=True),
+    "loss and death": Bounds(keyed=1, plain=0, ticks=2, deaths=1, losses=1, lease_ms=_LONG_MS),
+    "loss and delay": Bounds(gateways=1, keyed=0, plain=1, ticks=3, slow=1, losses=1),
 }

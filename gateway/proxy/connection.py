@@ -1,0 +1,158 @@
+"""One connection of a caller: aiohttp's, with the bounds and the words of the gateway."""
+
+import asyncio
+from typing import Any
+
+from aiohttp import web
+from aiohttp.http import RawRequestMessage
+from aiohttp.http_exceptions import BadHttpMethod, HttpProcessingError
+from aiohttp.http_parser import HttpRequestParserPy
+from aiohttp.streams import EMPTY_PAYLOAD
+from aiohttp.web_protocol import RequestHandler, _ErrInfo
+
+from gateway.core.arrival import Arrival, Scheme, TrustedProxies
+from gateway.core.decision import BAD_REQUEST, INTERNAL, Refused
+from gateway.flow.gate import Ended
+from gateway.proxy.asked import Asked, Observer
+from gateway.proxy.body import IncomingBody
+from gateway.proxy.reply import Reply
+from gateway.proxy.session import AgentEnd
+
+# The parser quotes what it could not read, up to the whole of a head.
+_LONGEST_WHY = 100
+# From a head's first byte to its last. Whoever sends one byte a second would hold a connection for an hour; a head of
+# 8 KiB over the worst mobile line takes three seconds.
+_HEAD_WITHIN_S = 20.0
+# How a body in chunks ends when nothing follows its last chunk, and nothing came behind it.
+_LAST_CHUNK = b"\r\n0\r\n\r\n"
+
+
+class Connection(RequestHandler):
+    """aiohttp's connection; what its parser refuses is told as a problem, and the connection is closed."""
+
+    __slots__ = ("_head_timer", "_observer", "_proxies", "_tail", "arrival")
+
+    def __init__(self, server: web.Server, observer: Observer, proxies: TrustedProxies, **settings: Any) -> None:
+        # aiohttp's own keyword arguments, passed through.
+        super().__init__(server, **settings)
+        self._observer = observer
+        self._proxies = proxies
+        self.arrival: Arrival | None = None
+        self._tail = b""
+        self._head_timer: asyncio.TimerHandle | None = None
+        if isinstance(self._parser, HttpRequestParserPy):
+            self._parser.__class__ = _AsSpelled
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether no request has come on it: aiohttp gives each its number."""
+        return self._request_count == 0
+
+    def is_idle(self, for_s: float) -> bool:
+        """Whether nothing is under way, and nothing has begun to come, since so long."""
+        if self._waiter is None or self._waiter.done() or self._head_timer is not None:
+            return False
+        # aiohttp notes when it would close an idle connection: so long after its last answer, or after its beginning.
+        return self._loop.time() - (self._next_keepalive_close_time - self._keepalive_timeout) >= for_s
+
+    def has_no_trailer(self) -> bool:
+        """Whether the body that was read ended with its last chunk, and nothing has come since.
+
+        The compiled parser keeps the last field of a trailer and gives it to the next request of the connection: a
+        caller could put a field, a token even, into another's request wherever a proxy before this one shares the
+        connection. After a trailer no request of the connection is looked at any more.
+        """
+        return not self._messages and self._tail == _LAST_CHUNK
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        scheme: Scheme = "http" if transport.get_extra_info("sslcontext") is None else "https"
+        self.arrival = self._proxies.arrival(transport.get_extra_info("peername"), scheme)
+
+    def holds_back(self) -> bool:
+        """Whether the parser has taken the request for a handshake too, and takes nothing behind it for a request."""
+        return self._upgraded
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's; aiohttp has no use for the answer
+        """In a session the agent that has said all may still listen; TLS has no half of a connection."""
+        near = self._payload_parser
+        if not isinstance(near, AgentEnd):
+            return False
+        near.feed_eof()
+        return self.transport is not None and self.transport.get_extra_info("sslcontext") is None
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._stop_head_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came. A fault inside a body ends that body at once: whoever waits for its next piece is told.
+
+        The compiled parser only queues the fault behind the request that it broke, which then waits for ever.
+        """
+        # Before the parser: it asks for bytes again, with none, while it is being asked.
+        self._tail = (data if len(data) >= len(_LAST_CHUNK) else self._tail + data)[-len(_LAST_CHUNK) :]
+        super().data_received(data)
+        if self._waiter is None or self._waiter.done():
+            self._stop_head_timer()
+        elif self._head_timer is None and data.lstrip(b"\r\n"):
+            # Nothing is under way, and nothing whole has come: this begins a head.
+            self._head_timer = self._loop.call_later(_HEAD_WITHIN_S, self._head_is_late)
+        if self._messages and not isinstance(self._messages[-1][0], RawRequestMessage):
+            bodies = [payload for _, payload in self._messages]
+            if self._current_request is not None:
+                bodies.append(self._current_request.content)
+            for body in bodies:
+                if not body.is_eof():
+                    body.set_exception(HttpProcessingError(message="its framing is faulty"))
+
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _head_is_late(self) -> None:
+        """Answer as for a head that cannot be parsed, and close."""
+        self._head_timer = None
+        if self._waiter is not None and not self._waiter.done():
+            late = HttpProcessingError(code=400, message=f"its head was not whole within {_HEAD_WITHIN_S:g} seconds")
+            self._messages.append((_ErrInfo(400, late, late.message), EMPTY_PAYLOAD))
+            self._waiter.set_result(None)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        body = IncomingBody(request, 0)
+        reply = Reply(request, body)
+        reply.close_after()
+        if status == 400:
+            why = (message or "").partition("\n")[0].rstrip(":. ")[:_LONGEST_WHY]
+            refused = _not_http(why or "it cannot be parsed")
+            reply.refuse(refused)
+            client = None if self.arrival is None else self.arrival.address
+            self._observer.answered(Ended(refused), Asked(client=client), reply.status, 0.0)
+        else:
+            self.log_exception("unhandled", exc_info=exc)
+            reply.refuse(Refused(INTERNAL, "The gateway failed; whether the request had an effect is not known."))
+        return reply.sent()
+
+
+def _not_http(why: str) -> Refused:
+    return Refused(BAD_REQUEST, f"Not forwarded: the request is not valid HTTP ({why}). Mend the client.")
+
+
+class _AsSpelled(HttpRequestParserPy):
+    """aiohttp's parser where its compiled one is missing; a method is taken as it is spelled, or not at all.
+
+    Methods are case-sensitive (RFC 9110, section 9.1): the parser would make PUT of `put`, another request.
+    """
+
+    def parse_message(self, lines: list[bytes]) -> RawRequestMessage:
+        method = lines[0].partition(b" ")[0]
+        if method != method.upper():
+            raise BadHttpMethod(method.decode("latin-1"))
+        return super().parse_message(lines)
