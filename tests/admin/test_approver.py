@@ -10,6 +10,7 @@ import pytest
 from tests.admin.conftest import Admin, listening
 from tests.admin.test_approvals import ID, ONE, name_of, post
 from tests.store.fences import state_of
+from tests.store.parked import POLICY as PARKED
 from tests.store.parked import parked
 
 TOKEN = "0123456789abcdef"
@@ -35,7 +36,7 @@ async def guarded(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
         (tmp_path / name).write_text(text)
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies" / "principals.yaml").write_text(PRINCIPALS.replace("KEYS", str(tmp_path)))
-    async with listening(store_url, tmp_path, token=TOKEN) as admin:
+    async with listening(store_url, tmp_path, token=TOKEN, policy=PARKED) as admin:
         yield admin
 
 

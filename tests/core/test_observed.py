@@ -22,6 +22,7 @@ OBSERVABLE = {
     "revision-mismatch",
     "sequence-required",
     "stale-epoch",
+    "store-regressed",
     "store-unavailable",
     "takeover-pending",
     "token-invalid",

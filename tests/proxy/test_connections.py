@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.faults import CallerGone
-from gateway.proxy import body, listener
+from gateway.proxy import body, connection
 from tests.gateway_process import running, write_policy
 from tests.proxy.arriving import arriving
 from tests.raw import RawClient, request

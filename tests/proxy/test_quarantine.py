@@ -91,7 +91,7 @@ async def test_a_late_result_is_kept_and_changes_nothing(store_url: str, tmp_pat
         late, kept = await the_one_kept(store_url, answer)
         assert (answer.decision, answer.problem["action"]) == ("stale-epoch", "stop")
         assert (kept.method, kept.target, kept.body) == ("PUT", "/reports/7?draft=1", OLD)
-        assert kept.headers == ((b"Host", b"gateway"), (b"Content-Type", b"text/plain"))
+        assert kept.headers == ((b"Host", b"localhost"), (b"Content-Type", b"text/plain"))
         assert (late.decision, late.resource, late.rule) == ("stale-epoch", "report/7", "write")
         assert str(late.epoch) == gate.tokens["a"].partition(".")[0]
         assert str(late.highest_epoch) == highest == await gate.highest("report/7")

@@ -52,7 +52,7 @@ class Watched:
         return [check.name for check in self.fitness.unfit]
 
     def metric(self) -> bool:
-        shown = self._metrics.exposition(store_up=True, workers_ready=1, intents=None)
+        shown = self._metrics.exposition(store_up=True, workers_ready=1, census=None, writers={})
         return b"fencegate_store_safe 1.0" in shown
 
     def close(self) -> None:

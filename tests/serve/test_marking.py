@@ -87,7 +87,7 @@ def test_whoever_finds_a_loss_counts_it_and_says_what_ends_it(tmp_path: Path) ->
     assert '"level":"error"' in line
     assert "it is empty" in line
     assert "fencegate store accept --note TEXT" in line
-    exposed = metrics.exposition(store_up=True, workers_ready=1, intents=None).decode()
+    exposed = metrics.exposition(store_up=True, workers_ready=1, census=None, writers={}).decode()
     assert 'fencegate_incidents_total{kind="store-regressed"} 1.0' in exposed
 
 

@@ -1,8 +1,8 @@
 -- Promise  G5: an unknown intent becomes what its upstream or an operator says, once, and never anything else.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 applied, not_applied, or duplicated (applied more than once, which pauses
---          the resource), 4 by: query, own-query or operator, 5 reason, 6 evidence ('' for none), 7 who, for the event, 8 which
---          attempt this is about: what is known of one says nothing of the next
+--          the resource), 4 by: query, own-query or operator, 5 reason, 6 evidence ('' for none), 7 who, for the event,
+--          8 which attempt this is about: what is known of one says nothing of the next
 -- Returns  {resolved or wrong-state, now, the record's fields and their values in turn}, or {unseen, now}
 -- Writes   i, s, p, a and n; m and l; f (p, u); w when it wakes
 

@@ -79,6 +79,24 @@ FAULTS = (
         ),
     ),
     Fault(
+        "what the store has forgotten is not waited for",
+        "G3",
+        Bounds(gateways=1, keyed=0, plain=1, ticks=0, losses=1),
+        (Change("if forgotten > 0 then\n  return wait('wait-older', forgotten)\nend\n", ""),),
+    ),
+    Fault(
+        "new intents are taken while a loss is open",
+        "G4",
+        Bounds(gateways=1, holders=1, grants=2, keyed=2, plain=0, ticks=2, losses=1, lease_ms=5000),
+        (
+            Change(
+                "if loss and loss.open and not lives and (intent ~= '' or asks.parks) then\n"
+                "  return refuse('store-regressed')\nend\n",
+                "",
+            ),
+        ),
+    ),
+    Fault(
         "nobody tells of a loss",
         "G4",
         Bounds(holders=1, keyed=2, plain=0, ticks=0, losses=1),

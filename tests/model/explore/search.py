@@ -1,7 +1,7 @@
 """Every world that can be reached, the nearest first: what is broken is told by the shortest way to it.
 
-Worlds that were met are known by their hash, 61 bits of it: of a million of them two are taken for one another once in
-four million searches.
+Worlds that were met are known by their hash of 64 bits: among a million, one is taken for another once in ten million
+searches.
 """
 
 import gc
