@@ -64,7 +64,9 @@ To try, in another terminal:
   # a payment, asked for, approved, delivered and taken back: README tells it in ten commands, for this gateway
 
   # what the operator sees
-  curl -s http://{admin}/api/v1/resources/report/1
-  curl -s 'http://{admin}/api/v1/audit?resource=report/1'
+  export FENCEGATE_ADMIN={admin}
+  fencegate leases
+  fencegate audit --resource report/1
+  fencegate audit verify
   curl -s http://{admin}/metrics | grep ^fencegate_requests_total
 """

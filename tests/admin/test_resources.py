@@ -144,6 +144,7 @@ async def test_advancing_never_goes_back(admin: Admin) -> None:
     answer = await admin.call("POST", "/api/v1/resources/report/7/advance", body=b'{"epoch": "5"}')
 
     assert (answer.status, answer.problem["highest_epoch"]) == (412, str(lease.epoch))
+    assert str(answer.problem["detail"]).endswith("Name a larger one, or none for the next.")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tests.model.explore.world import Bounds
 
 SMALL: Mapping[str, Bounds] = {
-    "takeover": Bounds(keyed=0, plain=1, ticks=2),
+    "takeover": Bounds(gateways=1, keyed=0, plain=1, ticks=2),
     "repeat": Bounds(keyed=1, plain=0, ticks=2, resolutions=1),
     "retry": Bounds(gateways=1, keyed=1, plain=0, ticks=2, retries=True),
     "elsewhere": Bounds("header", gateways=1, keyed=1, plain=0, ticks=2),
