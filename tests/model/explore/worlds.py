@@ -19,6 +19,7 @@ LARGE: Mapping[str, Bounds] = {
     "death and delay": Bounds(keyed=1, plain=0, ticks=3, slow=1, deaths=1, resolutions=1),
     "breaking off": Bounds(keyed=0, plain=1, ticks=2, deaths=1, pieces=True),
     "two writes each": Bounds(gateways=1, keyed=1, plain=1, ticks=2, pieces=True),
+    "three holders": Bounds(holders=3, keyed=1, plain=0, ticks=2, deaths=1, resolutions=1),
     "leases": Bounds(gateways=1, grants=2, renewals=1, releases=1, keyed=0, plain=1, ticks=2),
     "retry and death": Bounds(keyed=1, plain=0, ticks=2, slow=1, deaths=1, retries=True),
     "elsewhere, and loss": Bounds("header", keyed=0, plain=1, ticks=1, deaths=1, losses=1),
