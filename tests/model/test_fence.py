@@ -186,7 +186,7 @@ def test_the_scripts_agree_on_redis_too(tmp_path: Path) -> None:
     server = Server(shutil.which("redis-server") or "", tmp_path, "--save", "")
     server.start()
     try:
-        compare(FenceMachine, server.url, 100)
+        compare(FenceMachine, server.url, 40)
     finally:
         server.kill()
 

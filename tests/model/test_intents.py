@@ -170,7 +170,7 @@ class IntentMachine(StoreMachine):
 @pytest.mark.timeout(300)
 def test_the_scripts_agree_about_intents(store_url: str) -> None:
     """Every reply, every record, every list and every event equals the oracle's, for two gateways on one store."""
-    compare(IntentMachine, store_url, 200)
+    compare(IntentMachine, store_url, 100)
 
 
 @pytest.mark.slow

@@ -62,7 +62,7 @@ async def write_once(store: FenceStore, authority: Authority, resource: Resource
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("authority", ["lease", "header"])
-@pytest.mark.parametrize("count", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [8_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 async def test_an_idle_resource_costs_at_most_200_bytes(
     store: FenceStore, raw: Any, authority: Authority, count: int
 ) -> None:
@@ -108,7 +108,7 @@ def mail(of: Rule, draw: random.Random) -> tuple[Write, KeptAnswer]:
 
 
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("count", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [8_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 async def test_an_ended_intent_costs_at_most_700_bytes(store: FenceStore, raw: Any, count: int) -> None:
     """A UUID as key, names of 32 bytes, an answer of 200 bytes with its type and its location."""
     draw, of = random.Random(count), replace(mail_rule(), fence=replace(PLAIN.fence, concurrency="parallel"))
