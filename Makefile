@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 
-.PHONY: help run test test-all check audit bench soak clean
+.PHONY: help run test test-all check audit bench soak explore clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make check     format, lint, types, the direction of imports"
 	@echo "make audit     known vulnerabilities of what is installed; needs pypi.org"
 	@echo "make soak      agents, faults and a checker of what came of it; SOAK=\"--seconds 3600 --seed 7\""
+	@echo "make explore   every order of a small world's events, on the real scripts"
 	@echo "make bench     how fast it is, beside nginx; BENCH=\"--help\" says what it can be told"
 	@echo "make clean     remove what these have made"
 
@@ -56,6 +57,9 @@ audit: $(VENV)/test.stamp $(VENV)/check.stamp
 
 soak: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.history $(SOAK)
+
+explore: $(VENV)/test.stamp
+	@$(BIN)/python -m tests.model.explore $(EXPLORE)
 
 bench: $(VENV)/run.stamp
 	@$(BIN)/python -m tests.bench $(BENCH)
