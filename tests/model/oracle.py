@@ -183,8 +183,8 @@ class Fence:
         return self._end_overdue([*self.older, *self.tickets])
 
     def grant(self, holder: str, secret: bytes, takeover: bool, fresh: int, exhausted: bool, seen: int = 0) -> str:
-        """`granted`, or a refusal. `fresh` is the epoch that a new lease has; `exhausted`: there is none. `seen`: a lease
-        below it was overtaken, whatever the store has forgotten.
+        """`granted`, or a refusal. `fresh` is the epoch that a new lease has; `exhausted`: there is none. `seen`: a
+        lease below it was overtaken, whatever the store has forgotten.
         """
         lives = self.lease == "live" and (self.highest or 0) >= seen
         if lives and self.secret == secret:
