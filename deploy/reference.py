@@ -24,7 +24,8 @@ from gateway.core.pause import Kind
 from gateway.core.places import Shed, Wait
 from gateway.core.rule import NotifyEvent
 from gateway.core.write import Incident
-from gateway.metrics import Metrics, ParentMetrics
+from gateway.metrics.parent import ParentMetrics
+from gateway.metrics.worker import Metrics
 from gateway.settings import DeliverSettings, ServeSettings
 
 TARGET = Path(__file__).with_name("REFERENCE.md")

@@ -6,7 +6,7 @@ from gateway.admin.running import RUNNING, Running
 from gateway.core.census import Census, writers
 from gateway.core.faults import StoreUnavailable
 from gateway.core.problem import instant
-from gateway.metrics import CONTENT_TYPE
+from gateway.metrics.parent import CONTENT_TYPE
 from gateway.store import losses
 
 

@@ -8,7 +8,7 @@ from aiohttp import web
 from gateway.core.check import Check
 from gateway.flow.compensating import Compensating
 from gateway.log import Log
-from gateway.metrics import ParentMetrics
+from gateway.metrics.parent import ParentMetrics
 from gateway.policy.finding import Finding
 from gateway.policy.ruleset import RuleSet
 from gateway.store.census import Counting

@@ -13,7 +13,7 @@ from gateway.flow.pauses import Pauses
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from gateway.log import Log
-from gateway.metrics import Metrics
+from gateway.metrics.worker import Metrics
 from gateway.policy.reload import PolicyHolder
 from gateway.serve.delivering import Means, delivering
 from gateway.serve.exporting import NoExporter, Traces, exporting, traces_to

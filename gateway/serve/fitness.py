@@ -4,7 +4,7 @@ import asyncio
 
 from gateway.core.check import Check
 from gateway.log import Log
-from gateway.metrics import ParentMetrics
+from gateway.metrics.parent import ParentMetrics
 from gateway.store.doctor import UNREACHABLE, examine
 from gateway.store.durability import Durability
 from gateway.store.topology import Topology

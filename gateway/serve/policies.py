@@ -5,7 +5,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from gateway.log import Log
-from gateway.metrics import ParentMetrics
+from gateway.metrics.parent import ParentMetrics
 from gateway.policy.finding import Finding
 from gateway.policy.reload import PolicyHolder
 from gateway.serve.snapshot import Snapshot

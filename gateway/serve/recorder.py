@@ -6,7 +6,7 @@ from gateway.core.decision import Refused
 from gateway.core.trace import Trace
 from gateway.flow.gate import Ended
 from gateway.log import Log
-from gateway.metrics import Metrics
+from gateway.metrics.worker import Metrics
 from gateway.proxy.asked import Asked
 from gateway.serve.tracing import Tracing
 

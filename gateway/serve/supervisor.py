@@ -31,7 +31,7 @@ from gateway.flow.compensating import Compensating
 from gateway.flow.inquiry import Inquiry
 from gateway.flow.notifying import Notifying, Post
 from gateway.log import Log
-from gateway.metrics import ParentMetrics
+from gateway.metrics.parent import ParentMetrics
 from gateway.policy.reload import PolicyHolder
 from gateway.serve.accepting import Accepting
 from gateway.serve.assignment import Assignment

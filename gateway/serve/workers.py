@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gateway.log import Log
-from gateway.metrics import ParentMetrics
+from gateway.metrics.parent import ParentMetrics
 from gateway.serve.assignment import Assignment
 
 # A worker that dies at once would otherwise be started hundreds of times a second.

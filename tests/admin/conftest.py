@@ -16,7 +16,7 @@ from gateway.core.check import Check
 from gateway.flow.clock import BootClock
 from gateway.flow.compensating import Compensating
 from gateway.log import Log
-from gateway.metrics import ParentMetrics
+from gateway.metrics.parent import ParentMetrics
 from gateway.policy.finding import Finding
 from gateway.store.census import Counting
 from gateway.store.compensations import Compensations

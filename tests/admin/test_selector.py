@@ -13,7 +13,7 @@ from gateway.core.write import ResourceKey
 from gateway.flow.clock import BootClock
 from gateway.flow.compensating import Compensating
 from gateway.log import Log
-from gateway.metrics import ParentMetrics
+from gateway.metrics.parent import ParentMetrics
 from gateway.store.census import Counting
 from gateway.store.compensations import Compensations
 from gateway.store.fence import FenceStore

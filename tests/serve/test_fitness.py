@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from gateway.log import Log
-from gateway.metrics import ParentMetrics
+from gateway.metrics.parent import ParentMetrics
 from gateway.serve.fitness import Fitness
 from gateway.store.durability import PROCESS, Durability
 from gateway.store.embedded import find_server, running_store

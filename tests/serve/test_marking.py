@@ -6,7 +6,7 @@ from typing import Any
 from gateway.core.loss import Remembered
 from gateway.flow.clock import BootClock
 from gateway.log import Log
-from gateway.metrics import ParentMetrics
+from gateway.metrics.parent import ParentMetrics
 from gateway.serve.marking import Marking, teller
 from gateway.store.connect import open_store
 from tests.store.fences import PATIENCE_S

@@ -26,7 +26,8 @@ from gateway.core.decision import (
     Decision,
 )
 from gateway.core.rule import Origin, Rule, Upstream
-from gateway.metrics import Metrics, ParentMetrics
+from gateway.metrics.parent import ParentMetrics
+from gateway.metrics.worker import Metrics
 from tests.gateway_process import GatewayProcess, call, running, write_policy
 from tests.recording import RecordingUpstream
 from tests.until import until
@@ -38,7 +39,7 @@ _WORKER = """
 from prometheus_client import CollectorRegistry
 from gateway.core.decision import FORWARDED, STALE_EPOCH
 from gateway.core.rule import Origin, Upstream
-from gateway.metrics import Metrics
+from gateway.metrics.worker import Metrics
 
 metrics = Metrics(CollectorRegistry())
 metrics.decided("reports", "replace-body", FORWARDED, 0.003)

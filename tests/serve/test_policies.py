@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 from gateway.log import Log
-from gateway.metrics import ParentMetrics
+from gateway.metrics.parent import ParentMetrics
 from gateway.policy.reload import PolicyHolder
 from gateway.serve.policies import Policies
 from gateway.serve.snapshot import Snapshot

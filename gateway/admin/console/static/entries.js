@@ -2,12 +2,13 @@
 
 import { address } from "./router.js";
 import { clock, duration } from "./time.js";
-import { STATES } from "./words.js";
+import { REFUSALS, STATES } from "./words.js";
 
 const MARKS = {
   granted: "lease granted",
   renewed: "lease renewed",
   released: "lease given back",
+  registered: "epoch registered",
   advanced: "epoch raised by an operator",
   refused: "refused",
   quarantined: "refused and kept",
@@ -18,45 +19,67 @@ const MARKS = {
 /** All entries of a story by time: {at, to, lane, row, shape, tone, title, lines, href, keep}. */
 export function entriesOf(story, now_ms) {
   const found = story.lanes.flatMap((lane, at) => [
-    ...reign(lane, at, now_ms),
-    ...lane.marks.map((mark) => ofMark(lane, at, mark)),
+    ...(lane.isRuling ? [reign(lane, at, now_ms)] : []),
+    // Its beginning is told with the reign.
+    ...lane.marks.filter((mark) => mark !== lane.grant).map((mark) => ofMark(lane, at, mark)),
     ...lane.threads.flatMap((thread) => ofThread(lane, at, thread, now_ms)),
   ]);
   return found.sort((a, b) => a.at - b.at || a.lane - b.lane);
 }
 
 function reign(lane, at, now_ms) {
-  const who = lane.holder ?? "an unnamed holder";
   const lines = [
     `epoch ${lane.epoch}`,
-    lane.end === null ? "rules now" : `overtaken at ${clock(lane.end, 3)}, after ${duration(lane.end - lane.begin)}`,
+    lane.grant && `${MARKS[lane.grant.kind]} ${lane.grant.event.reason}`,
     !lane.isTold && "its grant is not in the trail; shown from its first write on",
-    ...lane.leases
-      .filter((lease) => lease.until)
-      .map((lease) =>
-        lease.until > now_ms ? `lease until ${clock(lease.until)}` : `lease ended at ${clock(lease.until)}`,
-      ),
+    ...lane.leases.map((lease) => leased(lease, lane, now_ms)),
+    lane.end === null ? "rules now" : `overtaken at ${clock(lane.end, 3)}, after ${duration(lane.end - lane.begin)}`,
   ];
-  return [
-    {
-      at: lane.begin,
-      to: lane.end ?? now_ms,
-      lane: at,
-      row: -1,
-      shape: "reign",
-      tone: lane.end === null ? "rules" : "over",
-      title: `${who} rules from ${clock(lane.begin, 3)}`,
-      lines: lines.filter(Boolean),
-      href: null,
-      keep: `reign-${lane.epoch}`,
-      isOpen: lane.end === null && !lane.leases.some((lease) => lease.until > now_ms),
-    },
-  ];
+  return {
+    at: lane.begin,
+    to: lane.end ?? now_ms,
+    lane: at,
+    row: -1,
+    shape: "reign",
+    tone: lane.end === null ? "rules" : "over",
+    leases: lane.leases.map((lease) => ({ from: lease.from, to: Math.min(lease.to ?? now_ms, lane.end ?? Infinity) })),
+    title: ruling(lane),
+    lines: lines.filter(Boolean),
+    href: null,
+    keep: `reign-${lane.epoch}`,
+    isOpen: lane.end === null && !lane.leases.some((lease) => lease.to === null),
+  };
+}
+
+function ruling(lane) {
+  const since = clock(lane.begin, 3);
+  // Nobody has the epoch to which an operator went, until somebody writes under it.
+  if (lane.holder === null && lane.grant?.kind === "advanced") return `Nobody rules from ${since}`;
+  return `${lane.holder ?? "an unnamed holder"} rules from ${since}`;
+}
+
+function leased(lease, lane, now_ms) {
+  const to = clock(lease.to ?? lease.until, 3);
+  switch (lease.end) {
+    case "taken":
+      return `lease taken over at ${to} by ${lane.next?.holder ?? "another holder"}`;
+    case "expired":
+      return `lease ran out at ${to}`;
+    case "returned":
+      return `lease given back at ${to}`;
+    case "raised":
+      return `lease ended at ${to} by an operator`;
+    case "lost":
+      return `lease ended at ${to} with what the store lost`;
+    case "unseen":
+      return `lease until ${to} at least; renewals are not in the trail`;
+    default:
+      return lease.until > now_ms ? `lease until ${clock(lease.until)}` : `lease ended at ${clock(lease.until)}`;
+  }
 }
 
 function ofMark(lane, at, mark) {
   const isRefusal = mark.kind === "refused" || mark.kind === "quarantined";
-  const isOvertaken = lane.end !== null && mark.at >= lane.end;
   return {
     at: mark.at,
     to: mark.at,
@@ -64,14 +87,15 @@ function ofMark(lane, at, mark) {
     row: -1,
     shape: isRefusal ? "refusal" : mark.kind,
     tone: isRefusal || mark.kind === "incident" ? "bad" : "calm",
+    reason: isRefusal ? mark.event.reason : null,
     title: isRefusal
-      ? `${lane.holder ?? "a write"} ${MARKS[mark.kind]}: ${mark.event.reason}`
+      ? `${mark.event.holder ?? "a write"} ${MARKS[mark.kind]}: ${mark.event.reason}`
       : (MARKS[mark.kind] ?? mark.kind.replaceAll("_", " ")),
     lines: [
-      `${clock(mark.at, 3)}, epoch ${lane.epoch}`,
-      isRefusal && isOvertaken && `${duration(mark.at - lane.end)} after it was overtaken`,
-      !isRefusal && mark.event.reason,
+      `${clock(mark.at, 3)}, epoch ${mark.event.epoch}`,
+      ...(isRefusal ? ofRefusal(lane, mark) : [mark.event.reason]),
       mark.event.rule && `rule ${mark.event.rule}`,
+      mark.kind === "refused" && "told once a minute, however often it came",
     ].filter(Boolean),
     href:
       mark.kind === "quarantined"
@@ -81,6 +105,15 @@ function ofMark(lane, at, mark) {
           : null,
     keep: `mark-${mark.event.number}`,
   };
+}
+
+function ofRefusal(lane, mark) {
+  const isOvertaken = lane.end !== null && mark.at >= lane.end;
+  return [
+    REFUSALS[mark.event.reason],
+    isOvertaken && `${duration(mark.at - lane.end)} after it was overtaken`,
+    !lane.isRuling && "nothing else of this epoch is among the steps that were read",
+  ];
 }
 
 function ofThread(lane, at, thread, now_ms) {

@@ -3,7 +3,7 @@
 import { el, name } from "./dom.js";
 import { empty } from "./states.js";
 import { moment } from "./time.js";
-import { STATES, stepOf } from "./words.js";
+import { reasonOf, stepOf, toneOfStep } from "./words.js";
 
 /** `events` are the API's, the newest first; shown in the order in which they happened. */
 export function steps(events) {
@@ -12,17 +12,16 @@ export function steps(events) {
     "ol",
     { class: "steps" },
     [...events].reverse().map((event) => {
-      const tone = STATES[event.to]?.tone ?? (event.to === "quarantined" || event.to === "refused" ? "bad" : "calm");
       const said = stepOf(event);
       return el(
         "li",
-        { class: tone },
+        { class: toneOfStep(event) },
         moment(event.at, 3),
         el(
           "div",
           {},
           el("b", {}, name(said)),
-          said !== event.reason && el("p", {}, name(event.reason)),
+          said !== event.reason && el("p", {}, name(reasonOf(event))),
           el(
             "small",
             {},

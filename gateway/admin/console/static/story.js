@@ -3,18 +3,22 @@
 // A lane is an epoch: its reign lasts until a newer one begins. A thread is one intent (or a write without a key)
 // within a lane: stretches of states, of which `in_flight` is from admission to settlement. Marks are what has no length.
 
+import { Leases, before } from "./leases.js";
 import { ms } from "./time.js";
-import { STATES, isIncident } from "./words.js";
+import { STATES, isIncident, isRefusal } from "./words.js";
 
 const LASTING = new Set(["awaiting_approval", "queued", "in_flight", "unknown", "compensating"]);
 // An epoch of a lease is the store's clock in milliseconds, as far as it can be: larger than these it tells its grant.
 const FIRST_CLOCK_MS = Date.UTC(2020, 0);
+const BEGINNINGS = new Set(["granted", "registered", "advanced"]);
+// A late result is kept right after its write was refused.
+const KEPT_WITHIN_MS = 5000;
 
 /** `events`: the API's, in any order. `resource`: as it is now. `now_ms`: of the store's clock, about. */
 export function tell(events, resource, now_ms) {
   const telling = new Telling();
   for (const event of [...events].sort((a, b) => a.number - b.number)) telling.hear(event);
-  if (resource.epoch !== "0") telling.lane(resource.epoch, resource.holder);
+  if (resource.epoch !== "0") telling.lane(resource.epoch, resource.holder).isRuling = true;
   const lanes = telling.ordered(resource, now_ms);
   return { lanes, pauses: telling.pauses, ...span(lanes, telling.pauses, now_ms) };
 }
@@ -22,12 +26,13 @@ export function tell(events, resource, now_ms) {
 class Telling {
   lanes = new Map();
   pauses = [];
+  leases = new Leases();
   // The stretch that is not over yet, by intent: an intent may go on under a newer epoch.
   open = new Map();
 
   lane(epoch, holder) {
     if (!this.lanes.has(epoch))
-      this.lanes.set(epoch, { epoch, holder: null, threads: new Map(), marks: [], leases: [] });
+      this.lanes.set(epoch, { epoch, holder: null, isRuling: false, threads: new Map(), marks: [], leases: [] });
     const lane = this.lanes.get(epoch);
     lane.holder ??= holder || null;
     return lane;
@@ -36,20 +41,23 @@ class Telling {
   hear(event) {
     if (event.to === "paused" || event.to === "resumed") return this.pause(event);
     if (!event.epoch) return;
-    const lane = this.lane(event.epoch, event.holder);
+    // Whoever was refused only said that the epoch was its own.
+    const lane = this.lane(event.epoch, isRefusal(event) ? null : event.holder);
+    lane.isRuling ||= !isRefusal(event);
     if (event.to in STATES) this.step(lane, event);
     else this.mark(lane, event);
   }
 
   step(lane, event) {
     const at = ms(event.at);
-    const before = this.open.get(event.intent);
-    if (event.from === event.to && (isIncident(event) || !before)) {
+    const begun = this.open.get(event.intent);
+    if (!event.from) this.leases.lived(lane, at);
+    if (event.from === event.to && (isIncident(event) || !begun)) {
       lane.marks.push({ at, kind: isIncident(event) ? "incident" : "noted", event });
       return;
     }
-    if (before) {
-      Object.assign(before, { to: at, outcome: event.to, end: event });
+    if (begun) {
+      Object.assign(begun, { to: at, outcome: event.to, end: event });
       this.open.delete(event.intent);
     }
     // One that stays in its state goes on in the lane of the epoch that has taken it over.
@@ -58,7 +66,7 @@ class Telling {
       const stretch = { from: at, to: null, state: event.to, outcome: null, begin: event, end: null };
       thread.stretches.push(stretch);
       this.open.set(event.intent, stretch);
-    } else if (event.from === "in_flight" && !before) {
+    } else if (event.from === "in_flight" && !begun) {
       // Its beginning is not among the steps that were read.
       thread.stretches.push({ from: at, to: at, state: "in_flight", outcome: event.to, begin: null, end: event });
     } else if (event.from !== "in_flight") {
@@ -74,9 +82,13 @@ class Telling {
   mark(lane, event) {
     const at = ms(event.at);
     if (event.to === "dropped") return;
-    lane.marks.push({ at, kind: event.to, event });
-    if (event.to === "granted") lane.leases.push({ from: at, to: null });
-    if (event.to === "released" && lane.leases.length) lane.leases.at(-1).to = at;
+    if (event.to === "granted") this.leases.grant(lane, event);
+    if (event.to === "released") this.leases.release(event);
+    if (event.to === "advanced") this.leases.raise(event);
+    const refused = event.to === "quarantined" && lane.marks.findLast((mark) => mark.kind === "refused");
+    const isOne = refused && refused.event.reason === event.reason && at - refused.at < KEPT_WITHIN_MS;
+    if (isOne) Object.assign(refused, { kind: event.to, event });
+    else lane.marks.push({ at, kind: event.to, event });
   }
 
   pause(event) {
@@ -87,25 +99,36 @@ class Telling {
   }
 
   ordered(resource, now_ms) {
-    const lanes = [...this.lanes.values()].sort((a, b) => (BigInt(a.epoch) < BigInt(b.epoch) ? -1 : 1));
+    const all = [...this.lanes.values()].sort((a, b) => (BigInt(a.epoch) < BigInt(b.epoch) ? -1 : 1));
+    const lanes = all.filter((lane) => lane.isRuling);
     for (const lane of lanes) {
       lane.threads = [...lane.threads.values()];
       Object.assign(lane, beginning(lane, now_ms), { isNewest: lane.epoch === resource.epoch });
     }
-    lanes.forEach((lane, at) => {
-      const next = lanes.slice(at + 1).find((newer) => newer.begin >= lane.begin);
-      lane.end = next ? next.begin : null;
+    for (const [at, lane] of lanes.entries()) {
+      lane.next = lanes.slice(at + 1).find((newer) => newer.begin >= lane.begin) ?? null;
+      lane.end = lane.next?.begin ?? null;
       lane.rows = inRows(lane.threads, now_ms);
-      if (lane.isNewest && resource.lease) lease(lane, resource.lease);
-    });
-    return lanes;
+      if (lane.isNewest) this.leases.now(lane, ms(resource.lease?.expires_at));
+    }
+    return [...strangers(all.filter((lane) => !lane.isRuling)), ...lanes];
   }
+}
+
+/** One lane for all that was refused under epochs of which nothing else is in the trail: they may never have ruled. */
+function strangers(lanes) {
+  const marks = lanes.flatMap((lane) => lane.marks);
+  if (!marks.length) return [];
+  const begin = Math.min(...marks.map((mark) => mark.at));
+  const nothing = { epoch: null, holder: null, isRuling: false, threads: [], leases: [], rows: 0, end: null, next: null };
+  return [{ ...nothing, marks, begin, grant: null }];
 }
 
 /** When an epoch began to rule: by its grant, or by its own number, or by the first that was seen of it. */
 function beginning(lane, now_ms) {
-  const granted = lane.marks.find((mark) => mark.kind === "granted" || mark.kind === "advanced");
-  if (granted) return { begin: granted.at, isTold: true };
+  const grant = lane.marks.find((mark) => BEGINNINGS.has(mark.kind)) ?? null;
+  const before_it = grant?.kind === "granted" ? before(grant.event) : null;
+  if (grant) return { begin: grant.at, isTold: true, grant, before: before_it };
   const seen = [
     ...lane.marks.map((mark) => mark.at),
     ...lane.threads.flatMap((thread) => [
@@ -115,17 +138,8 @@ function beginning(lane, now_ms) {
   ];
   const first = seen.length ? Math.min(...seen) : now_ms;
   const clock = Number(lane.epoch);
-  return {
-    begin: clock > FIRST_CLOCK_MS && clock <= first ? clock : first,
-    isTold: clock > FIRST_CLOCK_MS && clock <= first,
-  };
-}
-
-/** The live lease: until when it lasts is known of it alone. */
-function lease(lane, live) {
-  const to = ms(live.expires_at);
-  if (lane.leases.length) lane.leases.at(-1).until = to;
-  else lane.leases.push({ from: lane.begin, to: null, until: to });
+  const isTold = clock > FIRST_CLOCK_MS && clock <= first;
+  return { begin: isTold ? clock : first, isTold, grant, before: before_it };
 }
 
 /** Threads beside each other where they overlap: each gets the first row that is free. */

@@ -57,9 +57,37 @@ const STEPS = {
   granted: "lease granted",
   renewed: "lease renewed",
   released: "lease given back",
+  registered: "epoch registered",
   advanced: "epoch raised by an operator",
   dropped: "dropped from quarantine",
+  regressed: "the store has lost what it acknowledged",
+  accepted: "the store’s loss was accepted",
 };
+const ALARMING = new Set(["refused", "quarantined", "regressed"]);
+
+/** Why the fence refused, in words. */
+export const REFUSALS = {
+  "stale-epoch": "a newer epoch had come",
+  "holder-mismatch": "the epoch belongs to another holder",
+  "lease-expired": "its lease had ended",
+};
+
+/** Whether a write came and the fence let it go no further. */
+export function isRefusal(event) {
+  return event.to === "refused" || event.to === "quarantined";
+}
+
+/** The colour of a step. */
+export function toneOfStep(event) {
+  if (isIncident(event) || ALARMING.has(event.to)) return "bad";
+  return STATES[event.to]?.tone ?? "calm";
+}
+
+/** The reason of a step, with its meaning where it is a word of the gateway's. */
+export function reasonOf(event) {
+  const meaning = isRefusal(event) && REFUSALS[event.reason];
+  return meaning ? `${event.reason}: ${meaning}` : event.reason;
+}
 
 /** A step of the audit trail in words. */
 export function stepOf(event) {

@@ -1,38 +1,21 @@
-"""The metrics, all of them: their names, labels and buckets.
+"""What a worker counts."""
 
-No label ever holds a resource, a key, a holder or a path: they come from callers, and there is no end of them. What is
-left (upstreams, rules, decisions, scripts) comes from the policies and from the code, so that children can be kept.
-
-Workers write to files in one directory (prometheus_client's multiprocess mode: it is on where PROMETHEUS_MULTIPROC_DIR
-is set before this module is loaded), from which the parent answers for all of them, dead ones included.
-"""
-
-import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar, get_args
+from typing import get_args
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.metrics_core import Metric
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
-from prometheus_client.registry import Collector
-from prometheus_client.samples import Sample
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from gateway import __version__
 from gateway.core import decision
-from gateway.core.census import Census, Writers
 from gateway.core.decision import Decision
 from gateway.core.late import Extent
 from gateway.core.places import Shed, Wait
-from gateway.core.rule import NotifyEvent, Rule, Upstream
+from gateway.core.rule import Rule, Upstream
 from gateway.core.write import Incident
-from gateway.tally import Distribution, Later, Tallies, Tally, keep_ended
-
-_Label = TypeVar("_Label", bound=str)
-
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+from gateway.metrics.incidents import incidents_in
+from gateway.tally import Distribution, Later, Tallies, Tally
 
 # A loopback write takes about a millisecond; `timeouts.total` is 30 seconds where nobody says otherwise.
 _REQUEST_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -81,20 +64,6 @@ class _Decided:
     dedupe_hits: Tally | None
 
 
-def _incidents(registry: CollectorRegistry) -> Counter:
-    """Workers find incidents and so does the parent; all of them are one series."""
-    incidents = Counter(
-        "fencegate_incidents",
-        "Effects that came twice, writes that happened after somebody had said otherwise, stores that lost work.",
-        ["kind"],
-        registry=registry,
-    )
-    # An alert needs the series before the first one.
-    for kind in get_args(Incident):
-        incidents.labels(kind)
-    return incidents
-
-
 class Metrics:
     """What a worker counts; the flow's observer. Each call is a look-up and a few additions. Durations in seconds.
 
@@ -127,7 +96,7 @@ class Metrics:
             ["upstream", "rule"],
             registry=registry,
         )
-        self._incidents = _incidents(registry)
+        self._incidents = incidents_in(registry)
         self._in_flight = Gauge(
             "fencegate_in_flight",
             "Writes that an upstream has not answered yet.",
@@ -331,167 +300,3 @@ class Metrics:
             self._tallies.tally(self._rejections.labels(upstream, rule, name)) if name in _FENCE_REJECTIONS else None,
             self._tallies.tally(self._dedupe_hits.labels(upstream, rule)) if repeats else None,
         )
-
-
-class ParentMetrics:
-    """What only the parent knows, and what it read from its workers' files in `directory`."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self.registry = CollectorRegistry()
-        """Of what the parent knows by itself; its workers' are read at each exposition."""
-        build = Gauge("fencegate_build_info", "The gateway's version. Always 1.", ["version"], registry=self.registry)
-        build.labels(__version__).set(1)
-        self._store_up = Gauge("fencegate_store_up", "Whether the store answers.", registry=self.registry)
-        self._store_safe = Gauge(
-            "fencegate_store_safe",
-            "Whether everything that keeps the store's records safe was in order when it was last looked at.",
-            registry=self.registry,
-        )
-        self._workers_ready = Gauge(
-            "fencegate_workers_ready", "Worker processes that accept requests.", registry=self.registry
-        )
-        self._worker_exits = Counter(
-            "fencegate_worker_exits", "Worker processes that ended without being told to.", registry=self.registry
-        )
-        self._reloads = Counter(
-            "fencegate_policy_reloads", "Reloads of the policies.", ["result"], registry=self.registry
-        )
-        for result in ("loaded", "failed"):
-            self._reloads.labels(result)
-        self._incidents = _incidents(self.registry)
-        self._of_store = _OfStore(self.registry)
-        self._notifications = Counter(
-            "fencegate_notifications",
-            "Attempts to tell people of an event, by what became of them: failed ones are made again, dead ones not.",
-            ["event", "result"],
-            registry=self.registry,
-        )
-        # An alert on dead letters needs the series before the first one.
-        for event in get_args(NotifyEvent):
-            self._notifications.labels(event, "dead")
-
-    def policies_reloaded(self, result: Literal["loaded", "failed"]) -> None:
-        self._reloads.labels(result).inc()
-
-    def store_examined(self, *, safe: bool) -> None:
-        """The store's settings were looked at."""
-        self._store_safe.set(safe)
-
-    def worker_ended(self, pid: int) -> None:
-        """A worker is gone: what it had in flight is no longer, what it counted stays."""
-        mark_process_dead(pid, str(self._directory))  # type: ignore[no-untyped-call]  # the library has no types here
-        keep_ended(self._directory, pid)
-
-    def worker_died(self) -> None:
-        self._worker_exits.inc()
-
-    def incident(self, kind: Incident) -> None:
-        """As a worker's: what the parent found out by asking an upstream."""
-        self._incidents.labels(kind).inc()
-
-    def notified(self, event: NotifyEvent, result: Literal["sent", "failed", "dead"]) -> None:
-        """An attempt to tell people of an event has ended."""
-        self._notifications.labels(event, result).inc()
-
-    def exposition(
-        self, *, store_up: bool, workers_ready: int, census: Census | None, writers: Mapping[str, Writers]
-    ) -> bytes:
-        """All metrics in Prometheus' text format.
-
-        `census`: what there is in the store, None if nobody knows; `writers`: who writes at each upstream by it.
-        """
-        self._store_up.set(store_up)
-        self._workers_ready.set(workers_ready)
-        self._of_store.set(census, writers)
-        workers = CollectorRegistry()
-        MultiProcessCollector(workers, str(self._directory))  # type: ignore[no-untyped-call]  # nor here
-        together = CollectorRegistry()
-        together.register(_Sum(workers, self.registry))
-        return generate_latest(together)
-
-
-class _OfStore:
-    """What all gateways of a store have in common: each tells the same. Of a store that is away nobody knows."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._intents = Gauge(
-            "fencegate_intents",
-            "Intents in the store by their state, writes in flight without a key included. Up to 2 s old; of applied, "
-            "not applied, denied, expired, superseded and compensated ones up to 62 s.",
-            ["state"],
-            registry=registry,
-        )
-        self._oldest = Gauge(
-            "fencegate_oldest_seconds",
-            "How long the oldest intent has been in this state; 0 for none.",
-            ["state"],
-            registry=registry,
-        )
-        self._pauses = Gauge("fencegate_pauses", "Pauses in force, by what they name.", ["selector"], registry=registry)
-        self._letters = Gauge(
-            "fencegate_notifications_kept",
-            "Notifications in the store: those that wait to be sent, and dead letters.",
-            ["state"],
-            registry=registry,
-        )
-        self._holders = Gauge(
-            "fencegate_active_holders",
-            "Epochs of resources with a write in flight, through all gateways of the store; without rules that only "
-            "observe. Never more than fencegate_active_resources.",
-            ["upstream"],
-            registry=registry,
-        )
-        self._resources = Gauge(
-            "fencegate_active_resources", "Resources with such a write in flight.", ["upstream"], registry=registry
-        )
-        self._regressed = Gauge(
-            "fencegate_store_regressed",
-            "Whether the store has lost acknowledged work, and nobody has accepted that. NaN while the store is away.",
-            registry=registry,
-        )
-
-    def set(self, census: Census | None, writers: Mapping[str, Writers]) -> None:
-        for gauge in (self._intents, self._oldest, self._pauses, self._letters, self._holders, self._resources):
-            # A number from before would hide that nobody knows.
-            gauge.clear()
-        self._regressed.set(math.nan if census is None else census.regressed)
-        if census is None:
-            return
-        _set(self._intents, census.intents)
-        _set(self._oldest, census.oldest_s)
-        _set(self._pauses, census.pauses)
-        _set(self._letters, census.letters)
-        _set(self._holders, {name: found.holders for name, found in writers.items()})
-        _set(self._resources, {name: found.resources for name, found in writers.items()})
-
-
-def _set(gauge: Gauge, numbers: Mapping[_Label, float]) -> None:
-    for label, number in numbers.items():
-        gauge.labels(label).set(number)
-
-
-class _Sum(Collector):
-    """Registries as one: a metric that several have is there once, its samples added up."""
-
-    def __init__(self, *registries: CollectorRegistry) -> None:
-        self._registries = registries
-
-    def collect(self) -> Iterable[Metric]:
-        metrics: dict[str, Metric] = {}
-        for registry in self._registries:
-            for metric in registry.collect():
-                known = metrics.setdefault(metric.name, metric)
-                if known is not metric:
-                    known.samples = _added(known.samples, metric.samples)
-        return metrics.values()
-
-
-def _added(some: Iterable[Sample], more: Iterable[Sample]) -> list[Sample]:
-    """One sample for each name and set of labels."""
-    samples: dict[tuple[str, frozenset[tuple[str, str]]], Sample] = {}
-    for sample in (*some, *more):
-        key = sample.name, frozenset(sample.labels.items())
-        known = samples.get(key)
-        samples[key] = sample if known is None else sample._replace(value=known.value + sample.value)
-    return list(samples.values())

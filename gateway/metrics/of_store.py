@@ -1,0 +1,71 @@
+"""What the store says, whichever gateway of it is asked."""
+
+import math
+from collections.abc import Mapping
+from typing import TypeVar
+
+from prometheus_client import CollectorRegistry, Gauge
+
+from gateway.core.census import Census, Writers
+
+_Label = TypeVar("_Label", bound=str)
+
+
+class OfStore:
+    """What all gateways of a store have in common: each tells the same. Of a store that is away nobody knows."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._intents = Gauge(
+            "fencegate_intents",
+            "Intents in the store by their state, writes in flight without a key included. Up to 2 s old; of applied, "
+            "not applied, denied, expired, superseded and compensated ones up to 62 s.",
+            ["state"],
+            registry=registry,
+        )
+        self._oldest = Gauge(
+            "fencegate_oldest_seconds",
+            "How long the oldest intent has been in this state; 0 for none.",
+            ["state"],
+            registry=registry,
+        )
+        self._pauses = Gauge("fencegate_pauses", "Pauses in force, by what they name.", ["selector"], registry=registry)
+        self._letters = Gauge(
+            "fencegate_notifications_kept",
+            "Notifications in the store: those that wait to be sent, and dead letters.",
+            ["state"],
+            registry=registry,
+        )
+        self._holders = Gauge(
+            "fencegate_active_holders",
+            "Epochs of resources with a write in flight, through all gateways of the store; without rules that only "
+            "observe. Never more than fencegate_active_resources.",
+            ["upstream"],
+            registry=registry,
+        )
+        self._resources = Gauge(
+            "fencegate_active_resources", "Resources with such a write in flight.", ["upstream"], registry=registry
+        )
+        self._regressed = Gauge(
+            "fencegate_store_regressed",
+            "Whether the store has lost acknowledged work, and nobody has accepted that. NaN while the store is away.",
+            registry=registry,
+        )
+
+    def set(self, census: Census | None, writers: Mapping[str, Writers]) -> None:
+        for gauge in (self._intents, self._oldest, self._pauses, self._letters, self._holders, self._resources):
+            # A number from before would hide that nobody knows.
+            gauge.clear()
+        self._regressed.set(math.nan if census is None else census.regressed)
+        if census is None:
+            return
+        _set(self._intents, census.intents)
+        _set(self._oldest, census.oldest_s)
+        _set(self._pauses, census.pauses)
+        _set(self._letters, census.letters)
+        _set(self._holders, {name: found.holders for name, found in writers.items()})
+        _set(self._resources, {name: found.resources for name, found in writers.items()})
+
+
+def _set(gauge: Gauge, numbers: Mapping[_Label, float]) -> None:
+    for label, number in numbers.items():
+        gauge.labels(label).set(number)
