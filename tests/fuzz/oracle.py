@@ -12,7 +12,8 @@ from tests.fuzz.reader import Message
 READS = (b"GET", b"HEAD", b"OPTIONS")
 WRITES = (b"PUT", b"POST", b"PATCH", b"DELETE")
 _PATH = re.compile(rb"/(?:[A-Za-z0-9._~!$&'()*+,=:@\[\]/-]|%[0-9A-Fa-f]{2})*")
-_LEASE_TOKEN = re.compile(rb"(?<![^ ])[0-9]+\.[0-9A-Za-z_-]{22,128}(?![^ ])")
+# Wherever it stands in the value.
+_LEASE_TOKEN = re.compile(rb"(?<![\w.-])(?:0|[1-9][0-9]{0,19})\.[0-9A-Za-z_-]{22,128}(?![\w-]|[.][\w-])")
 _HOP_BY_HOP = frozenset(
     (
         *(b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate", b"proxy-authorization", b"te"),

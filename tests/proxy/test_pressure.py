@@ -89,24 +89,28 @@ async def test_a_line_of_writes_has_an_end(store_url: str, tmp_path: Path, polic
             for client in line[1:]:
                 await client.send(request("PUT", "/reports/7", *of, body=b"{}"))
             newer = of if policy is POLICY else ("Fencing-Token: 42", "Fencing-Holder: agent-b")
-            refused = await eventually_refused(gate, *newer)
+            # Of the same epoch, until the line is full.
+            await eventually_refused(gate, *of)
+            refused = await ask(gate.port, "PUT", "/reports/7", *newer, body=b"{}")
             go_on.set()
-            answers = [await client.answer() for client in line]
+            decisions = [(await client.answer()).decision for client in line]
         older = await ask(gate.port, "PUT", "/reports/7", *of, body=b"{}")
 
         assert told(refused) == OVERLOADED
-        assert {each.decision for each in answers} == {"forwarded"}
+        # One of the line may have found it full of those that were asked meanwhile.
+        assert decisions.count("forwarded") >= OF_A_KIND
+        assert set(decisions) <= {"forwarded", "overloaded"}
         assert older.decision == "forwarded"
 
 
 async def eventually_refused(gate: Stack, *fields: str) -> RawAnswer:
-    """The first answer at once to one more write; those before it stand in line and are given up."""
+    """The first answer soon to one more write; those before it stand in line and are given up."""
     async with asyncio.timeout(20):
         while True:
             async with RawClient(gate.port) as client:
                 await client.send(request("PUT", "/reports/7", *fields, body=b"{}"))
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(0.1):
+                    async with asyncio.timeout(0.5):
                         return await client.answer()
 
 

@@ -124,9 +124,17 @@ async def test_metrics_are_those_of_all_workers(tmp_path: Path) -> None:
             statuses = await asyncio.gather(*(write(gateway, token) for _ in range(40)))
 
             assert statuses == [200] * 40
-            metrics = (await gateway.operate("GET", "/metrics")).body.decode()
             counted = 'fencegate_requests_total{decision="forwarded",rule="write",upstream="reports"} 40.0'
-            assert counted in metrics
+
+            async def page() -> str:
+                return (await gateway.operate("GET", "/metrics")).body.decode()
+
+            async def all_are_told() -> bool:
+                return counted in await page()
+
+            # Counts reach the page within a tenth of a second.
+            await until(all_are_told)
+            metrics = await page()
             assert 'fencegate_store_seconds_count{script="admit"}' in metrics
             assert "fencegate_workers_ready 2.0" in metrics
             assert "fencegate_store_up 1.0" in metrics

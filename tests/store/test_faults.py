@@ -99,12 +99,12 @@ async def test_a_write_is_not_recorded_half(store: FenceStore, raw: Any, *, func
 
 
 async def test_a_server_without_room_for_more_connections(store_url: str, raw: Any) -> None:
-    """Its own words are told; once there is room the connection is made by itself."""
+    """Its own words are told, if they come before its end; once there is room the connection is made by itself."""
     usual = raw.config_get("maxclients")["maxclients"]
     async with opened(store_url) as store:
         raw.config_set("maxclients", len(raw.client_list()))
         try:
-            with pytest.raises(StoreUnavailable, match="max number of clients"):
+            with pytest.raises(StoreUnavailable, match=r"max number of clients|Connection lost"):
                 async with opened(store_url, timeout_s=0.2):
                     pass
             store.link.servers[0].leave()

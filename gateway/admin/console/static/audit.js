@@ -5,7 +5,8 @@ import { code, el, link, name, swap } from "./dom.js";
 import { address, note } from "./router.js";
 import { listed } from "./table.js";
 import { moment } from "./time.js";
-import { stepOf } from "./words.js";
+import { verifying } from "./verifying.js";
+import { reasonOf, stepOf } from "./words.js";
 
 const SINCE = { "": "Any time", "15m": "Last 15 minutes", "1h": "Last hour", "24h": "Last day", "7d": "Last 7 days" };
 
@@ -19,7 +20,7 @@ const COLUMNS = [
   },
   { head: "Epoch", cell: (event) => event.epoch && code(event.epoch) },
   { head: "Holder", kind: "some", cell: (event) => event.holder && name(event.holder) },
-  { head: "Why", kind: "wide", cell: (event) => event.reason && name(event.reason) },
+  { head: "Why", kind: "wide", cell: (event) => event.reason && name(reasonOf(event)) },
   { head: "By", cell: (event) => name(event.by, "code faint") },
   { head: "Of", cell: (event) => event.intent && link(whereOf(event), code(short(event.intent))) },
 ];
@@ -39,6 +40,7 @@ export async function showAudit(view) {
   ])
     field.value = view.query.get(name) ?? "";
   const place = el("div");
+  const { button, result } = verifying();
   const search = async (event) => {
     event?.preventDefault();
     const asked = { resource: resource.value, intent: intent.value, since: since.value };
@@ -52,7 +54,8 @@ export async function showAudit(view) {
   };
   swap(
     view.root,
-    el("h1", {}, "Audit"),
+    el("header", { class: "title" }, el("h1", {}, "Audit"), el("div", { class: "buttons" }, button)),
+    result,
     el(
       "form",
       { class: "tools", on: { submit: search } },
@@ -77,6 +80,9 @@ function input(id, name, placeholder) {
 function whereOf(event) {
   if (event.to === "quarantined" || event.to === "dropped") return address(["quarantine", event.intent]);
   if (event.to === "paused" || event.to === "resumed") return address(["pauses"]);
+  if (event.to === "regressed" || event.to === "accepted") return address(["now"]);
+  // What was refused left no record, unless there was one before.
+  if (event.to === "refused") return address(["audit"], { intent: event.intent });
   return address(["intents", event.intent]);
 }
 

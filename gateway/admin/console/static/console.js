@@ -2,7 +2,7 @@
 
 import { showAudit } from "./audit.js";
 import { credentials, forget, isApproverOnly } from "./credentials.js";
-import { el, swap } from "./dom.js";
+import { el, link, swap } from "./dom.js";
 import { showIntents } from "./intents.js";
 import { showNotifications } from "./notifications.js";
 import { showNow } from "./now.js";
@@ -10,9 +10,9 @@ import { showPauses } from "./pauses.js";
 import { showPolicies } from "./policies.js";
 import { showQuarantine } from "./quarantine.js";
 import { showResources } from "./resources.js";
-import { Router } from "./router.js";
+import { Router, address } from "./router.js";
 import { showSignIn } from "./signin.js";
-import { follow, intentsIn, look, pausesInForce, vitals } from "./vitals.js";
+import { follow, intentsIn, isRegressed, look, pausesInForce, vitals } from "./vitals.js";
 
 const PAGES = {
   now: { title: "Now", show: showNow },
@@ -28,6 +28,12 @@ const PAGES = {
   audit: { title: "Audit", show: showAudit },
   // Led to by what waits; seldom enough to need no place in the menu.
   notifications: { title: "Notifications", show: showNotifications, isHidden: true },
+};
+
+const ALARMS = {
+  away: "The store is away: writes are refused until it is back, and reads pass. What is shown here may be old.",
+  unreachable: "The gateway does not answer. What is shown here is what was known last.",
+  regressed: "The store has lost what it acknowledged: writes are refused until somebody accepts that.",
 };
 
 const nav = document.getElementById("nav");
@@ -103,15 +109,14 @@ function drawVitals() {
       el("button", { type: "button", class: "plain", "data-keep": "out", on: { click: signOut } }, "Sign out"),
   );
   // Said once: a screen reader would read it out at each look.
-  if (alarmed === vitals.state) return;
+  const state = vitals.state === "up" && isRegressed() ? "regressed" : vitals.state;
+  if (alarmed === state) return;
   // Whoever was let in before and no longer is has to be asked again.
-  if (alarmed && vitals.state === null) router.show();
-  alarmed = vitals.state;
-  const sentence = {
-    away: "The store is away: writes are refused until it is back, and reads pass. What is shown here may be old.",
-    unreachable: "The gateway does not answer. What is shown here is what was known last.",
-  }[vitals.state];
-  swap(alarm, sentence && el("p", { class: "alarm" }, sentence));
+  if (alarmed && state === null) router.show();
+  alarmed = state;
+  const sentence = ALARMS[state];
+  const more = state !== "unreachable" && [" ", link(address(["now"]), "What to do")];
+  swap(alarm, sentence && el("p", { class: "alarm" }, sentence, more));
 }
 
 function signOut() {

@@ -11,8 +11,10 @@ const BAR = 11;
 const AIR = 16;
 // Narrower, a write could not be seen.
 const THINNEST = 4;
-// Of a rule's name.
+// Of a rule's name, of why a write was refused, and of how a reign began.
 const NAME = 92;
+const WHY = 112;
+const CAME = 330;
 
 /** Draw into `canvas`; `enliven(node, entry)` makes an entry answer. Returns the height in pixels. */
 export function draw(canvas, story, entries, scale, now_ms, enliven) {
@@ -29,12 +31,14 @@ export function draw(canvas, story, entries, scale, now_ms, enliven) {
     axis(scale, height),
     pauses(story, scale, now_ms, height),
     story.lanes.map((lane, at) => ground(lane, tops[at], scale, now_ms)),
+    story.lanes.map((lane, at) => handover(lane, tops[at], tops[story.lanes.indexOf(lane.next)], scale)),
     entries.map((entry) => {
       const node = shape(entry, tops[entry.lane], scale);
       enliven(node, entry);
       return node;
     }),
     story.lanes.map((lane, at) => [label(lane, tops[at], scale), rules(lane, tops[at], scale, now_ms)]),
+    story.lanes.map((_, at) => reasons(entries, at, tops[at], scale)),
   );
   return height;
 }
@@ -101,13 +105,70 @@ function pauses(story, scale, now_ms, height) {
 }
 
 function label(lane, top, scale) {
-  const x = Math.max(4, Math.min(scale.width - 190, scale.x(lane.begin)));
-  return svg(
-    "text",
-    { class: "lane", x, y: top + 13, "aria-hidden": "true" },
-    svg("tspan", { class: lane.holder ? "holder" : "unnamed" }, clipped(lane.holder ?? "unnamed holder", 22)),
-    svg("tspan", { class: "epoch", dx: 7 }, lane.epoch),
-  );
+  // Beside the line that leads here from the lane above.
+  const x = Math.max(4, Math.min(scale.width - 190, scale.x(lane.begin) + (lane.before ? 6 : 0)));
+  const y = top + 13;
+  const came = howItCame(lane);
+  const isRight = scale.width - x > CAME;
+  return [
+    svg(
+      "text",
+      { class: "lane", x, y, "aria-hidden": "true" },
+      svg("tspan", { class: lane.holder ? "holder" : "unnamed" }, clipped(lane.holder ?? unnamed(lane), 22)),
+      lane.epoch && svg("tspan", { class: "epoch", dx: 7 }, lane.epoch),
+      isRight && came && svg("tspan", { class: "came", dx: 9 }, came),
+    ),
+    !isRight &&
+      came &&
+      x > CAME &&
+      svg("text", { class: "lane", x: x - 14, y, "text-anchor": "end" }, svg("tspan", { class: "came" }, came)),
+  ];
+}
+
+function unnamed(lane) {
+  if (!lane.isRuling) return "nobody that ruled";
+  return lane.grant?.kind === "advanced" ? "nobody" : "unnamed holder";
+}
+
+function howItCame(lane) {
+  if (lane.grant?.kind === "advanced") return "raised by an operator";
+  if (lane.grant?.kind === "registered") return "registered";
+  if (!lane.before) return null;
+  const { end, seconds } = lane.before;
+  const holder = clipped(lane.before.holder, 16);
+  return {
+    taken: `took over from ${holder} with ${duration(1000 * seconds)} left`,
+    expired: `after the lease of ${holder} ran out`,
+    returned: `after ${holder} gave it back`,
+    lost: `after the store lost the lease of ${holder}`,
+  }[end];
+}
+
+/** From the band of who was overtaken to the band of who came. */
+function handover(lane, top, below, scale) {
+  const x = lane.end === null ? -1 : scale.x(lane.end);
+  if (below === undefined || x < 0 || x > scale.width) return null;
+  const kind = lane.next.before?.end === "taken" ? "handover taken" : "handover";
+  return svg("line", { class: kind, x1: x, x2: x, y1: top + LABEL, y2: below + LABEL, "aria-hidden": "true" });
+}
+
+/** Why a write was refused, beside its mark, where there is room. */
+function reasons(entries, lane, top, scale) {
+  const marks = entries.filter((entry) => entry.lane === lane && entry.row < 0 && entry.shape !== "reign");
+  return marks.map((mark, at) => {
+    if (!mark.reason) return null;
+    const x = scale.x(mark.at);
+    const isFree = (from, to) => from > 0 && to < scale.width && !others(marks, at, from, to, scale);
+    const side = isFree(x + 9, x + WHY) ? 1 : isFree(x - WHY, x - 9) ? -1 : 0;
+    if (!side || x < 0 || x > scale.width) return null;
+    const [place, anchored] = [x + 12 * side, side > 0 ? "start" : "end"];
+    const y = top + LABEL + BAND / 2 + 4;
+    return svg("text", { class: "why", x: place, y, "text-anchor": anchored, "aria-hidden": "true" }, mark.reason);
+  });
+}
+
+function others(marks, self, from, to, scale) {
+  return marks.some((mark, at) => at !== self && scale.x(mark.at) > from && scale.x(mark.at) < to);
 }
 
 function clipped(text, longest) {
@@ -141,7 +202,7 @@ function extent(thread, scale, now_ms) {
 /** The lane's line, and how long its lease still runs. */
 function ground(lane, top, scale, now_ms) {
   const y = top + LABEL;
-  const live = lane.leases.find((lease) => lease.until > now_ms);
+  const live = lane.leases.find((lease) => lease.to === null && lease.until > now_ms);
   const from = live && scale.x(now_ms);
   return svg(
     "g",
@@ -164,8 +225,16 @@ function shape(entry, top, scale) {
     "aria-label": [entry.title, ...entry.lines].join("; "),
     "data-keep": entry.keep,
   });
-  node.append(...figure(entry, from, to, y, scale.width));
+  node.append(...figure(entry, from, to, y, scale.width), ...leased(entry, y, scale));
   return node;
+}
+
+/** Within the band of a reign, as long as a lease was held. */
+function leased(entry, y, scale) {
+  return (entry.leases ?? []).map((lease) => {
+    const from = scale.x(lease.from);
+    return svg("rect", { class: "held", x: from, y, width: Math.max(1, scale.x(lease.to) - from), height: BAND, rx: 2 });
+  });
 }
 
 function figure(entry, from, to, y, width) {
@@ -192,6 +261,7 @@ function figure(entry, from, to, y, width) {
     case "incident":
       return [svg("path", { d: `M${from} ${middle - 8}l8 8l-8 8l-8 -8z` })];
     case "granted":
+    case "registered":
     case "advanced":
       return [svg("path", { d: `M${from - 2} ${middle - 7}l9 7l-9 7z` })];
     case "renewed":

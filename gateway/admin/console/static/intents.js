@@ -3,6 +3,7 @@
 import { get, segment } from "./api.js";
 import { isApproverOnly } from "./credentials.js";
 import { actions } from "./decisions.js";
+import { doubt } from "./doubt.js";
 import { code, el, link, name, swap, visible } from "./dom.js";
 import { request, response } from "./exchange.js";
 import { address } from "./router.js";
@@ -138,6 +139,7 @@ function drawIntent(intent, redraw) {
       el("div", { class: "buttons" }, buttons),
     ),
     el("p", { class: "lead" }, name(intent.reason)),
+    intent.state === "unknown" && doubt(intent),
     drawFacts(intent),
     intent.request &&
       el(

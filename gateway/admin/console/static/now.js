@@ -2,36 +2,38 @@
 
 import { get } from "./api.js";
 import { el, swap } from "./dom.js";
+import { notices } from "./health.js";
 import { address } from "./router.js";
 import { sparkline } from "./sparkline.js";
-import { lossNotice } from "./store.js";
 import { empty, loading } from "./states.js";
 import { table } from "./table.js";
-import { latency } from "./time.js";
+import { duration, latency } from "./time.js";
 import { total, totals } from "./metrics.js";
-import { follow, hurry, intentsIn, pausesInForce, vitals } from "./vitals.js";
+import { follow, hurry, intentsIn, oldestIn, pausesInForce, vitals } from "./vitals.js";
 import { toneOf } from "./words.js";
 
 const ROOM = 60;
 // What is not counted by a metric is asked for more rarely.
 const LISTS_MS = 10_000;
+// Nobody need hurry before.
+const OLD_S = 60;
 
 export async function showNow(view) {
-  const loss = el("div");
+  const troubles = el("div");
   const waiting = el("div", { class: "waiting" }, loading());
   const curves = el("div", { class: "curves" });
   const decisions = el("div", {}, loading());
   swap(
     view.root,
     el("h1", {}, "Now"),
-    loss,
+    troubles,
     el("section", { "aria-labelledby": "waits" }, el("h2", { id: "waits" }, "Waits for a person"), waiting),
     el("section", { "aria-labelledby": "flow" }, el("h2", { id: "flow" }, "Last two minutes"), curves),
     el("section", { "aria-labelledby": "decided" }, el("h2", { id: "decided" }, "Decisions"), decisions),
   );
-  const lists = { late: null, dead: null, store: null };
+  const lists = { late: null, dead: null, store: null, reasons: [] };
   const draw = () => {
-    if (!document.querySelector("dialog[open]")) swap(loss, lossNotice(lists.store, ask));
+    if (!document.querySelector("dialog[open]")) swap(troubles, notices(lists.store, lists.reasons, ask));
     if (!vitals.samples) return;
     swap(waiting, drawWaiting(lists));
     swap(curves, drawCurves());
@@ -41,7 +43,15 @@ export async function showNow(view) {
     await askLists(lists, view.signal);
     draw();
   };
-  follow(draw, view.signal);
+  let seen = vitals.state;
+  const hear = () => {
+    draw();
+    if (vitals.state === seen) return;
+    seen = vitals.state;
+    // What went or came back changes all of it.
+    ask().catch(() => {});
+  };
+  follow(hear, view.signal);
   hurry(view.signal);
   view.every(LISTS_MS, ask);
   await ask();
@@ -58,34 +68,35 @@ async function askLists(lists, signal) {
     }
   };
   const paths = ["/api/v1/quarantine", "/api/v1/notifications", "/api/v1/store"];
-  [lists.late, lists.dead, lists.store] = await Promise.all(paths.map(asked));
+  const [reasons, ...found] = await Promise.all([askReasons(signal), ...paths.map(asked)]);
+  [lists.late, lists.dead, lists.store] = found;
+  lists.reasons = reasons;
+}
+
+/** Why writes cannot pass now, as `/readyz` says it. */
+async function askReasons(signal) {
+  try {
+    await get("/readyz", {}, signal);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    return error.members?.reasons ?? [];
+  }
+  return [];
 }
 
 function drawWaiting(lists) {
   const incidents = total(vitals.samples, "fencegate_incidents_total");
   const lines = [
-    [
-      "person",
-      intentsIn("awaiting_approval"),
-      "write to approve",
-      "writes to approve",
-      address(["intents"], { state: "awaiting_approval" }),
-    ],
-    [
-      "person",
-      intentsIn("unknown"),
-      "write of unknown outcome",
-      "writes of unknown outcome",
-      address(["intents"], { state: "unknown" }),
-    ],
-    ["person", intentsIn("failed"), "failed delivery", "failed deliveries", address(["intents"], { state: "failed" })],
+    ofState("awaiting_approval", "write to approve", "writes to approve"),
+    ofState("unknown", "write of unknown outcome", "writes of unknown outcome"),
+    ofState("failed", "failed delivery", "failed deliveries"),
     [
       "person",
       lists.late?.items.length ?? null,
       "late result in quarantine",
       "late results in quarantine",
       address(["quarantine"]),
-      lists.late?.next,
+      { isMore: lists.late?.next },
     ],
     [
       "bad",
@@ -93,7 +104,7 @@ function drawWaiting(lists) {
       "notification nobody took",
       "notifications nobody took",
       address(["notifications"]),
-      lists.dead?.next,
+      { isMore: lists.dead?.next },
     ],
     ["bad", pausesInForce(), "pause in force", "pauses in force", address(["pauses"])],
     ["bad", incidents, "incident since the start", "incidents since the start", address(["audit"])],
@@ -103,7 +114,7 @@ function drawWaiting(lists) {
   return el(
     "ul",
     { class: "todo" },
-    open.map(([tone, number, one, many, href, isMore]) =>
+    open.map(([tone, number, one, many, href, { isMore = false, oldest_s = 0 } = {}]) =>
       el(
         "li",
         {},
@@ -112,10 +123,18 @@ function drawWaiting(lists) {
           { href, class: tone, "data-keep": many },
           el("b", {}, number === null ? "?" : `${number.toLocaleString("en-GB")}${isMore ? "+" : ""}`),
           el("span", {}, number === 1 ? one : many),
+          // Younger ones are still being looked at.
+          oldest_s >= OLD_S && el("small", {}, `${number === 1 ? "for" : "the oldest for"} ${duration(1000 * oldest_s)}`),
         ),
       ),
     ),
   );
+}
+
+/** The intents of a state that waits for a person, and how long the oldest has waited. */
+function ofState(state, one, many) {
+  const oldest_s = oldestIn(state);
+  return ["person", intentsIn(state), one, many, address(["intents"], { state }), { oldest_s }];
 }
 
 function drawCurves() {
@@ -133,13 +152,17 @@ function drawCurves() {
     const known = of(member).filter((value) => value !== null);
     return known.length ? `at most ${shown(Math.max(...known))}` : "nothing measured yet";
   };
+  const half = (member) => {
+    const known = of(member).findLast((value) => value !== null);
+    return known === undefined ? "nothing measured yet" : `half of them within ${latency(known)}`;
+  };
   return [
     curve("Requests", "requests", perSecond, peak("requests", perSecond)),
     curve("Refused by the fence", "refused", perSecond, peak("refused", perSecond)),
     curve("Answered from a record", "replayed", perSecond, peak("replayed", perSecond)),
-    curve("In flight", "inFlight", whole, peak("inFlight", whole)),
-    curve("Request, median", "median", latency, peak("median", latency)),
-    curve("Request, 99 of 100", "p99", latency, peak("p99", latency)),
+    curve("In flight", "inFlight", whole, latest?.waiting ? `${whole(latest.waiting)} wait` : peak("inFlight", whole)),
+    curve("Request, 99 of 100", "p99", latency, half("median")),
+    curve("Gateway, 99 of 100", "overhead", latency, half("overheadMedian")),
     curve("Upstream, 99 of 100", "upstream", latency, peak("upstream", latency)),
     curve("Store, 99 of 100", "store", latency, peak("store", latency)),
   ];

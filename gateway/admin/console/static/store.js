@@ -17,6 +17,18 @@ export function lossNotice(store, redraw) {
       "ul",
       {},
       lost.map(({ loss }) => el("li", {}, "Since ", moment(loss.since), ": ", name(loss.why))),
+      el(
+        "li",
+        {},
+        "Agents: writes under leases and keys from before are answered 503 ",
+        el("code", {}, "store-regressed"),
+        "; who takes a new lease writes. Reads pass.",
+      ),
+      el(
+        "li",
+        {},
+        "To do: see what was done in the time that was lost (the gateways’ logs, and the APIs themselves), stop agents that would repeat it, then go on.",
+      ),
     ),
     el(
       "p",

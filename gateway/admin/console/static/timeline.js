@@ -187,7 +187,8 @@ function legend() {
   const sample = (tone, words) => el("li", {}, el("i", { class: `sample ${tone}` }), words);
   return put(
     el("ul", { class: "legend", "aria-label": "Legend" }),
-    sample("reign", "rules the resource"),
+    sample("held", "rules, with a lease"),
+    sample("reign", "without one"),
     sample("lease", "lease still running"),
     sample("applied", "applied"),
     sample("unknown", "unknown"),

@@ -6,9 +6,9 @@ import { isApproverOnly } from "./credentials.js";
 import { quantile, readMetrics, total, totals } from "./metrics.js";
 
 const FAST_MS = 2000;
-const SLOW_MS = 10_000;
-// Two minutes: what a person remembers of a curve.
-const KEPT = 60;
+const SLOW_MS = 5000;
+// What a person remembers of a curve.
+const KEPT_MS = 120_000;
 
 export const vitals = {
   /** `up`, `away` (the store), `unreachable`, or null before the first answer. */
@@ -40,7 +40,8 @@ export async function look() {
   clearTimeout(timer);
   if (document.visibilityState === "visible" && !isApproverOnly()) await read();
   clearTimeout(timer);
-  timer = setTimeout(look, vitals.isFast ? FAST_MS : SLOW_MS);
+  // Whoever waits for the store to come back is not made to wait for the console too.
+  timer = setTimeout(look, vitals.isFast || vitals.state !== "up" ? FAST_MS : SLOW_MS);
 }
 
 async function read() {
@@ -61,12 +62,13 @@ async function read() {
 
 function keep(point) {
   vitals.history.push(point);
-  if (vitals.history.length > KEPT) vitals.history.shift();
+  while (point.at - vitals.history[0].at > KEPT_MS) vitals.history.shift();
 }
 
 function measured(before, after) {
   const seconds = (after.at - before.at) / 1000;
   const rate = (metric) => Math.max(0, total(after.samples, metric) - total(before.samples, metric)) / seconds;
+  const decided = since(before, after, "fencegate_requests_total", "decision");
   const tail = (metric, share) => quantile(before.samples, after.samples, metric, share);
   return {
     at: after.at,
@@ -74,19 +76,25 @@ function measured(before, after) {
     refused: rate("fencegate_fence_rejections_total"),
     replayed: rate("fencegate_dedupe_hits_total"),
     inFlight: total(after.samples, "fencegate_in_flight") + total(after.samples, "fencegate_sessions"),
+    waiting: total(after.samples, "fencegate_waiting"),
+    shed: since(before, after, "fencegate_shed_total", "what"),
     median: tail("fencegate_request_seconds", 0.5),
     p99: tail("fencegate_request_seconds", 0.99),
+    overhead: tail("fencegate_overhead_seconds", 0.99),
+    overheadMedian: tail("fencegate_overhead_seconds", 0.5),
     upstream: tail("fencegate_upstream_seconds", 0.99),
     store: tail("fencegate_store_seconds", 0.99),
-    decisions: since(before, after, seconds),
+    decisions: new Map([...decided].map(([decision, count]) => [decision, count / seconds])),
   };
 }
 
-function since(before, after, seconds) {
-  const earlier = totals(before.samples, "fencegate_requests_total", "decision");
-  const grown = [...totals(after.samples, "fencegate_requests_total", "decision")].map(([decision, count]) => [
-    decision,
-    Math.max(0, count - (earlier.get(decision) ?? 0)) / seconds,
+/** How much a metric has grown between two readings, by a label's value. */
+function since(before, after, metric, label) {
+  const earlier = totals(before.samples, metric, label);
+  const grown = [...totals(after.samples, metric, label)].map(([value, count]) => [
+    value,
+    // A gateway that was started anew counts from zero.
+    Math.max(0, count - (earlier.get(value) ?? 0)),
   ]);
   return new Map(grown);
 }
@@ -95,6 +103,16 @@ function since(before, after, seconds) {
 export function intentsIn(state) {
   if (!vitals.samples?.has("fencegate_intents")) return null;
   return total(vitals.samples, "fencegate_intents", (labels) => labels.state === state);
+}
+
+/** For how many seconds the oldest intent has been in a state; 0 where there is none, or nobody knows. */
+export function oldestIn(state) {
+  return vitals.samples ? total(vitals.samples, "fencegate_oldest_seconds", (labels) => labels.state === state) : 0;
+}
+
+/** Whether the store has lost what it acknowledged, and nobody has accepted that. */
+export function isRegressed() {
+  return vitals.samples !== null && total(vitals.samples, "fencegate_store_regressed") > 0;
 }
 
 export function pausesInForce() {
