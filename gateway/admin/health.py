@@ -4,10 +4,11 @@ from aiohttp import web
 
 from gateway.admin.running import RUNNING, Running
 from gateway.core.census import Census, writers
-from gateway.core.faults import StoreUnavailable
+from gateway.core.faults import PartUnavailable, StoreUnavailable
 from gateway.core.problem import instant
 from gateway.metrics.parent import CONTENT_TYPE
 from gateway.store import losses
+from gateway.store.fence import FenceStore
 
 
 async def healthz(_request: web.Request) -> web.Response:
@@ -26,13 +27,13 @@ async def readyz(request: web.Request) -> web.Response:
 async def metrics(request: web.Request) -> web.Response:
     """Prometheus' text format, for all processes of this gateway."""
     running = request.app[RUNNING]
-    away = await _store_is_away(running)
-    rules, census = running.rules(), await _census(running) if away is None else None
+    is_up = await _store_is_up(running)
+    rules, census = running.rules(), await _census(running) if is_up else None
     observed = frozenset(
         (entry.rule.upstream.name, entry.rule.name) for entry in rules.entries if entry.rule.mode == "observe"
     )
     exposition = running.metrics.exposition(
-        store_up=away is None,
+        store_up=is_up,
         workers_ready=running.workers_ready(),
         census=census,
         writers=writers(census.in_flight if census else (), (each.name for each in rules.upstreams), observed),
@@ -47,14 +48,23 @@ async def _reasons(running: Running) -> list[str]:
         reasons.append("the gateway is stopping")
     if running.workers_ready() == 0:
         reasons.append("no worker accepts requests")
-    away = await _store_is_away(running)
-    if away is not None:
-        reasons.append(f"the store is away: {away}")
-    elif (loss := await losses.regressed(running.store)) is not None:
-        since = instant(loss.since_ms)
-        reasons.append(f"the store has lost acknowledged work, as was found at {since}: `fencegate store` shows more")
+    reasons += await _reasons_of_store(running.store)
     reasons += [f"the store is unsafe: {check.name}: {check.saw}; {check.what_to_do}" for check in running.unfit()]
     return reasons
+
+
+async def _reasons_of_store(store: FenceStore) -> list[str]:
+    try:
+        await store.ping()
+        loss = await losses.regressed(store)
+    except PartUnavailable as away:
+        return [f"a part of the store is away: {away}"]
+    except StoreUnavailable as away:
+        return [f"the store is away: {away}"]
+    if loss is None:
+        return []
+    since = instant(loss.since_ms)
+    return [f"the store has lost acknowledged work, as was found at {since}: `fencegate store` shows more"]
 
 
 async def _census(running: Running) -> Census | None:
@@ -65,9 +75,9 @@ async def _census(running: Running) -> Census | None:
         return None
 
 
-async def _store_is_away(running: Running) -> str | None:
+async def _store_is_up(running: Running) -> bool:
     try:
         await running.store.ping()
-    except StoreUnavailable as away:
-        return str(away)
-    return None
+    except StoreUnavailable:
+        return False
+    return True

@@ -129,6 +129,8 @@ async def answer_record(request: web.Request, record: IntentRecord) -> web.Respo
     if record.parking is not None:
         kept = await request_of(store, record.id)
         members |= {"request": None if kept is None else request_members(kept)}
+    if record.state in _WAITS:
+        members |= {"held_by": _holding(await pause_over(store, record))}
     if record.state in TOOK_EFFECT:
         members |= _compensation(record, await compensation_of(store, record))
     return _answer(members, await _events(store, record.id, record.created_at_ms), record.evidence)
@@ -220,6 +222,14 @@ def _parked(record: IntentRecord, parking: Parking) -> dict[str, object]:
         if approval is None
         else {"verdict": approval.verdict, "expires_at": instant(approval.expires_at_ms), "by": approval.by or None},
     }
+
+
+def _holding(pause: Pause | WidePause | None) -> dict[str, object] | None:
+    """The pause that keeps it from being sent. Its reason is the operators' own: an approver need not be one."""
+    if pause is None:
+        return None
+    stops = str(pause.scope) if isinstance(pause, WidePause) else f"all writes of {pause.resource}"
+    return {"id": pause.id, "stops": stops}
 
 
 def _compensation(record: IntentRecord, found: Compensation | None) -> dict[str, object]:

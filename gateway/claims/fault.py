@@ -8,6 +8,7 @@ LONGEST = 256 << 10
 
 @dataclass(frozen=True, slots=True)
 class KeyFault:
-    """Keys that cannot be had, and why."""
+    """Keys that cannot be had, and why. `is_empty`: it is a whole answer, of an issuer that has no key to trust."""
 
     why: str
+    is_empty: bool = False

@@ -63,7 +63,7 @@ def read_keys(content: bytes) -> KeySet | KeyFault:
         if key is None:
             return KeyFault(f"a key in it is none of {_TAKEN}")
         keys.append(key)
-    return _set(keys, "it holds neither `-----BEGIN PUBLIC KEY-----` nor a JWKS")
+    return _set(keys, KeyFault("it holds neither `-----BEGIN PUBLIC KEY-----` nor a JWKS"))
 
 
 _TAKEN = f"Ed25519, Ed448, P-256 and RSA of {_RSA_BITS} bits or more"
@@ -77,13 +77,14 @@ def _of_jwks(content: bytes) -> KeySet | KeyFault:
     if any(isinstance(jwk, dict) and jwk.get("kty") != "oct" and "d" in jwk for jwk in listed):
         return KeyFault("it holds a private key (`d`); give the public ones, and keep the private with the issuer")
     keys = [key for jwk in listed[: _MOST_KEYS + 1] if isinstance(jwk, dict) and (key := _of_jwk(jwk)) is not None]
-    return _set(keys, f"no key in it is for signatures and one of {_TAKEN}")
+    without = f"no key in it is for signatures and one of {_TAKEN}"
+    return _set(keys, KeyFault(without, is_empty=all(isinstance(jwk, dict) for jwk in listed)))
 
 
-def _set(keys: list[Key], without: str) -> KeySet | KeyFault:
+def _set(keys: list[Key], without: KeyFault) -> KeySet | KeyFault:
     if len(keys) > _MOST_KEYS:
         return KeyFault(f"it holds more than {_MOST_KEYS} keys")
-    return KeySet(tuple(keys)) if keys else KeyFault(without)
+    return KeySet(tuple(keys)) if keys else without
 
 
 def _of_jwk(jwk: dict[str, object]) -> Key | None:

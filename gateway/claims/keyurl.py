@@ -28,7 +28,8 @@ Fetch = Callable[[KeyUrl], Awaitable[bytes | KeyFault]]
 
 
 class UrlKeys:
-    """The keys of one URL. While it is away, or answers with anything but keys, the last ones stay.
+    """The keys of one URL. While it is away, or answers with anything but a JWKS, the last ones stay; a JWKS without a
+    key that can be used withdraws them all.
 
     `now` is monotonic, in seconds; `told` is given each fault. Each instant is None before there was one: of the last
     fetch its beginning and its end, and of the last that brought keys its beginning.
@@ -50,11 +51,11 @@ class UrlKeys:
         if self._keys is None:
             if self._is_due(_FIRST_EVERY_S):
                 await self._refreshed()
-            return None if self._keys is None else self._keys.fitting(algorithm, key_id)
+            return self._fitting(algorithm, key_id)
         found = self._keys.fitting(algorithm, key_id)
         if self._is_stale() or (not found and self._is_due(_UNKNOWN_EVERY_S)):
             await self._refreshed()
-            return self._keys.fitting(algorithm, key_id)
+            return self._fitting(algorithm, key_id)
         if self._since(self._known_at) >= _RENEW_AFTER_S and self._is_due(_UNKNOWN_EVERY_S):
             self._begin()
         return found
@@ -68,6 +69,9 @@ class UrlKeys:
     def close(self) -> None:
         if self._fetching is not None:
             self._fetching.cancel()
+
+    def _fitting(self, algorithm: Algorithm, key_id: str | None) -> tuple[Key, ...] | None:
+        return None if self._keys is None else self._keys.fitting(algorithm, key_id)
 
     def _is_due(self, every_s: float) -> bool:
         """Whether a fetch is under way that may be joined, or the last one began long enough ago."""
@@ -99,6 +103,8 @@ class UrlKeys:
                 self._keys = keys
                 self._known_at = began if url is self._url else None
             else:
+                if keys.is_empty:
+                    self._keys = None
                 self._told(f"the keys at {url} were not fetched: {keys.why}")
         finally:
             self._ended_at = self._now() if url is self._url else None

@@ -16,11 +16,8 @@ from gateway.cli.requests import exported, print_request
 _COLUMNS = ("id", "target", "resource", "rule", "risk", "principal", "holder", "created_at", "digest")
 _HEADS = ("ID", "REQUEST", "RESOURCE", "RULE", "RISK", "FROM", "HOLDER", "SINCE", "DIGEST")
 _SHOWN = ("target", "principal", "holder", "risk", "rule", "upstream", "resource", "epoch", "key", "digest", "approval")
-_QUESTIONS = {"approve": "Approve it? It is then SENT at once, as shown.", "deny": "Deny it? It is then never sent."}
-_CAME_OF_IT = {
-    "approve": "it is sent at once, once",
-    "deny": "it is never sent, and whoever repeats it is told so",
-}
+_SENT_AT_ONCE = "Approve it? It is then SENT at once, as shown."
+_NEVER_SENT = "it is never sent, and whoever repeats it is told so"
 
 note_option = click.option("--note", required=True, help="Why: it is kept with the intent.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask, on a terminal either.")
@@ -127,7 +124,27 @@ def _decide(api: AdminApi, verdict: _Verdict, *, yes: bool, as_json: bool) -> No
         print_json(decided)
     else:
         click.echo(f"{plain(decided.get('target'))}, of {plain(decided['resource'])}:", err=True)
-        click.echo(f"{plain(decided['id'])} is {decided['state']}: {_CAME_OF_IT[verdict.word]}.")
+        click.echo(f"{plain(decided['id'])} is {decided['state']}: {_came_of_it(decided, verdict)}.")
+
+
+def _came_of_it(decided: Item, verdict: _Verdict) -> str:
+    if verdict.word == "deny":
+        return _NEVER_SENT
+    held = _held(decided)
+    return f"{held}; it is sent when that ends, once" if held else "it is sent at once, once"
+
+
+def _question(found: Item, verdict: _Verdict) -> str:
+    if verdict.word == "deny":
+        return "Deny it? It is then never sent."
+    held = _held(found)
+    return f"Approve it? {held[0].upper()}{held[1:]}; when that ends it is SENT, as shown." if held else _SENT_AT_ONCE
+
+
+def _held(found: Item) -> str | None:
+    """The pause that keeps it from being sent."""
+    held = found.get("held_by")
+    return f"pause {plain(held['id'])} holds it ({plain(held['stops'])})" if isinstance(held, dict) else None
 
 
 def _ask(found: Item, verdict: _Verdict) -> str | None:
@@ -135,7 +152,7 @@ def _ask(found: Item, verdict: _Verdict) -> str | None:
     _print_awaited(found)
     if found["state"] != "awaiting_approval":
         click.echo(f"It is {found['state']}, and does not wait for an approval.", err=True)
-    click.confirm(_QUESTIONS[verdict.word], abort=True, err=True)
+    click.confirm(_question(found, verdict), abort=True, err=True)
     if verdict.digest is not None:
         return verdict.digest
     shown = found.get("digest")

@@ -5,6 +5,10 @@ class StoreUnavailable(Exception):
     """The store did not answer in time, or answered that it cannot serve; whether a script ran is not known."""
 
 
+class PartUnavailable(StoreUnavailable):
+    """Some of the store's servers, which are named, did not answer; the others did."""
+
+
 class CallerGone(Exception):
     """The caller closed its connection, or broke off its body, before the request was whole."""
 

@@ -146,9 +146,10 @@ def intent_digest(tenant: str, resource: str, method: str, host: str | None, tar
     is forwarded: two APIs may share a path.
 
     Two spellings of one target are one: a retry may come through another client. Each part is written with its length:
-    `a:b` and `c` are not `a` and `b:c`.
+    `a:b` and `c` are not `a` and `b:c`; and the segments with their number: `?` may be one, and the query a pair of them.
     """
-    parts = (tenant, resource, method, host or "", *target.segments, "?", *target.query_pairs(), key)
+    segments = target.segments
+    parts = (tenant, resource, method, host or "", str(len(segments)), *segments, *target.query_pairs(), key)
     spelled = "".join([f"{len(part)}:{part}" for part in parts])
     digest = hashlib.blake2b(spelled.encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")

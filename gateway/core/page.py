@@ -2,7 +2,7 @@
 
 What a page sends without the browser asking first (a form, an image, a script's simple request, a WebSocket) arrives
 from the machine of whoever looks at the page; of a name that was rebound to that machine, the page reads the answers
-too. Clients that are no browsers send neither `Origin` nor `Sec-Fetch-Site`, nor do they call themselves Mozilla.
+too. Clients that are no browsers send neither `Origin` nor `Sec-Fetch-Site`.
 """
 
 from functools import lru_cache
@@ -12,15 +12,23 @@ from gateway.core.request import Headers
 
 # As browsers say it (Fetch Metadata): a page of this very origin, or a person who typed the address.
 _OWN_SITES = frozenset((b"same-origin", b"none"))
+_BROWSERS_ONLY = (b"origin", b"sec-fetch-site", b"referer")
 # Names come from callers, and there is no end of them.
 _NAMES_REMEMBERED = 256
 
 
 def is_of_browser(headers: Headers) -> bool:
-    """Whether a browser sends it, by what a page cannot leave out: a write has `Origin`, a read the browser's name."""
-    if headers.first(b"origin") is not None or headers.first(b"sec-fetch-site") is not None:
+    """Whether a browser sends it, by what a page cannot leave out.
+
+    A write has `Origin`. A page that reads its own site may name itself as it likes, but no script takes
+    `Accept-Language` away: where it sets none, the browser does (Fetch, section 4.1). `fetch` outside of browsers sends
+    it too, and `Sec-Fetch-Mode` without `Sec-Fetch-Site` beside it, which no page can (forbidden request-headers).
+    """
+    if any(headers.first(name) is not None for name in _BROWSERS_ONLY):
         return True
-    return (headers.first(b"user-agent") or b"").startswith(b"Mozilla/")
+    if (headers.first(b"user-agent") or b"").startswith(b"Mozilla/"):
+        return True
+    return headers.first(b"accept-language") is not None and headers.first(b"sec-fetch-mode") is None
 
 
 def is_of_other_site(headers: Headers) -> bool:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from gateway.core.decision import PAUSED, Facts, Refused
 from gateway.core.epoch import Epoch
+from gateway.core.record import IntentRecord
 from gateway.core.rule import Rule
 
 Kind = Literal["all", "upstream", "rule", "tenant", "holder"]
@@ -48,7 +49,14 @@ PausesInForce = Mapping[Scope, WidePause]
 
 def stopping(pauses: PausesInForce, rule: Rule, tenant: str, holder: str | None) -> WidePause | None:
     """The widest pause that stops a write of this rule; `holder` is None where nobody knows yet who that is."""
-    return next((pauses[scope] for scope in _scopes(rule, tenant, holder) if scope in pauses), None)
+    scopes = _scopes(rule.upstream.name, rule.name, tenant, holder)
+    return next((pauses[scope] for scope in scopes if scope in pauses), None)
+
+
+def stopping_parked(pauses: PausesInForce, record: IntentRecord) -> WidePause | None:
+    """The widest pause that keeps what waits from being sent."""
+    scopes = _scopes(record.upstream, record.rule, record.tenant, record.holder or None)
+    return next((pauses[scope] for scope in scopes if scope in pauses), None)
 
 
 def is_paused(pause: WidePause, resource: str | None, epoch: Epoch | None = None) -> Refused:
@@ -57,12 +65,11 @@ def is_paused(pause: WidePause, resource: str | None, epoch: Epoch | None = None
     return Refused(PAUSED, detail, Facts(resource=resource, epoch=epoch), f"pause {pause.id}: {pause.reason}")
 
 
-def _scopes(rule: Rule, tenant: str, holder: str | None) -> Iterator[Scope]:
-    upstream = rule.upstream.name
+def _scopes(upstream: str, rule: str, tenant: str, holder: str | None) -> Iterator[Scope]:
     yield Scope("all")
     yield Scope("upstream", upstream)
     yield Scope("tenant", tenant)
-    yield Scope("rule", rule.name)
-    yield Scope("rule", rule.name, upstream)
+    yield Scope("rule", rule)
+    yield Scope("rule", rule, upstream)
     if holder is not None:
         yield Scope("holder", holder)

@@ -237,7 +237,8 @@ class KeyUrl:
     tls: Tls = Tls()
 
     def __str__(self) -> str:
-        return f"{self.origin.scheme}://{self.origin.authority}{self.target}"
+        # Some issuers want a secret in the query, and this is shown and logged.
+        return f"{self.origin.scheme}://{self.origin.authority}{self.target.partition('?')[0]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,7 @@ class Compensating:
             outcome = judge(asked.write.rule.upstream.outcomes, answer)
             await ticket.settle(outcome, answer.detail)
             return outcome
-        keeping = Keeping(asked.write)
+        keeping = Keeping(asked.write, answer.status, answer.headers)
         try:
             await read_answer(answer, keeping)
         except BrokenAnswer as broken:
@@ -194,8 +194,8 @@ class Compensating:
             return "unknown"
         finally:
             answer.close()
-        outcome = keeping.judge(answer.status, answer.headers)
-        kept = keeping.kept(answer.status, answer.headers, outcome)
+        outcome = keeping.judge()
+        kept = keeping.kept(outcome)
         await ticket.settle(outcome, f"answered {answer.status}", kept)
         return outcome
 

@@ -81,8 +81,9 @@ class Gate:
         if isinstance(control, Refused):
             return _refuse(caller, control)
         who: Principal | Refused = principal
+        paid: _Paid = set()
         while not isinstance(who, Refused):
-            asked = _Asked(request, body, who, control, caller)
+            asked = _Asked(request, body, who, control, caller, paid)
             rules = self._policies()
             judged = await self._judged(rules, asked)
             # While its body was awaited others may have come into force, under which its caller is nobody.
@@ -184,15 +185,25 @@ class Gate:
         if isinstance(write, Write) and rule.upstream.protocol == "mcp":
             write = called(write, matched)
         if isinstance(write, Write) and asked.principal.rights.quota is not None:
-            write = await self._barring.spends(rule, resource, asked.principal) or write
+            write = await self._spends(rule, resource, asked) or write
         return _Write(rule, resource, write)
+
+    async def _spends(self, rule: Rule, resource: ResourceKey | None, asked: "_Asked") -> Refused | None:
+        """Once a request, however often it is judged: its caller does not pay for changed policies."""
+        paying = asked.principal.principal, resource
+        if paying in asked.paid:
+            return None
+        exceeded = await self._barring.spends(rule, resource, asked.principal)
+        if exceeded is None:
+            asked.paid.add(paying)
+        return exceeded
 
     async def _late(self, write: Write, refused: Refused, asked: "_Asked") -> Refused:
         """A write that was refused before its body was read is kept, where its rule keeps what comes too late."""
         if write.rule.on_stale == "reject":
             return refused
         if is_late(refused, write.epoch) and asked.principal.rights.quota is not None:
-            exceeded = await self._barring.spends(write.rule, write.resource, asked.principal)
+            exceeded = await self._spends(write.rule, write.resource, asked)
             if exceeded is not None:
                 return exceeded
         return await self._inline.quarantine.kept(write, refused, asked.request, asked.body, asked.caller)
@@ -201,7 +212,7 @@ class Gate:
         """A write that does not come before the fence: it is refused, or passed on where the rule only observes."""
         final = await self._final(rule, refused, resource, asked)
         if final is None and asked.principal.rights.quota is not None:
-            exceeded = await self._barring.spends(rule, resource, asked.principal)
+            exceeded = await self._spends(rule, resource, asked)
             final = exceeded if exceeded is not None and not is_observable(exceeded.decision) else None
         told: Marks | Refused
         if final is not None:
@@ -229,15 +240,20 @@ class Gate:
         return await self._inline.observing.stopped(rule, resource)
 
 
+# Who has paid with a write of the minute, and for which resource.
+_Paid = set[tuple[str, ResourceKey | None]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """One request as it came, and whom to answer."""
+    """One request as it came, whom to answer, and what it has paid so far."""
 
     request: Request
     body: BodySource
     principal: Principal
     control: Control
     caller: Caller
+    paid: _Paid
 
 
 @dataclass(frozen=True, slots=True)

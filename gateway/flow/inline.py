@@ -157,7 +157,8 @@ class Inline:
 
     async def _answered(self, ticket: Ticket, answer: Answer, caller: Caller, since: float) -> Marks | Refused:
         """`since`: when it would have been sent, had it only waited as long as it did."""
-        admitted, keeping = ticket.admitted, Keeping(ticket.admitted.write)
+        admitted = ticket.admitted
+        keeping = Keeping(admitted.write, answer.status, answer.headers)
         try:
             body, whole = await answer.read_small(_AS_IT_COMES if answer.is_stream else _SMALL)
         except BrokenAnswer as broken:
@@ -168,14 +169,14 @@ class Inline:
         keeping.add(body)
         if whole:
             ticket.known_at = self._clock.boot()
-            outcome = keeping.judge(answer.status, answer.headers)
-            kept = keeping.kept(answer.status, answer.headers, outcome)
+            outcome = keeping.judge()
+            kept = keeping.kept(outcome)
             settled = await ticket.settle(outcome, f"answered {answer.status}", kept)
             revision = settled.revision if settled else None
             marks = _marks(admitted, settled.outcome if settled else outcome, revision, ticket.known_at - since)
             caller.reply(marks, answer, body)
             return marks
-        foretold = _foretold(admitted, keeping.foretell(answer.status, answer.headers))
+        foretold = _foretold(admitted, keeping.foretell())
         marks = _marks(admitted, foretold, _revision_to_be(admitted, foretold))
         caller.begin(marks, answer)
         await self._relay(ticket, answer, body, keeping, caller)
@@ -199,8 +200,8 @@ class Inline:
             await ticket.settle("unknown", str(broken))
             return
         ticket.known_at = self._clock.boot()
-        outcome = keeping.judge(answer.status, answer.headers)
-        kept = keeping.kept(answer.status, answer.headers, outcome)
+        outcome = keeping.judge()
+        kept = keeping.kept(outcome)
         await ticket.settle(outcome, f"answered {answer.status}", kept)
         if takes:
             caller.end()

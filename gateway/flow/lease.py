@@ -46,6 +46,20 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class Foreign:
+    """An epoch that was granted elsewhere, and how long its call may wait for older writes to end.
+
+    `term`: of the policies by which the caller may register it.
+    """
+
+    resource: ResourceKey
+    epoch: Epoch
+    holder: str
+    wait_s: float = 0.0
+    term: Term = field(default_factory=Term)
+
+
+@dataclass(frozen=True, slots=True)
 class Granted:
     """A lease and its token, which is shown this once."""
 
@@ -229,32 +243,34 @@ class Leases:
         except StoreUnavailable as away:
             return store_is_away(away)
 
-    async def register(
-        self, resource: ResourceKey, epoch: Epoch, holder: str, wait_s: float, is_gone: Callable[[], bool]
-    ) -> int | Refused:
-        """Record an epoch granted elsewhere; how many older writes are in flight when `wait_s` has passed."""
-        if wait_s <= 0:
-            return await self._register(resource, epoch, holder, 0.0, is_gone)
+    async def register(self, foreign: Foreign, is_gone: Callable[[], bool]) -> int | Refused:
+        """Record an epoch granted elsewhere; how many older writes are in flight when `wait_s` has passed.
+
+        Raises CallerGone and PoliciesChanged, as `grant`, before anything was recorded.
+        """
+        if foreign.wait_s <= 0:
+            return await self._register(foreign, is_gone)
         with self._places.taken("lease") as has_place:
             if not has_place:
-                return overloaded(Facts(resource=resource, epoch=epoch))
-            return await self._register(resource, epoch, holder, wait_s, is_gone)
+                return overloaded(Facts(resource=foreign.resource, epoch=foreign.epoch))
+            return await self._register(foreign, is_gone)
 
-    async def _register(
-        self, resource: ResourceKey, epoch: Epoch, holder: str, wait_s: float, is_gone: Callable[[], bool]
-    ) -> int | Refused:
-        end = self._clock.after(wait_s)
+    async def _register(self, foreign: Foreign, is_gone: Callable[[], bool]) -> int | Refused:
+        end, registered = self._clock.after(foreign.wait_s), False
         try:
-            with self._wakes.interest(resource) as interest:
+            with self._wakes.interest(foreign.resource) as interest:
                 while True:
                     interest.forget()
                     if is_gone():
                         raise CallerGone("the caller left before its epoch was registered")
+                    if not registered and foreign.term.is_over:
+                        raise PoliciesChanged
                     watch = self._clock.left(end) > 0
-                    reply = await self._store.register(resource, epoch, holder, watch=watch)
+                    reply = await self._store.register(foreign.resource, foreign.epoch, foreign.holder, watch=watch)
                     left = self._clock.left(end)
                     if isinstance(reply, Refused) or reply == 0 or left <= 0:
                         return reply
+                    registered = True
                     await interest.wait(min(left, _RECHECK_S))
         except StoreUnavailable as away:
             return store_is_away(away)

@@ -1,6 +1,7 @@
 """A request that was kept is judged anew before it is sent, by the rules in force: as its agent's own repeat would be.
 
-Only the token is not asked for again: it was proved when the write was taken, and is kept nowhere.
+Only the token is not asked for again: it was proved when the write was taken, and is kept nowhere. Nor is the approver:
+an approval that was given stands.
 """
 
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from gateway.flow.called import called
 from gateway.flow.parsing import parsed
 from gateway.flow.undoing import undoable
 from gateway.policy.match import Matched, NeedsBody, Read
+from gateway.policy.principals import Principals
 from gateway.policy.ruleset import RuleSet
 
 # Where an id's shard ends, and the intent's own digest begins.
@@ -53,7 +55,9 @@ async def judge_again(record: IntentRecord, kept: KeptRequest, rules: RuleSet) -
     if not isinstance(target, Target):
         return NotTaken("its target can be read in two ways")
     request = Request(kept.method, target, Headers(kept.headers))
-    caller = Caller(record.principal or ANONYMOUS, record.tenant)
+    caller = _caller_of(record, rules.principals)
+    if isinstance(caller, NotTaken):
+        return caller
     found = await _match(request, kept.body or b"", caller, rules)
     if isinstance(found, NotTaken):
         return found
@@ -64,6 +68,8 @@ async def judge_again(record: IntentRecord, kept: KeptRequest, rules: RuleSet) -
     resource = rules.resolve(matched, judged, caller)
     if resource != record.resource:
         return NotTaken(f"rule {rule.name} finds another resource in it")
+    if caller.forbidden(record.resource) is not None:
+        return NotTaken(f"principal {caller.principal} has no right to the resource any more")
     if rule.parks is None:
         return NotTaken(f"rule {rule.name} keeps no write for later")
     if len(kept.body or b"") > (body_limit(rule) or 0):
@@ -76,6 +82,17 @@ def lacks_approval(record: IntentRecord, rule: Rule) -> bool:
     """Whether the rule wants an approval that was not given."""
     approval = None if record.parking is None else record.parking.approval
     return rule.parks == "awaiting_approval" and (approval is None or approval.verdict != "given")
+
+
+def _caller_of(record: IntentRecord, principals: Principals) -> Caller | NotTaken:
+    """Who sent it last, with the rights of today. Where nobody has a name any more, everybody may do everything."""
+    name = record.principal or ANONYMOUS
+    if not principals:
+        return Caller(name, record.tenant)
+    caller = principals.named(name)
+    if caller is None:
+        return NotTaken(f"principal {name} is not there any more" if record.principal else "it was sent without a key")
+    return caller if caller.tenant == record.tenant else NotTaken(f"principal {name} is of another tenant now")
 
 
 async def _match(request: Request, body: bytes, caller: Caller, rules: RuleSet) -> tuple[Matched, Request] | NotTaken:

@@ -91,15 +91,15 @@ class Sending:
         await self._tasks.drain(_SETTLE_WITHIN_S)
 
     async def _answered(self, ticket: Ticket, attempt: "_Attempt", answer: Answer) -> Outcome | None:
-        keeping = Keeping(ticket.admitted.write)
+        keeping = Keeping(ticket.admitted.write, answer.status, answer.headers)
         try:
             await read_answer(answer, keeping)
         except BrokenAnswer as broken:
             return _outcome(await ticket.settle("unknown", str(broken)))
         ticket.known_at = self._clock.boot()
-        outcome = keeping.judge(answer.status, answer.headers)
+        outcome = keeping.judge()
         attempt.answered(answer)
-        kept = keeping.kept(answer.status, answer.headers, outcome)
+        kept = keeping.kept(outcome)
         return _outcome(await ticket.settle(outcome, f"answered {answer.status}", kept))
 
 

@@ -8,7 +8,7 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.outcome import Outcome, Overdue
 from gateway.core.trace import Trace
 from gateway.core.write import Admitted, Incident, Settled
-from gateway.flow.keeping import Keeping
+from gateway.flow.keeping import Keeping, most_read
 from gateway.flow.ports import Settling
 from gateway.flow.tasks import Tasks
 
@@ -75,15 +75,15 @@ class Ticket:
 
     async def listen(self, overdue: Overdue) -> None:
         """An answer that comes after all turns the unknown write into what it was, and is kept like any other."""
-        keeping = Keeping(self.admitted.write)
-        late = await overdue.listen(keeping.limit)
+        late = await overdue.listen(most_read(self.admitted.write))
         if late is None:
             return
         # The store may have been away until now: first unknown, then known, or the second would pass for the first.
         await self._settle_later("unknown", overdue.evidence.detail, None)
+        keeping = Keeping(self.admitted.write, late.status, late.headers)
         keeping.add(late.body)
-        outcome = keeping.judge(late.status, late.headers)
-        kept = keeping.kept(late.status, late.headers, outcome)
+        outcome = keeping.judge()
+        kept = keeping.kept(outcome)
         await self._settle_later(outcome, f"answered {late.status}, late", kept)
 
     def _observe(self, settled: Settled) -> None:

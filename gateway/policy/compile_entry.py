@@ -9,7 +9,7 @@ from gateway.policy.compile_body import check_conditions, check_parts, form_cond
 from gateway.policy.compile_budget import check_retain, compile_amounts, compile_budgets
 from gateway.policy.compile_compensation import check_compensation_reads, compile_compensation
 from gateway.policy.compile_intent import compile_fingerprint, compile_key, intent_terms
-from gateway.policy.compile_message import check_messages, tool_conditions
+from gateway.policy.compile_message import check_messages, message_conditions
 from gateway.policy.compile_parking import approval_s, check_parked_reads, check_parking, parks
 from gateway.policy.compile_template import check_arriving, compile_template
 from gateway.policy.compile_upgrade import check_upgrade, check_upgrade_reads
@@ -142,8 +142,8 @@ def _matcher(report: Report, path: Path, shape: schema.Rule | schema.ReadOnly, u
             report.add(where, "`/-/fence/` is the gateway's own and can never match; write another path")
         patterns.append(pattern)
         places.append(report.place(where))
-    tools = tool_conditions(report, (*path, "when"), when, upstream)
-    conditions = (*_conditions(report, (*path, "when"), when, upstream), *tools)
+    messages = message_conditions(report, (*path, "when"), when, upstream)
+    conditions = (*_conditions(report, (*path, "when"), when, upstream), *messages)
     check_conditions(report, (*path, "when"), conditions)
     never = contradiction(conditions)
     if never is not None:

@@ -1,10 +1,10 @@
-"""What a rule of an MCP upstream says of messages: `when: {tool: ...}`, and rules that no message can reach."""
+"""What a rule of an MCP upstream says of messages: `when: {tool: ...}`, `{answer: true}`; rules that none can reach."""
 
 from collections.abc import Iterator
 
 from gateway.core.rule import Upstream
 from gateway.policy import schema
-from gateway.policy.condition import Condition, JsonCondition, Text
+from gateway.policy.condition import Absent, Condition, JsonCondition, Text
 from gateway.policy.entry import Matcher
 from gateway.policy.jsonbody import Pointer
 from gateway.policy.mcp import CALL, READS
@@ -14,10 +14,26 @@ from gateway.policy.source import Path
 _METHOD = Pointer("/method", ("method",))
 _NAME = Pointer("/params/name", ("params", "name"))
 _IS_CALL = JsonCondition(_METHOD, frozenset({Text(CALL)}))
+_IS_ANSWER = JsonCondition(_METHOD, frozenset({Absent()}))
 
 
-def tool_conditions(report: Report, path: Path, when: schema.When, upstream: Upstream) -> Iterator[Condition]:
-    """`tool: NAME`, or a list of names: calls of these tools. `path` is that of `when`."""
+def message_conditions(report: Report, path: Path, when: schema.When, upstream: Upstream) -> Iterator[Condition]:
+    """`path` is that of `when`."""
+    if when.answer is None:
+        yield from _tool_conditions(report, path, when, upstream)
+        return
+    if upstream.protocol != "mcp":
+        report.add((*path, "answer"), "servers ask over MCP; write `protocol: mcp` beside `upstream`, or use `json`")
+    if when.tool is not None:
+        report.add((*path, "tool"), "an answer calls no tool; remove this, or `answer`")
+    elif _METHOD.text in when.json_:
+        report.add((*path, "json", _METHOD.text), "an answer has no method; remove this, or `answer`")
+    else:
+        yield _IS_ANSWER
+
+
+def _tool_conditions(report: Report, path: Path, when: schema.When, upstream: Upstream) -> Iterator[Condition]:
+    """`tool: NAME`, or a list of names: calls of these tools."""
     if when.tool is None:
         return
     if upstream.protocol != "mcp":
@@ -36,9 +52,9 @@ def check_messages(report: Report, path: Path, when: schema.When, matcher: Match
     if upstream.protocol != "mcp":
         return
     elsewhere = [one for one in matcher.patterns if one.segments != upstream.mount.segments or one.rest is not None]
-    if when.tool is not None and elsewhere:
+    if (when.tool is not None or when.answer is not None) and elsewhere:
         mount = "/" + "/".join(upstream.mount.segments)
-        message = f"tools are called at the mount itself, `{mount}`; write `POST {mount}`, or mount the upstream there"
+        message = f"messages are sent to the mount itself, `{mount}`; write `POST {mount}`, or mount the upstream there"
         report.add((*path, "match"), message)
     if elsewhere or any(one.methods != ("POST",) for one in matcher.patterns):
         return

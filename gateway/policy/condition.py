@@ -32,7 +32,12 @@ class Amount:
     value: Decimal
 
 
-Scalar = Text | Truth | Amount
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Nothing stands there at all."""
+
+
+Scalar = Text | Truth | Amount | Absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,7 @@ def first_unmet(
 
 
 def read_subject(condition: Condition, request: Request, body: Body) -> Subject | BodyWanted | Refused:
-    """What a request has where the condition looks; None for nothing, or for a list or an object.
+    """What a request has where the condition looks; None for no field, or for a list or an object.
 
     Refused is also what some readers take for another text: `note` with a NUL behind it is one that no rule names.
     """
@@ -144,7 +149,7 @@ def _read(condition: Condition, request: Request, body: Body) -> Subject | BodyW
                 return found
             if isinstance(found, Number) and not found.survives:
                 return ambiguous_body(f"{pointer.text} is a number that many readers would round")
-            return None if isinstance(found, Missing) else scalar(found)
+            return Absent() if isinstance(found, Missing) else scalar(found)
 
 
 def _holds(condition: Condition, found: Subject) -> bool:

@@ -107,7 +107,7 @@ def folded(name: str) -> str:
 
     To what is written in C it ends at a NUL. PHP reads dots and blanks inside it as underscores.
     """
-    if name.isidentifier():
+    if name.isascii() and name.isidentifier():
         return name.casefold()
     ended = seen(name.strip(" \t\0"))
     return ended.partition("[")[0].strip(" \t").casefold().replace(".", "_").replace(" ", "_")

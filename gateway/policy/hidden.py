@@ -7,14 +7,23 @@ compare without what has no width. Whoever is shown `7` is not told of any of it
 import re
 
 # Control characters, line and paragraph ends, and of Unicode's Default_Ignorable_Code_Point (UAX 44) all but those that
-# Persian, the scripts of India and emoji are spelled with.
+# Persian, the scripts of India and emoji are spelled with. A letter with a variation selector is shown as the letter.
 _NEVER_SEEN = (
     "\x00-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e"
     "\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\ufe00-\ufe0d\U000e0000-\U000e001f\U000e0080-\U000e0fff"
 )
-# Joiners, variation selectors and tags change what stands before them; nothing in ASCII is changed by them.
-_JOINERS, _SELECTORS = "\u200c\u200d", "\ufe00-\ufe0f\U000e0000-\U000e0fff"
-_HIDDEN = re.compile(f"[{_NEVER_SEEN}]|(?<![^\x00-\x7f])[{_JOINERS}{_SELECTORS}]|[{_JOINERS}]\\Z")
+# These change what stands before them: joiners nothing in ASCII, selectors a symbol, and tags a black flag.
+_JOINERS, _SELECTORS, _TAGS = "\u200c\u200d", "\ufe0e\ufe0f", "\U000e0020-\U000e007f"
+# The blocks of emoji, without the letters and digits in between (UTS 51, emoji-variation-sequences.txt).
+_SYMBOLS = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u2bff\u3030\u303d\u3297\u3299"
+    "\U0001f000-\U0001faff"
+)
+_HIDDEN = re.compile(
+    f"[{_NEVER_SEEN}]|(?<![^\x00-\x7f])[{_JOINERS}]|[{_JOINERS}]\\Z|(?<![{_SYMBOLS}])[{_SELECTORS}]"
+    f"|(?<![\U0001f3f4{_TAGS}])[{_TAGS}]"
+)
 
 
 def hidden_in(text: str) -> str | None:

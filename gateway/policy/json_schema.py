@@ -15,6 +15,7 @@ _DESCRIPTIONS = {
     "When.form": "Name of a field of a form body: its value. The body is read for it.",
     "When.graphql": "Types of GraphQL operations, and the root fields that they may have.",
     "When.tool": "Name of a tool that an MCP call names.",
+    "When.answer": "`true`: an MCP client's answer to what the server asked, for which a call of a tool may wait.",
     "ReadOnly": "Requests that change nothing although their method is a writing one: they pass without a token.",
     "Mount": "Which requests are this upstream's, by path and host.",
     "Mount.strip": "Whether the mount's path is dropped before forwarding.",

@@ -237,7 +237,7 @@ class Pointer:
 
 
 def _folded(name: str) -> str:
-    return name.casefold() if name.isidentifier() else seen(name).casefold()
+    return seen(name).casefold()
 
 
 def parse_pointer(text: str) -> Pointer | Wrong:

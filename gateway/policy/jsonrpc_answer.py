@@ -5,17 +5,17 @@ nothing, and neither do two answers to one call, or a result beside an error.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
+from gateway.policy.event_stream import EventStream
 from gateway.policy.jsonbody import JsonValue, Number
-from gateway.policy.jsonrpc import DATA_LINE, VERSION, is_event_stream
+from gateway.policy.jsonrpc import VERSION, is_event_stream
 
+_COMPLETE = "complete"
 _INPUT_REQUIRED = "input_required"
 _CALLERS_ERRORS = frozenset({-32700, -32600, -32601, -32602, -32020, -32021, -32022})
-# WHATWG HTML, section 9.2.6: an empty line ends an event, and the `data` lines of one are one text.
-_BETWEEN_EVENTS = re.compile(rb"(?:\r\n|\n|\r){2,}")
 
 _Members = dict[str, object]
 
@@ -35,35 +35,73 @@ class Said:
 
 def id_of(call: JsonValue) -> str | None:
     """The id of a JSON-RPC call, as ids are compared here; None for a call without one, and for what is no call."""
-    if not isinstance(call, dict):
+    if not isinstance(call, dict) or "method" not in call:
         return None
     own = call.get("id")
     return _comparable(float(own.spelled) if isinstance(own, Number) else own)
 
 
 def said_of(call: str | None, status: int, content_type: bytes, body: bytes) -> Said:
-    """What an answer with an HTTP status of 2xx says of the call whose id is `call`.
+    """What a whole answer with an HTTP status of 2xx says of the call whose id is `call`."""
+    answers, is_stream = Answers(call), is_event_stream(content_type)
+    if is_stream:
+        stream = EventStream(len(body))
+        for text in chain(stream.feed(body), stream.end()):
+            answers.hear(text)
+    else:
+        answers.hear(body)
+    return answers.said(status, is_stream=is_stream)
+
+
+class Answers:
+    """What a server answers to the call whose id is `call`, message by message.
 
     Invalid requests and headers are errors of the caller, found before anything is done (JSON-RPC 2.0, section 5.1;
     MCP 2026-07-28, -32020 to -32022). All other errors are the server's. A result is one even if its tool says
     `isError`: it has run. To what has no id there is no answer: its status counts, unless an error or a stream comes.
     """
-    is_stream = is_event_stream(content_type)
-    values = [_read(text) for text in (_events(body) if is_stream else (body,))]
-    answers = [message for value in values for message in _messages(value) if _is_answer(message)]
-    if call is None:
-        return Said(None if is_stream or any("error" in answer for answer in answers) else status)
-    own = [answer for answer in answers if _comparable(answer.get("id")) == call]
-    alone = len(own) == len(answers) and not any(isinstance(value, list) for value in values)
-    if len(own) != 1 or ("result" in own[0]) == ("error" in own[0]):
-        return Said(None, alone=alone)
-    if "result" in own[0]:
-        result = own[0]["result"]
-        asks = isinstance(result, dict) and result.get("resultType") == _INPUT_REQUIRED
-        return Said(status, asks, alone)
-    error = own[0]["error"]
-    code = error.get("code") if isinstance(error, dict) else None
-    return Said(400 if type(code) is int and code in _CALLERS_ERRORS else 500, alone=alone)
+
+    def __init__(self, call: str | None) -> None:
+        self._call = call
+        self._own: _Members | None = None
+        self._is_single = True
+        self._is_alone = True
+        self._has_error = False
+
+    def hear(self, text: bytes) -> bool:
+        """Take the next text; whether the call's own answer is in it."""
+        value = _read(text)
+        is_own = False
+        self._is_alone &= not isinstance(value, list)
+        for message in filter(_is_answer, _messages(value)):
+            self._has_error |= "error" in message
+            if self._call is None or _comparable(message.get("id")) != self._call:
+                self._is_alone = False
+                continue
+            self._is_single &= self._own is None
+            self._own, is_own = message, True
+        return is_own
+
+    def said(self, status: int, *, is_stream: bool) -> Said:
+        if self._call is None:
+            return Said(None if is_stream or self._has_error else status)
+        own, alone = self._own, self._is_alone
+        if own is None or not self._is_single or ("result" in own) == ("error" in own):
+            return Said(None, alone=alone)
+        if "result" in own:
+            return _said_by(own["result"], status, alone=alone)
+        error = own["error"]
+        code = error.get("code") if isinstance(error, dict) else None
+        return Said(400 if type(code) is int and code in _CALLERS_ERRORS else 500, alone=alone)
+
+
+def _said_by(result: object, status: int, *, alone: bool) -> Said:
+    """Of a kind of result that is not known, and of a task that was only begun, nobody knows what became of it yet."""
+    kind = result.get("resultType", _COMPLETE) if isinstance(result, dict) else _COMPLETE
+    if kind == _INPUT_REQUIRED:
+        return Said(status, asks=True, alone=alone)
+    is_begun = isinstance(result, dict) and isinstance(result.get("task"), dict)
+    return Said(None if is_begun or kind != _COMPLETE else status, alone=alone)
 
 
 def _comparable(own: object) -> str | None:
@@ -76,14 +114,6 @@ def _comparable(own: object) -> str | None:
         return f"{float(own):.17g}"
     except OverflowError:
         return None
-
-
-def _events(body: bytes) -> Iterator[bytes]:
-    """The data of each event that has one line of it; a message in several lines is none to those who read by lines."""
-    for event in _BETWEEN_EVENTS.split(body):
-        lines = [line[2] for line in DATA_LINE.finditer(event)]
-        if len(lines) == 1:
-            yield lines[0]
 
 
 def _read(text: bytes) -> object:

@@ -29,7 +29,7 @@ from gateway.policy.choice import Choice, Placed
 from gateway.policy.entry import Entry, ReadOnly
 from gateway.policy.graphql import may_be_write_in_url, write_in_url
 from gateway.policy.hidden import hidden_in
-from gateway.policy.mcp import changes_nothing, is_endpoint
+from gateway.policy.mcp import changes_nothing, is_answer, is_endpoint, refused_as_task
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
 from gateway.policy.template import Template
@@ -117,6 +117,9 @@ class Index:
 
     def _unmatched(self, body: Body) -> Refused:
         operation = body.operation() if self._graphql and body.has_operation else "this write"
+        if self.upstream.protocol == "mcp" and is_answer(body):
+            # What it does is done by the call that waits for it, which may have been overtaken.
+            operation = "an answer to what the server asked: a call would go on with it"
         detail = f"Nothing was forwarded: no rule of upstream {self.upstream.name} allows {operation}."
         return Refused(NO_POLICY, f"{detail} Do not repeat it; a policy has to allow it first.")
 
@@ -129,6 +132,9 @@ class Index:
         lacking = None if entry.template.reads is None else body.lacking(entry.template.reads)
         if lacking is not None:
             return self._needs_body if isinstance(lacking, BodyWanted) else lacking
+        as_task = refused_as_task(body) if self.upstream.protocol == "mcp" else None
+        if as_task is not None:
+            return as_task
         matched = Matched(entry, placed.pattern.captured(split_slash(request.target)[0]), body)
         lacking = _afterwards_lacking(matched, request, caller)
         if lacking is not None:

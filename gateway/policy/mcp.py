@@ -1,8 +1,9 @@
 """MCP over Streamable HTTP: which messages write, and whether a message says the same in its headers and its body.
 
-Of the protocol's methods only `tools/call` writes; what this list does not know may write too. Revisions 2025-03-26 to
-2025-11-25 have sessions, which a DELETE closes; 2026-07-28 has none, and repeats method and name in headers, for
-intermediaries. The body decides: it is what the server executes.
+Of the protocol's methods only `tools/call` writes; what this list does not know may write too, and so may an answer to
+what a server asked in the middle of a call: its tool goes on with it, whoever holds the resource by then. Revisions
+2025-03-26 to 2025-11-25 have sessions, which a DELETE closes; 2026-07-28 has none, and repeats method and name in
+headers, for intermediaries. The body decides: it is what the server executes.
 """
 
 import base64
@@ -10,7 +11,7 @@ import binascii
 import re
 from collections.abc import Mapping
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, NO_POLICY, Refused
 from gateway.core.request import Request
 from gateway.core.rule import Mount
 from gateway.core.target import Target
@@ -42,13 +43,13 @@ READS = frozenset(
         "tasks/result",
     }
 )
+# A cancellation writes nothing, but may end another client's call where a server keeps no sessions apart.
 NOTIFICATIONS = frozenset(
     {
         "notifications/initialized",
         "notifications/cancelled",
         "notifications/progress",
         "notifications/roots/list_changed",
-        "notifications/elicitation/complete",
         "notifications/tasks/status",
     }
 )
@@ -63,6 +64,8 @@ _NAMED_BY = {
 _STANDARD = frozenset((b"mcp-method", b"mcp-name"))
 # Extensions name their own member; these are those of the registered ones.
 _NAMED_BY_ANY = ("name", "uri", "taskId")
+# What an answer may say that grants nothing: nothing (to a ping), or where a client's files are.
+_GRANTING_NOTHING = frozenset({"roots", "_meta"})
 _ENVELOPE = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _ENCODED = re.compile(r"=\?base64\?(.*)\?=", re.IGNORECASE)
 
@@ -104,19 +107,43 @@ def changes_nothing(request: Request, body: Body) -> bool | BodyWanted | Refused
 
 
 def _reads(message: JsonValue) -> bool | Refused:
-    """Whether one message writes nothing: a known method, or an answer to what the server asked."""
+    """Whether one message writes nothing: a known method, or an answer that grants nothing."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return _ambiguous("the body is no JSON-RPC 2.0 message")
     if any(name not in _ENVELOPE and name.casefold() in _ENVELOPE for name in message):
         # Some readers take members whatever their case, and the last one wins.
         return _ambiguous("a member of the message is spelled in another case")
-    is_answer = "result" in message or "error" in message
     if "method" not in message:
-        return is_answer or _ambiguous("the message is neither a call nor an answer")
+        return _grants_nothing(message)
     method = message["method"]
-    if is_answer or not isinstance(method, str):
+    if "result" in message or "error" in message or not isinstance(method, str):
         return _ambiguous("the message is a call and an answer at once, or its method is no text")
     return method in READS or (method in NOTIFICATIONS and "id" not in message)
+
+
+def _grants_nothing(answer: Mapping[str, JsonValue]) -> bool | Refused:
+    """Whether no call of a tool waits for what this answer says. It does not say what it answers, nor whose call."""
+    if ("result" in answer) == ("error" in answer):
+        return _ambiguous("the message is neither a call nor one answer")
+    result = answer.get("result")
+    return isinstance(result, dict) and result.keys() <= _GRANTING_NOTHING
+
+
+def is_answer(body: Body) -> bool:
+    """Whether a body that was read is an answer to what the server asked."""
+    value = body.json.value() if body.json.is_there else None
+    return isinstance(value, dict) and "method" not in value and ("result" in value or "error" in value)
+
+
+def refused_as_task(body: Body) -> Refused | None:
+    """The refusal of a call that is to go on as a task (2025-11-25, tasks): its answer comes before its tool has done
+    anything, and its ticket would end while the tool still runs."""
+    value = body.json.value() if body.json.is_there else None
+    params = value.get("params") if isinstance(value, dict) and value.get("method") == CALL else None
+    if not isinstance(params, dict) or "task" not in params:
+        return None
+    detail = "Nothing was forwarded: a call that is to run as a task cannot be fenced to its end."
+    return Refused(NO_POLICY, f"{detail} Send it without `task`.")
 
 
 def _ambiguous_headers(request: Request, message: JsonValue) -> Refused | None:

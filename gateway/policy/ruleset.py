@@ -148,10 +148,15 @@ def build_ruleset(policies: Iterable[Policy], principals: Principals) -> RuleSet
 
 def _forwarded_host(request: Request) -> str:
     """Where `Host` is the agent's own, it says which of the upstream's sites acts: the same with or without a port that
-    its clients leave out.
+    its clients leave out, and a last dot (RFC 3986, section 3.2.2).
     """
     value = request.headers.first(b"host") or b""
-    return value.decode("latin-1").lower().removesuffix(":80").removesuffix(":443")
+    host = value.decode("latin-1").lower()
+    name, colon, port = host.rpartition(":")
+    if not colon or port.endswith("]"):
+        name, port = host, ""
+    name, port = name.removesuffix("."), port.lstrip("0")
+    return name if port in ("", "80", "443") else f"{name}:{port}"
 
 
 def _no_resource(why: str) -> Refused:

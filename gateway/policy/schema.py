@@ -104,6 +104,7 @@ class Mount(Shape):
 
 class When(Shape):
     tool: Texts | None = None
+    answer: Literal[True] | None = None
     json_: Annotated[dict[StrictStr, Values], Field(alias="json")] = {}
     header: dict[StrictStr, Values] = {}
     query: dict[StrictStr, Values] = {}

@@ -36,7 +36,7 @@ from gateway.core.token import BareProof, LeaseProof
 from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
 from gateway.flow.gate import Ended
-from gateway.flow.lease import Ask, Leases
+from gateway.flow.lease import Ask, Foreign, Leases
 from gateway.flow.ports import BodySource, Claims, Marks
 from gateway.flow.proving import prove
 from gateway.policy.jsonbody import JsonValue, Number, read_json
@@ -189,10 +189,14 @@ class AgentApi:
         wait_s = _seconds(asked.members, "wait_s", 0.0, _LONGEST_WAIT_S)
         if isinstance(wait_s, Refused):
             return wait_s
+        if rule.upstream.term.is_over:
+            # While its claim's keys were fetched the caller may have lost its rights.
+            raise PoliciesChanged
         exceeded = await self._leases.spend_resource(asked.caller.rights.quota, resource)
         if exceeded is not None:
             return exceeded
-        in_flight = await self._leases.register(resource, epoch, holder, wait_s, asked.reply.is_gone)
+        foreign = Foreign(resource, epoch, holder, wait_s, rule.upstream.term)
+        in_flight = await self._leases.register(foreign, asked.reply.is_gone)
         if isinstance(in_flight, Refused):
             return in_flight
         members: dict[str, object] = {"resource": resource, "epoch": str(epoch)}

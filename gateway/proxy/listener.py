@@ -11,7 +11,6 @@ from gateway.core.caller import ANONYMOUS, Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, INTERNAL, Refused
 from gateway.core.faults import CallerGone
 from gateway.core.forwarded import client_address
-from gateway.core.page import is_of_browser
 from gateway.core.places import overloaded
 from gateway.core.request import Headers, Request
 from gateway.core.target import Ambiguous, read_target
@@ -51,7 +50,7 @@ class Listener:
         on_loopback: bool = False,
         begin_trace: Callable[[Headers], Trace] | None = None,
     ) -> None:
-        """`on_loopback`: only this machine reaches it, and so do the pages that its browsers show. `begin_trace`: None
+        """`on_loopback`: only this machine reaches it, and so does a name that was rebound to it. `begin_trace`: None
         where nothing is traced.
         """
         self._begin_trace = begin_trace
@@ -136,10 +135,9 @@ class Listener:
 
     def _identify(self, raw: web.BaseRequest, headers: Headers) -> Caller | Refused:
         rules = self._policies()
-        if self._on_loopback and not rules.principals and is_of_browser(headers):
-            # Nobody has to prove anything, so that a page may make it send this. Other clients may come by any name: a
-            # proxy on this machine passes its own on.
-            refused = refuse_name(headers, rules)
+        if not rules.principals:
+            # Nobody has to prove anything, so that a page may make a browser send this.
+            refused = refuse_name(headers, rules) if self._on_loopback else None
             if refused is not None and not _is_trusted(raw):
                 return refused
             refused = refuse_page(raw.method, headers)

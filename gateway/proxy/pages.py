@@ -1,10 +1,10 @@
-"""What a page of another site can make a browser on this machine do through the proxy listener: nothing.
+"""What a page of another site can make a browser do through the proxy listener: nothing.
 
 Only where nobody has a key: no page knows one.
 """
 
 from gateway.core.decision import FORBIDDEN, Refused
-from gateway.core.page import host_name, is_of_other_site, names_machine
+from gateway.core.page import host_name, is_of_browser, is_of_other_site, names_machine
 from gateway.core.request import Headers
 from gateway.core.websocket import asks_for_upgrade
 from gateway.policy.pattern import READ_METHODS
@@ -13,15 +13,18 @@ from gateway.policy.ruleset import RuleSet
 _PAGE = Refused(FORBIDDEN, "Nothing was done: a browser has sent it for a page of another site.")
 _NAME = Refused(
     FORBIDDEN,
-    "Nothing was done: a browser has sent it to a name that is not this machine's. Call this listener as localhost or "
-    "127.0.0.1, or let a policy's `mount` name the host.",
+    "Nothing was done: by its headers a browser has sent it, to a name that is not this machine's. Call this listener as "
+    "localhost or 127.0.0.1, let a policy's `mount` name the host, or trust the proxy that passes it on.",
 )
 
 
 def refuse_name(headers: Headers, rules: RuleSet) -> Refused | None:
-    """Refuse a name that is not this machine's: one that was rebound to it makes its answers readable to a page."""
+    """Refuse a browser a name that is not this machine's: one that was rebound to it lets a page read its answers.
+
+    Other clients may come by any name: a proxy on this machine passes its own on.
+    """
     host = headers.first(b"host")
-    if host is None or names_machine(host):
+    if host is None or names_machine(host) or not is_of_browser(headers):
         return None
     name = host_name(host.decode("latin-1"))
     return None if any(upstream.mount.host == name for upstream in rules.upstreams) else _NAME

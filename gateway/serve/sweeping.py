@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from gateway.core.faults import StoreUnavailable
+from gateway.core.faults import PartUnavailable, StoreUnavailable
 from gateway.flow.inquiry import Inquiry
 from gateway.flow.tasks import Tasks
 from gateway.log import Log
@@ -41,7 +41,7 @@ class Sweeping:
         self._rules = rules
         self._log = log
         self._tasks = Tasks()
-        self._is_away = False
+        self._told = ""
         self._is_pruning = False
         self._prune_at = 0.0
         self._hint_at = 0.0
@@ -57,12 +57,22 @@ class Sweeping:
 
     async def _one(self) -> None:
         try:
-            await self._turn()
-            self._found(None)
-        except StoreUnavailable as away:
-            self._found(away)
+            self._found(await self._turned())
         except Exception as error:  # noqa: BLE001  # a gateway must not end because a record cannot be swept
             self._log.error("sweeping failed", kind=type(error).__name__)
+
+    async def _turned(self) -> StoreUnavailable | None:
+        """Which of the store's servers are away: a turn does not tell, and another gateway's would not be heard of."""
+        failed = None
+        try:
+            await self._turn()
+        except StoreUnavailable as away:
+            failed = away
+        try:
+            await self._store.ping()
+        except StoreUnavailable as away:
+            return away
+        return failed
 
     async def _turn(self) -> None:
         due = await take_turn(self._store)
@@ -102,8 +112,18 @@ class Sweeping:
 
     def _found(self, away: StoreUnavailable | None) -> None:
         """Say it once when the store goes away, and once when it is back."""
-        was_away, self._is_away = self._is_away, away is not None
-        if away is not None and not was_away:
-            self._log.warning("the store is away: writes are refused until it is back", why=str(away))
-        elif away is None and was_away:
+        before, self._told = self._told, _told(away)
+        if self._told and self._told != before:
+            self._log.warning(self._told, why=str(away))
+        elif before and not self._told:
             self._log.info("the store is back: writes pass again")
+
+
+def _told(away: StoreUnavailable | None) -> str:
+    match away:
+        case None:
+            return ""
+        case PartUnavailable():
+            return "a part of the store is away: writes of its resources are refused until it is back"
+        case _:
+            return "the store is away: writes are refused until it is back"

@@ -143,6 +143,7 @@ async def proxy(
     store.on_call = metrics.store_called
     store.quarantine_bounds = assignment.quarantine
     store.parked_bytes = assignment.queue_bytes
+    store.write_lasts_s = lambda: max((upstream.timeouts.total_s for upstream in rules().upstreams), default=0.0)
     places = Places(assignment.max_waiting, metrics)
     sender = HttpSender(clock, places)
     claims = Verification(partial(_verifier, clock, sender, log))

@@ -57,7 +57,9 @@ a resource is in one shard, so that one script reaches it in a cluster.
     intent; `p`, of which it is not yet known what became. All of it expires with the windows.
 
 `fg:{000}:pauses`, a hash: the pauses that are wider than a resource, id to JSON. Scripts of resources do not see it:
-    every gateway reads it twice a second, and whenever `fg:pauses` says that it has changed.
+    every gateway reads it twice a second, and whenever `fg:pauses` says that it has changed. `unpaused` beside it, a
+    sorted set: the ids of those that were ended, by the millisecond in which they were, for 30 days. A gateway writes
+    back what it knows that is in neither: the store has lost it.
 `safe`, an empty string: what is written before each wait for a disk or for replicas (durable.py).
 `fg:pepper` is the key from which secrets of repeatable grants are made. `fg:sweeper` says who sweeps this second.
 A script publishes a resource on `fg:wake:GATEWAY` when that gateway should look again.
@@ -82,6 +84,7 @@ resolve G5: an unknown intent is known                    pause, resume: an oper
 grant   G2: a lease under a new epoch                     register, advance: an epoch before any write
 extend  G1, G3: a session's ticket lives on while a write of its token would be admitted
 begin_pause, end_pause: an operator stops an upstream, a rule, a tenant, a holder, or everything
+restore_pauses: what an operator stopped stays so in a store that forgot it
 mark    tells a store that has lost acknowledged work     regress, regress_shard: it is told, and all scripts obey
 accept, accept_shard: an operator ends a loss; what waited is unknown
 renew, release: only by the live token                    leave     gives up a place among those that wait

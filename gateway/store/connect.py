@@ -65,7 +65,7 @@ async def open_store(
     store = BudgetedStore(link, Wake(connect, name, on_wake), name, store_clock)
     store.durable = durable
     if incarnation is not None:
-        store.recent = incarnation.recent
+        store.expect(incarnation.recent)
         store.marking = asyncio.get_running_loop().create_task(incarnation.run(store))
     return store
 

@@ -14,7 +14,7 @@ from gateway.core.caller import ANONYMOUS
 from gateway.core.compensation import Kept, Undoable
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
-from gateway.core.faults import StoreUnavailable
+from gateway.core.faults import PartUnavailable, StoreUnavailable
 from gateway.core.intent import IntentId
 from gateway.core.kept_request import KeptRequest
 from gateway.core.late import LateResult
@@ -43,8 +43,8 @@ from gateway.store.keys import (
     HINTS,
     KEPT_BYTES,
     PEPPER,
-    PROBE,
     intent_id,
+    probe,
     resource_keys,
     shard_keys,
     shard_of,
@@ -57,7 +57,7 @@ from gateway.store.reply import FenceRecord
 from gateway.store.script import KEEPING_PARTS, Script
 from gateway.store.seen import SeenEpochs
 from gateway.store.share import give_place_back, take_place, without_place
-from gateway.store.topology import Topology
+from gateway.store.topology import Topology, places
 from gateway.store.wake import Wake
 from gateway.store.words import Words
 
@@ -119,6 +119,8 @@ class FenceStore:
         """Ends with this store."""
         self.quarantine_bounds = QuarantineBounds()
         self.parked_bytes = PARKED_BYTES_AT_MOST
+        self.write_lasts_s: Callable[[], float] = _no_time
+        """How long a write may be in flight at most: so long a new lease waits for those that the store forgot."""
         self._wake = wake
         self._clock = clock
         self._seen = SeenEpochs()
@@ -137,8 +139,28 @@ class FenceStore:
         return self._clock.expected_ms()
 
     async def ping(self) -> None:
-        """Whether a write could be recorded now: a store may answer and have no room, or be a replica."""
-        await self.link.call("SET", PROBE, self.gateway, "PX", _PROBE_MS)
+        """Whether a write could be recorded now, on each server: one may answer and have no room, or be a replica.
+
+        Raises PartUnavailable where it is so of some of them only.
+        """
+        asked = places(self.link)
+        told = await asyncio.gather(*map(self._probe, asked))
+        if away := [why for why in told if why is not None]:
+            raise (PartUnavailable if len(away) < len(asked) else StoreUnavailable)("; ".join(away))
+
+    async def _probe(self, place: str) -> str | None:
+        """Why the server of this shard cannot be written to; None where it can."""
+        key = probe(place)
+        try:
+            await self.link.call("SET", key, self.gateway, "PX", _PROBE_MS)
+        except StoreUnavailable as away:
+            name = self.link.at(key).name
+            return f"{name}: {away}" if name else str(away)
+        return None
+
+    def expect(self, recent: Recent) -> None:
+        """From now on the store must have what it acknowledges, or has lost it."""
+        self.recent, self._seen = recent, recent.seen
 
     async def close(self) -> None:
         if self.marking is not None:
@@ -213,7 +235,7 @@ class FenceStore:
     async def deliver(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         """Admit a write that was queued: as `admit`, but only its epoch counts."""
         self._clock.hold(ttl_s)
-        words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self._larger_seen(write)
+        words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self._seen_words(write)
         intent = reply.intent_of(write, ticket)
         arguments = (write.resource, ticket, self.gateway, intent, self._expected(), words, str(write.epoch))
         found = reply.admit_reply(await self._ask(DELIVER, write.resource, *arguments), write, ticket)
@@ -235,9 +257,9 @@ class FenceStore:
     async def peek(self, write: Write) -> Refused | None:
         """What admission would refuse now, whatever the body says; it moves nothing and is not counted."""
         arguments: tuple[str | bytes, ...] = str(write.epoch), write.holder or "", write.secret_digest or b""
-        seen = self._seen.largest(write.resource)
-        if seen > write.epoch:
-            arguments = (*arguments, str(seen))
+        seen = max(self._must_have(write.resource), self._largest_seen(write))
+        if seen:
+            arguments = (*arguments, str(seen), "told" if self._is_told(write.resource, seen) else "")
         refused = reply.peek_reply(await self._ask(PEEK, write.resource, *arguments), write)
         if refused is not None and write.rule.mode == "enforce":
             await self._tell_refused(write, refused)
@@ -309,8 +331,11 @@ class FenceStore:
     ) -> Lease | Refused:
         marked = () if mark is None else (mark.spelled,)
         repeats = mark is not None and mark.repeats
-        words = " ".join(["takeover"] * takeover + ["watch"] * watch + ["repeats"] * repeats)
-        seen = str(self._seen.largest(resource))
+        largest = self._seen.largest(resource)
+        known = 0 < largest == self._must_have(resource)
+        words = " ".join(["takeover"] * takeover + ["watch"] * watch + ["repeats"] * repeats + ["known"] * known)
+        words += f" lasts:{self._write_lasts_ms()}"
+        seen = str(largest)
         answer = await self._ask(
             GRANT,
             resource,
@@ -322,7 +347,7 @@ class FenceStore:
         return lease
 
     async def renew(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
-        answer = await self._ask(RENEW, resource, str(epoch), secret_digest)
+        answer = await self._ask(RENEW, resource, str(epoch), secret_digest, str(self._write_lasts_ms()))
         return reply.lease_reply(answer, Asked("Not renewed", resource, epoch))
 
     async def release(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
@@ -330,7 +355,9 @@ class FenceStore:
         return reply.lease_reply(answer, Asked("Not released", resource, epoch))
 
     async def register(self, resource: ResourceKey, epoch: Epoch, holder: str, *, watch: bool) -> int | Refused:
-        arguments = (resource, self.gateway, str(epoch), holder, self._expected(), "watch" if watch else "")
+        words, known = "watch" if watch else "", str(self._must_have(resource))
+        lasts = str(self._write_lasts_ms())
+        arguments = (resource, self.gateway, str(epoch), holder, self._expected(), words, known, lasts)
         answer = await self._ask(REGISTER, resource, *arguments)
         if answer.word == "registered":
             self._note(resource, epoch)
@@ -404,18 +431,38 @@ class FenceStore:
     def _compared(self, refused: Answer, resource: ResourceKey) -> Answer:
         """A token that nobody knows is no invalid one where the store does not know of an epoch that was seen."""
         highest = number(refused.rest[0] or 0)
-        self._note(resource, highest)
+        if highest:
+            self._note(resource, highest)
         seen = self._seen.largest(resource)
         if highest >= seen or self._has_ended(seen):
             return refused
+        if refused.word == "stale-epoch" and self._is_told(resource, seen):
+            # The record has forgotten what rules it, and that one's holder.
+            return refused._replace(rest=[str(seen).encode(), b"", *refused.rest[2:]])
         return refused._replace(word="store-regressed")
 
-    def _larger_seen(self, write: Write) -> str:
-        """In words, for a store that may have forgotten it: an epoch that rules the write's."""
+    def _seen_words(self, write: Write) -> str:
+        """For a store that may have forgotten it: an epoch that rules the write's, or that it must still have."""
+        expected = self._must_have(write.resource)
+        if expected == write.epoch:
+            return " known"
+        seen = self._largest_seen(write) or expected
+        told = " told" if self._is_told(write.resource, seen) else ""
+        return f" seen:{seen}{told}" if seen else ""
+
+    def _must_have(self, resource: ResourceKey) -> int:
+        """The epoch without which the store has lost something; zero for none, or where no loss is ever told of."""
+        return 0 if self.recent is None else self._seen.expected(resource)
+
+    def _is_told(self, resource: ResourceKey, seen: int) -> bool:
+        """Whether the epoch is from before a loss that everybody was told of: nobody need be told again."""
+        return self.recent is not None and seen > self._seen.expected(resource)
+
+    def _largest_seen(self, write: Write) -> int:
+        """One that rules the write's; zero for none."""
         seen = self._seen.largest(write.resource)
-        if seen <= write.epoch or (write.secret_digest is not None and self._has_ended(seen)):
-            return ""
-        return f" seen:{seen}"
+        ended = seen <= write.epoch or (write.secret_digest is not None and self._has_ended(seen))
+        return 0 if ended else seen
 
     def _has_ended(self, epoch: int) -> bool:
         """Of a lease: with a loss that everybody was told of, so that the scripts know of it themselves."""
@@ -424,7 +471,7 @@ class FenceStore:
     def _ask_to_admit(
         self, write: Write, ticket: TicketId, words: str, *request: bytes
     ) -> Coroutine[None, None, Answer]:
-        words += self._larger_seen(write)
+        words += self._seen_words(write)
         return self._ask(
             ADMIT,
             write.resource,
@@ -457,6 +504,9 @@ class FenceStore:
         admitted = Admitted(write, ticket, None, reply.intent_of(write, ticket))
         await self.end(admitted, "abandoned", "nothing was sent", None)
 
+    def _write_lasts_ms(self) -> int:
+        return round(self.write_lasts_s() * 1000)
+
     def _expected(self) -> str:
         return str(self.expected_ms())
 
@@ -468,6 +518,11 @@ def _intent_arguments(write: Write, record: IntentId | None) -> tuple[str | byte
         return record or "", b"", ""
     about = f"[{_quoted(intent.key)},{_quoted(intent.tenant)},{_quoted(intent.target)}]"
     return intent_id(write.resource, intent.digest), intent.fingerprint, about
+
+
+def _no_time() -> float:
+    """Where nobody says how long a write lasts."""
+    return 0.0
 
 
 def _unobserved(name: str, seconds: float) -> None:

@@ -24,6 +24,7 @@ from gateway.store.keys import marks, shard_keys, shards, store_record
 from gateway.store.link import Reply, hang_up
 from gateway.store.recent import Proof, Recent
 from gateway.store.script import Script
+from gateway.store.topology import places
 
 MARK = Script("mark", ("epoch", "loss"))
 REGRESS = Script("regress", ("epoch", "audit"))
@@ -95,7 +96,7 @@ class Incarnation:
         """Leave one mark in each server. Raises StoreUnavailable."""
         self.recent.turn()
         asked_at = self.read()
-        for place in places(store):
+        for place in places(store.link):
             await self._mark(store, place)
         self.recent.covered()
         self._marked_at = asked_at
@@ -171,16 +172,6 @@ class Incarnation:
         if found.incarnation in self._told:
             self._told.remove(found.incarnation)
             self._on_loss(why or "the store went back in time")
-
-
-def places(store: FenceStore) -> list[str]:
-    """One shard of each server: its first."""
-    found: dict[object, str] = {}
-    for shard in shards():
-        if len(found) == len(store.link.servers):
-            break
-        found.setdefault(store.link.at(store_record(shard)), shard)
-    return list(found.values())
 
 
 async def _found(connection: AbstractConnection, place: str, name: str) -> Found | None:

@@ -15,7 +15,6 @@ from gateway.core.write import ResourceKey
 SHARDS = 1024
 PEPPER = "fg:pepper"
 SWEEPER = "fg:sweeper"
-PROBE = "fg:probe"
 KEPT_BYTES = "fg:kept"
 PARKED_BYTES = "fg:parked"
 # The same of each principal.
@@ -27,7 +26,7 @@ APPROVED = "fg:approved"
 # Pauses wider than a resource belong to no shard; they are in one all the same, for their ids and the audit trail.
 PAUSES_SHARD = "000"
 WIDE_PAUSES = f"fg:{{{PAUSES_SHARD}}}:pauses"
-# Spelled in `scripts/begin_pause.lua` and `scripts/end_pause.lua` as well.
+# Spelled in `scripts/{begin,end}_pause.lua` and `scripts/restore_pauses.lua` as well.
 PAUSES_CHANNEL = "fg:pauses"
 
 # Enough for the resources that are written at one time; spelling all keys of one anew costs two microseconds.
@@ -78,6 +77,11 @@ def shards() -> list[str]:
 
 def deadlines(shard: str) -> str:
     return f"fg:{{{shard}}}:d"
+
+
+def probe(shard: str) -> str:
+    """What is written to see whether the shard's server takes writes."""
+    return f"fg:{{{shard}}}:probe"
 
 
 def store_record(shard: str) -> str:

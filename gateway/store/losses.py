@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from gateway.core.decision import STORE_REGRESSED, Facts, Refused
 from gateway.store.answer import Answer, number, text
 from gateway.store.fence import FenceStore
-from gateway.store.incarnation import places
 from gateway.store.keys import marks, shard_keys, shards, store_record
 from gateway.store.newest import pairs
 from gateway.store.script import Script
+from gateway.store.topology import places
 
 ACCEPT = Script("accept", ("epoch", "audit"))
 ACCEPT_SHARD = Script("accept_shard")
@@ -68,7 +68,7 @@ class ServerState:
 
 async def states(store: FenceStore) -> tuple[ServerState, ...]:
     """What each server says of itself."""
-    return tuple(await asyncio.gather(*(_state(store, place) for place in places(store))))
+    return tuple(await asyncio.gather(*(_state(store, place) for place in places(store.link))))
 
 
 async def regressed(store: FenceStore) -> Loss | None:

@@ -5,7 +5,8 @@ import heapq
 import secrets
 from itertools import chain
 
-from gateway.core.pause import WidePause
+from gateway.core.pause import WidePause, stopping_parked
+from gateway.core.record import IntentRecord
 from gateway.core.write import ResourceKey
 from gateway.store.answer import text
 from gateway.store.fence import FenceStore
@@ -47,6 +48,12 @@ async def pause_of(store: FenceStore, resource: ResourceKey) -> Pause | None:
     """The pause of a resource."""
     packed = await store.link.call("HGET", resource_keys(resource)[0], _FIELD)
     return None if packed is None else read_pause(text(packed).encode())
+
+
+async def pause_over(store: FenceStore, record: IntentRecord) -> Pause | WidePause | None:
+    """What keeps an intent that waits from being sent."""
+    wide, own = await asyncio.gather(wide_pauses(store), pause_of(store, record.resource))
+    return stopping_parked({pause.scope: pause for pause in wide}, record) or own
 
 
 async def find_pause(store: FenceStore, id: str) -> Pause | WidePause | None:

@@ -1,13 +1,16 @@
 """Pauses that are wider than one resource: in one hash that every gateway reads again and again, by their ids.
 
-Their events are in the audit trail of the hash's shard.
+Their events are in the audit trail of the hash's shard. One that is missing there, and that no operator has ended, was
+lost by the store: whoever has read it before goes on enforcing it, and writes it back.
 """
 
 import json
 import secrets
+from collections.abc import Sequence
 from typing import get_args
 
 from gateway.core.decision import BAD_REQUEST, Refused
+from gateway.core.faults import StoreUnavailable
 from gateway.core.pause import Kind, PausesInForce, Scope, WidePause
 from gateway.store.answer import Answer, text, unknown_word
 from gateway.store.fence import FenceStore
@@ -18,6 +21,7 @@ from gateway.store.script import Script
 
 BEGIN_PAUSE = Script("begin_pause")
 END_PAUSE = Script("end_pause")
+RESTORE_PAUSES = Script("restore_pauses")
 
 # Every worker reads all of them twice a second. Who needs more of them means something wider.
 MOST = 1000
@@ -34,9 +38,25 @@ class PauseRecords:
 
     def __init__(self, store: FenceStore) -> None:
         self._store = store
+        self._known: PausesInForce = {}
 
     async def in_force(self) -> PausesInForce:
-        return {pause.scope: pause for pause in await wide_pauses(self._store)}
+        """As the store has them, with those that it has lost since they were read."""
+        known = {pause.scope: pause for pause in await wide_pauses(self._store)}
+        ids = {pause.id for pause in known.values()}
+        missing = [pause for pause in self._known.values() if pause.id not in ids]
+        if missing:
+            known = {pause.scope: pause for pause in await self._not_ended(missing)} | known
+        self._known = known
+        return known
+
+    async def _not_ended(self, missing: Sequence[WidePause]) -> Sequence[WidePause]:
+        try:
+            restored = await _restore(self._store, missing)
+        except StoreUnavailable:
+            # Nobody has said that they have ended; they are written back at the next look.
+            return missing
+        return [pause for pause in missing if pause.id in restored]
 
 
 async def wide_pauses(store: FenceStore) -> list[WidePause]:
@@ -71,6 +91,15 @@ async def end_pause(store: FenceStore, pause: WidePause, by: str) -> None:
     await _run(store, END_PAUSE, pause.id, *_spelled(pause.scope), f"{pause.scope}: {pause.reason}", by)
 
 
+async def _restore(store: FenceStore, lost: Sequence[WidePause]) -> set[str]:
+    """The ids of those that are in force now: what has ended meanwhile stays so."""
+    spelled = [word for pause in lost for word in (_packed(pause), f"restored, for the store lost it: {pause.scope}: {pause.reason}")]
+    answer = await _run(store, RESTORE_PAUSES, store.gateway, *spelled)
+    (ids,) = answer.rest
+    assert isinstance(ids, list)
+    return set(map(text, ids))
+
+
 def new_pause_id() -> str:
     """The id of a wide pause that is about to begin; like that of a resource's it says in which shard it is found."""
     return f"{PAUSES_SHARD}{secrets.token_hex(_ID_BYTES)}"
@@ -82,6 +111,12 @@ async def _run(store: FenceStore, script: Script, *arguments: str) -> Answer:
 
 def _spelled(scope: Scope) -> tuple[str, str, str]:
     return scope.kind, scope.name, scope.upstream or ""
+
+
+def _packed(pause: WidePause) -> str:
+    """As `begin_pause.lua` does."""
+    values = (*_spelled(pause.scope), pause.reason, pause.by, str(pause.created_at_ms))
+    return json.dumps({"id": pause.id, **dict(zip((*_FIELDS, "created_at"), values, strict=True))})
 
 
 def _read(id: str, packed: Reply) -> WidePause:

@@ -10,6 +10,7 @@ from gateway.core.write import Admitted, ResourceKey, TicketId
 from gateway.store.answer import number
 from gateway.store.keys import intent_record, resource_keys
 from gateway.store.link import Reply
+from gateway.store.seen import SeenEpochs
 
 # Where the count of attempts is in a record (parts/intent.lua): behind the mark of its format and six numbers.
 _ATTEMPTS = (37, 40)
@@ -53,6 +54,7 @@ class Recent:
     def __init__(self) -> None:
         self.floor = 0
         """Leases below it have ended with a loss."""
+        self.seen = SeenEpochs()
         self._newest = _Since()
         self._marked = _Since()
 
@@ -90,6 +92,7 @@ class Recent:
         """It is known to be lost, as far as it is; leases below the floor have ended."""
         self.floor = max(self.floor, floor)
         self._newest, self._marked = _Since(), _Since()
+        self.seen.lost()
 
     def proofs(self, now: float) -> Iterator[Proof]:
         """What to ask a store for, to see whether it still has all of it. `now`: by the boot clock.

@@ -48,6 +48,9 @@ class Asked:
     epoch: int | None
     sequence: int | None = None
     if_revision: int | None = None
+    has_lease: bool = False
+    """Whether its token is a lease's."""
+    is_keyed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +135,7 @@ def _sentences(answer: Answer, asked: Asked, record: _Record) -> tuple[Decision,
             why = f"another write of {resource} may or may not have happened, and holds it"
             return STILL_UNKNOWN, why, "Wait until that intent is resolved, then read the resource again."
         case "store-regressed":
-            why = f"the store has lost what it had acknowledged, and nobody can tell who has {resource}"
-            return STORE_REGRESSED, why, "Wait for an operator; without an idempotency key, a new lease writes at once."
+            return STORE_REGRESSED, *_of_a_loss(asked)
         case "lease-held":
             until = instant(record.expires_at_ms or answer.now_ms)
             return LEASE_HELD, f"{record.holder} has the lease of {resource} until {until}", "Wait for it to end."
@@ -149,6 +151,23 @@ def _sentences(answer: Answer, asked: Asked, record: _Record) -> tuple[Decision,
             return EPOCHS_EXHAUSTED, f"{resource} has used the largest epoch there is", "Stop and tell an operator."
         case _:
             raise unknown_word(answer)
+
+
+def _of_a_loss(asked: Asked) -> tuple[str, str]:
+    """Which is true for whoever asks: what a new lease helps, and what only an operator can end."""
+    lost = "the store has lost what it had acknowledged"
+    match asked.has_lease, asked.is_keyed:
+        case True, False:
+            what_to_do = "Acquire a new lease: without a key it writes once the upstream's `timeouts.total` has passed."
+            return f"{lost}, and the lease of epoch {asked.epoch} on {asked.resource} has ended with it", what_to_do
+        case True, True:
+            why = f"{lost}, and nobody can tell whether this intent was done before"
+            return why, "Wait until an operator has accepted the loss, then repeat it with the same key and a new lease."
+        case _ if asked.epoch is None:
+            return f"{lost}, and is about to be told so", "Ask again in ten seconds."
+        case _:
+            why = f"{lost}, and nobody can tell which epoch rules {asked.resource}"
+            return why, "Wait until an operator has accepted the loss, then repeat it unchanged."
 
 
 def _facts(decision: Decision, answer: Answer, asked: Asked, record: _Record) -> Facts:

@@ -29,7 +29,7 @@ from gateway.core.write import (
 from gateway.store.answer import Answer, number, text, unknown_word
 from gateway.store.kept import inflate_answer
 from gateway.store.keys import intent_id
-from gateway.store.refusal import Asked, refusal
+from gateway.store.refusal import Asked, Undone, refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,7 @@ def admit_reply(answer: Answer, write: Write, ticket: TicketId) -> AdmitReply:
         case "wait-busy":
             return Waiting("busy", number(answer.rest[0]) / 1000)
         case _:
-            asked = Asked("Not forwarded", write.resource, write.epoch, write.sequence, write.if_revision)
-            return refusal(answer, asked)
+            return refusal(answer, _asked("Not forwarded", write))
 
 
 def ready(answer: Answer) -> Ready:
@@ -80,7 +79,16 @@ def park_reply(answer: Answer, write: Write) -> Replayed | Refused:
     """What is said of a write that was not parked."""
     if answer.word == "replayed":
         return _replayed(answer, write)
-    return refusal(answer, Asked("Not taken", write.resource, write.epoch))
+    return refusal(answer, _asked("Not taken", write))
+
+
+def _asked(undone: Undone, write: Write) -> Asked:
+    has_lease = write.secret_digest is not None
+    # Before the body is read its key may not be known.
+    is_keyed = write.intent is not None or write.rule.intent.mode == "required"
+    return Asked(
+        undone, write.resource, write.epoch, write.sequence, write.if_revision, has_lease=has_lease, is_keyed=is_keyed
+    )
 
 
 def _admitted(answer: Answer, write: Write, ticket: TicketId) -> Admitted:
@@ -124,13 +132,13 @@ def extend_reply(answer: Answer, write: Write) -> ExtendReply:
         case "lapsed":
             return Lapsed()
         case _:
-            return refusal(answer, Asked("Not forwarded", write.resource, write.epoch))
+            return refusal(answer, _asked("Not forwarded", write))
 
 
 def peek_reply(answer: Answer, write: Write) -> Refused | None:
     if answer.word == "passable":
         return None
-    return refusal(answer, Asked("Not forwarded", write.resource, write.epoch))
+    return refusal(answer, _asked("Not forwarded", write))
 
 
 def record_of(answer: Answer) -> IntentRecord:

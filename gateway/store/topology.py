@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
+from gateway.store.keys import shards, store_record
 from gateway.store.link import Link, OnConnected, Reply
 
 
@@ -57,3 +58,13 @@ class Topology(Protocol):
     async def call(self, *arguments: str | bytes | int) -> Reply:
         """One command. It goes to the server of its second word, a key. Raises StoreUnavailable."""
         ...
+
+
+def places(store: Topology) -> list[str]:
+    """One shard of each server: its first."""
+    found: dict[object, str] = {}
+    for shard in shards():
+        if len(found) == len(store.servers):
+            break
+        found.setdefault(store.at(store_record(shard)), shard)
+    return list(found.values())

@@ -15,6 +15,9 @@ _HIGH_WATER = 256 << 10
 _LOW_WATER = 64 << 10
 
 _BODILESS = frozenset((204, 304))
+_HTTP, _HEAD_END = b"HTTP/", b"\r\n\r\n"
+# `HTTP/1.1 100`.
+_TO_STATUS = 12
 
 
 class Exchange:
@@ -34,6 +37,7 @@ class Exchange:
         "_keep_alive",
         "_parser",
         "_pieces",
+        "_start",
         "_surplus",
         "_until_close",
         "_waiter",
@@ -62,6 +66,8 @@ class Exchange:
         self._head_limit = head_limit
         # Typed by nobody; None once the exchange is over.
         self._parser: Any = httptools.HttpResponseParser(self)
+        # What came of an answer whose status line is not known yet; None once it is.
+        self._start: bytes | None = b""
         self._fields: list[tuple[bytes, bytes]] = []
         self._head_bytes = 0
         self._head_done = False
@@ -78,26 +84,53 @@ class Exchange:
     # What the wire tells.
 
     def feed(self, data: bytes) -> None:
-        if not self.bytes_in and data[:1] != b"H" and data.lstrip(b"\r\n")[:1] not in (b"H", b""):
-            # llhttp takes RTSP and ICE for HTTP, whose statuses mean something else.
-            self.bytes_in += len(data)
-            self.fail("the upstream's answer is not HTTP")
-            return
         self.bytes_in += len(data)
         if self.complete or self._parser is None:
             self._surplus = True
             return
+        if self._start is not None:
+            if b"2" <= data[9:10] <= b"5" and data[:5] == _HTTP and not self._start:
+                self._start = None
+            else:
+                data = self._begin(self._start + data)
+        if data:
+            self._parse(data)
+        if not self._head_done and self.bytes_in > self._head_limit:
+            self._fail_head()
+        if self._held > _HIGH_WATER:
+            self._wire.pause()
+        self._wake()
+
+    def _begin(self, data: bytes) -> bytes:
+        """Look at each status line before it is parsed: llhttp takes RTSP and ICE for HTTP, whose statuses mean
+        something else. What may be parsed of the last answer is returned; what is left of an interim one waits.
+        """
+        while self.broken is None:
+            data = data.lstrip(b"\r\n")
+            if not data.startswith(_HTTP[: len(data)]):
+                self.fail("the upstream's answer is not HTTP")
+            elif len(data) < _TO_STATUS:
+                self._start = data
+                return b""
+            elif data[9:10] != b"1" or data[9:_TO_STATUS] == b"101":
+                self._start = None
+                return data
+            else:
+                end = data.find(_HEAD_END) + len(_HEAD_END)
+                if end < len(_HEAD_END):
+                    self._start = data
+                    return b""
+                self._parse(data[:end])
+                data = data[end:]
+        return b""
+
+    def _parse(self, data: bytes) -> None:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self.on_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
             self.fail(f"the upstream's answer is not valid HTTP: {error.__context__ or error}")
-        if not self._head_done and self.bytes_in > self._head_limit:
-            self._fail_head()
-        if self._held > _HIGH_WATER:
-            self._wire.pause()
-        self._wake()
 
     def end(self, error: OSError | None) -> None:
         if self._until_close and error is None and self._head_done and not self.complete:

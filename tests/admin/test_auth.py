@@ -41,6 +41,19 @@ async def test_an_orchestrator_needs_no_token(path: str, store_url: str, tmp_pat
         assert (await admin.call("GET", path)).status == 200
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/console/%2e%2e/auth.py", "/console/..%2f..%2fauth.py", "//api/v1/policies", "/healthz/../api/v1/policies"],
+)
+async def test_no_spelling_of_a_path_goes_without_the_token(path: str, store_url: str, tmp_path: Path) -> None:
+    """What is open is open by its exact path."""
+    async with listening(store_url, tmp_path, token=TOKEN) as admin:
+        answer = await admin.call("GET", path)
+
+    assert answer.status in (401, 404)
+    assert b"policies" not in answer.body.replace(path.encode(), b"")
+
+
 _WRONG = [(), ("Authorization: Bearer",), ("Authorization: Bearer \xff",), (f"Authorization: {TOKEN}",)]
 
 

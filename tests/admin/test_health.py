@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from gateway.core.check import Check
 from gateway.store.embedded import find_server
 from gateway.store.intent_views import LISTED
+from gateway.store.keys import store_record
 from tests.admin.conftest import Admin, listening
 from tests.intending import begun, ended, intended
+from tests.store.halves import halved
 from tests.store.server import Server
 
 
@@ -45,6 +48,32 @@ async def test_a_store_that_is_away_shows_everywhere(tmp_path: Path) -> None:
     assert b"fencegate_store_up 0.0" in metrics.body
     assert b"fencegate_intents{" not in metrics.body
     assert (resources.status, resources.problem["action"]) == (503, "retry")
+
+
+async def test_a_part_of_the_store_that_is_away_shows_too(admin: Admin, tmp_path: Path) -> None:
+    """What some writes need is not there: not ready, with the server's name."""
+    async with halved(tmp_path, 0.2) as (store, odd):
+        admin.store.link, whole = store.link, admin.store.link
+        try:
+            odd.kill()
+            ready = await admin.call("GET", "/readyz")
+            metrics = await admin.call("GET", "/metrics")
+        finally:
+            admin.store.link = whole
+
+    assert ready.status == 503
+    assert json.loads(ready.body)["reasons"][0].startswith("a part of the store is away: odd: ")
+    assert b"fencegate_store_up 0.0" in metrics.body
+
+
+async def test_a_loss_that_cannot_be_read_is_a_reason_too(admin: Admin, raw: Any) -> None:
+    """What keeps an operator from an answer is one itself."""
+    raw.set(store_record("000"), "no record")
+
+    ready = await admin.call("GET", "/readyz")
+
+    assert ready.status == 503
+    assert json.loads(ready.body)["reasons"][0].startswith("the store is away: WRONGTYPE")
 
 
 async def test_a_store_that_became_unsafe_is_named(admin: Admin) -> None:

@@ -75,7 +75,7 @@ async def test_an_unknown_kid_asks_again_at_most_every_30_seconds() -> None:
     assert issuer.fetched == 2
 
 
-@pytest.mark.parametrize("answer", [AWAY, b"<html>", b'{"keys": []}'], ids=["away", "no JWKS", "an empty set"])
+@pytest.mark.parametrize("answer", [AWAY, b"<html>", b"", b'{"keys": [', b'{"keys": 1}', b'{"keys": [1]}'])
 async def test_the_last_keys_stay_while_the_url_has_none(answer: bytes | KeyFault) -> None:
     """An issuer that fails must not stop everybody who holds a claim of it."""
     issuer = Issuer(served("one"), answer)
@@ -84,6 +84,18 @@ async def test_the_last_keys_stay_while_the_url_has_none(answer: bytes | KeyFaul
     assert not await issuer.knows("two", after=30.0)
     assert await issuer.knows("one")
     assert len(issuer.told) == 1
+
+
+@pytest.mark.parametrize("answer", [b'{"keys": []}', b'{"keys": [{"kty": "oct", "k": "AA"}]}'], ids=["empty", "unfit"])
+async def test_a_set_without_a_key_withdraws_all(answer: bytes) -> None:
+    """It is the issuer's word, heard as soon as that of any other set; the next keys are, too."""
+    issuer = Issuer(served("one"), answer, AWAY, served("two"))
+    assert await issuer.knows("one")
+
+    assert await issuer.knows("one", after=300.0) is None
+    assert await issuer.knows("one", after=2.0) is None
+    assert await issuer.knows("two", after=2.0) is True
+    assert len(issuer.told) == 2
 
 
 async def test_without_any_keys_the_url_is_asked_every_two_seconds() -> None:

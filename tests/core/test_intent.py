@@ -47,6 +47,8 @@ def test_an_intent_is_tenant_resource_target_and_key() -> None:
     same = [pair for pair in combinations(others, 2) if pair[0] == pair[1]]
     assert same == [(digest(), digest())], "only an empty query is none"
     assert digest(resource="a", key="b:c") != digest(resource="a:b", key="c")
+    assert digest(raw="/m/a?b=%3F") != digest(raw="/m/a/%3F/b")
+    assert digest(raw="/m/a?b=c") != digest(raw="/m/a/b/c")
 
 
 def test_two_spellings_of_a_target_are_one_intent() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.core.page import is_loopback_name, is_of_other_site
+from gateway.core.page import is_loopback_name, is_of_browser, is_of_other_site
 from gateway.core.request import Headers
 
 OWN = (b"Host", b"localhost:8080")
@@ -41,3 +41,29 @@ def test_a_browser_says_for_whom_it_asks(fields: tuple[tuple[bytes, bytes], ...]
 def test_a_name_is_the_machines_own_or_not(host: str, own: bool) -> None:
     """With or without a port; a name that was rebound is none of them."""
     assert is_loopback_name(host) is own
+
+
+BROWSERS = {
+    "a write": ((b"Origin", b"https://evil.example"), True),
+    "a site that was told": ((b"Sec-Fetch-Site", b"same-origin"), True),
+    "a page before": ((b"Referer", b"http://evil.example/"), True),
+    "its name": ((b"User-Agent", b"Mozilla/5.0 (X11)"), True),
+    "its person's language": ((b"Accept-Language", b"en-US,en;q=0.5"), True),
+    "a language that a script set": ((b"Accept-Language", b""), True),
+    "curl": ((b"User-Agent", b"curl/8.5.0"), False),
+    "a library that unpacks": ((b"Accept-Encoding", b"gzip, deflate"), False),
+}
+
+
+@pytest.mark.parametrize(("field", "browser"), BROWSERS.values(), ids=BROWSERS.keys())
+def test_a_browser_shows_by_what_no_page_leaves_out(field: tuple[bytes, bytes], browser: bool) -> None:
+    """One of its marks is enough."""
+    assert is_of_browser(Headers((OWN, field))) is browser
+
+
+def test_fetch_outside_of_browsers_is_no_browser() -> None:
+    """Its mode without its site is what no browser sends, and no page can set."""
+    fields = ((b"Accept-Language", b"*"), (b"Sec-Fetch-Mode", b"cors"))
+
+    assert not is_of_browser(Headers((OWN, *fields)))
+    assert is_of_browser(Headers((OWN, *fields, (b"Sec-Fetch-Site", b"same-origin"))))

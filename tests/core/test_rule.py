@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from gateway.core.rule import DEFAULT_OUTCOMES, Fence, Origin, Rule, Upstream
+from gateway.core.rule import DEFAULT_OUTCOMES, Fence, KeyUrl, Origin, Rule, Signed, Upstream
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,11 @@ def test_credentials_are_not_shown() -> None:
     upstream = Upstream("u", Origin("http", "localhost", 80), credentials=((b"Authorization", b"hunter2"),))
 
     assert "hunter2" not in repr(upstream)
+
+
+def test_the_query_of_a_keys_url_is_not_shown() -> None:
+    """Some issuers want a secret there; what fetches the keys sends it."""
+    url = KeyUrl(Origin("https", "issuer.internal", 443), "/keys?code=hunter2")
+
+    assert str(Signed(url, ("ES256",))) == "ES256 with https://issuer.internal/keys"
+    assert url.target == "/keys?code=hunter2"

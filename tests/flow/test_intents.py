@@ -223,6 +223,38 @@ async def test_an_answer_that_asks_for_more_input_does_not_end_its_intent(protoc
     assert any(line.startswith(settled) for line in play.said)
 
 
+EVENTS = (b"Content-Type", b"text/event-stream")
+NOTE = b'data: {"jsonrpc": "2.0", "method": "notifications/message"}\n\n'
+RESULT = b'data: {"jsonrpc": "2.0", "id": 1, "result": {}}\n\n'
+
+
+@pytest.mark.parametrize(
+    ("evidence", "settled"),
+    [
+        (
+            answer(200, (NOTE * 2000, False), RESULT, b"", headers=(EVENTS,)),
+            f"applied: answered 200, {RESULT.decode()}",
+        ),
+        (answer(200, (NOTE * 2000, False), RESULT, RESULT, b"", headers=(EVENTS,)), "unknown: answered 200"),
+        (answer(200, (NOTE * 2000, False), b"", headers=(EVENTS,)), "unknown: answered 200"),
+        (answer(200, (b" " * (1 << 20), False), RESULT[6:], b"", headers=(JSON,)), "unknown: answered 200"),
+        (answer(200, (RESULT[6:], True), headers=(JSON, (b"Content-Encoding", b"br"))), "unknown: answered 200"),
+        (answer(400, (b"", True), headers=(JSON, (b"Content-Encoding", b"br"))), "not_applied: answered 400"),
+    ],
+    ids=["long stream", "answered twice", "no answer", "too large", "in a coding", "in a coding, by its status"],
+)
+async def test_an_mcp_answer_counts_by_what_was_read_of_it(evidence: object, settled: str) -> None:
+    """Of a stream too long to be kept, repeats get the event with the answer; what cannot be read proves nothing."""
+    play = Play(evidence)
+    play.rule = replace(play.rule, upstream=replace(UPSTREAM, protocol="mcp"))
+    play.call = "1"
+
+    await play.run()
+
+    [line] = [line for line in play.said if line.startswith("settle")]
+    assert line.replace("keeping 200 ", "") == f"settle t1 {settled}"
+
+
 @pytest.mark.parametrize(("size", "kept"), [(5, ", keeping 200 12345"), (6, "")])
 async def test_a_late_answer_is_kept_like_any_other(size: int, kept: str) -> None:
     """Its caller was told that nobody knows; whoever repeats the intent gets the answer."""

@@ -26,7 +26,7 @@ from gateway.core.term import Term
 from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey
 from gateway.flow.clock import BootClock
-from gateway.flow.lease import Ask, Granted, Leases
+from gateway.flow.lease import Ask, Foreign, Granted, Leases
 from gateway.flow.quota import Quotas
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
@@ -219,14 +219,31 @@ async def test_a_foreign_epoch_is_registered(replies: list[object], wait_s: floa
     """How many older writes are in flight, or why not."""
     desk = Desk(register=replies)
 
-    assert await desk.leases.register(RESOURCE, Epoch(7), "b", wait_s, desk.caller.is_gone) == got
+    assert await desk.leases.register(Foreign(RESOURCE, Epoch(7), "b", wait_s), desk.caller.is_gone) == got
     assert desk.said == [f"register 7 b{' watch' * bool(wait_s)}"]
+
+
+async def test_nothing_is_registered_by_policies_that_are_over() -> None:
+    """Its caller is judged anew; one that was registered before waits on for older writes."""
+    over = Term()
+    over.end()
+    desk = Desk(register=[1, 0])
+    with pytest.raises(PoliciesChanged):
+        await desk.leases.register(Foreign(RESOURCE, Epoch(7), "b", term=over), desk.caller.is_gone)
+    assert desk.said == []
+
+    lasting = Foreign(RESOURCE, Epoch(7), "b", 3_600)
+    registering = asyncio.ensure_future(desk.leases.register(lasting, desk.caller.is_gone))
+    await desk.said.until("register 7 b watch")
+    lasting.term.end()
+    desk.wakes.on_wake(RESOURCE)
+    assert await registering == 0
 
 
 async def test_registering_waits_for_older_writes() -> None:
     """Woken, it asks again until none is left."""
     desk = Desk(register=[1, 0])
-    registering = asyncio.ensure_future(desk.leases.register(RESOURCE, Epoch(7), "b", 3_600, desk.caller.is_gone))
+    registering = asyncio.ensure_future(desk.leases.register(Foreign(RESOURCE, Epoch(7), "b", 3_600), desk.caller.is_gone))
     await desk.said.until("register 7 b watch")
     desk.wakes.on_wake(RESOURCE)
 
@@ -237,8 +254,8 @@ async def test_registering_waits_for_older_writes() -> None:
 async def test_no_epoch_is_registered_for_nobody_or_nowhere() -> None:
     """A caller that left leaves nothing; a store that is away refuses."""
     with pytest.raises(CallerGone):
-        await Desk().leases.register(RESOURCE, Epoch(7), "b", 0, lambda: True)
-    refused = await Desk(register=[AWAY]).leases.register(RESOURCE, Epoch(7), "b", 0, lambda: False)
+        await Desk().leases.register(Foreign(RESOURCE, Epoch(7), "b"), lambda: True)
+    refused = await Desk(register=[AWAY]).leases.register(Foreign(RESOURCE, Epoch(7), "b"), lambda: False)
 
     assert isinstance(refused, Refused) and refused.decision.name == "store-unavailable"
 
@@ -366,8 +383,8 @@ async def test_a_call_that_would_wait_wants_a_place_and_others_do_not() -> None:
     await desk.said.until("grant b watch")
 
     granting = await desk.leases.grant(PATIENT, desk.caller.is_gone)
-    registering = await desk.leases.register(RESOURCE, Epoch(42), "b", 1.0, desk.caller.is_gone)
-    at_once = await desk.leases.register(RESOURCE, Epoch(42), "b", 0.0, desk.caller.is_gone)
+    registering = await desk.leases.register(Foreign(RESOURCE, Epoch(42), "b", 1.0), desk.caller.is_gone)
+    at_once = await desk.leases.register(Foreign(RESOURCE, Epoch(42), "b"), desk.caller.is_gone)
     renewed = await desk.leases.renew(RESOURCE, Epoch(43), b"digest")
 
     assert isinstance(granting, Refused) and isinstance(registering, Refused)

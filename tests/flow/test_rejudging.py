@@ -12,6 +12,7 @@ from gateway.core.parking import Approval
 from gateway.core.record import IntentRecord
 from gateway.core.write import ResourceKey
 from gateway.flow.rejudging import NotTaken, Rejudged, judge_again, lacks_approval
+from gateway.policy.principals import digest_key
 from tests.flow.queueing import record
 from tests.policy.asking import rules
 
@@ -120,6 +121,40 @@ async def test_what_its_rule_no_longer_takes_is_not_its_write(was: str, now: str
 async def test_what_would_be_refused_is_not_sent(kept: KeptRequest, why: str, tmp_path: Path) -> None:
     """For its form, as an agent's own would be."""
     assert await judged(tmp_path, kept=kept) == NotTaken(why)
+
+
+@pytest.mark.parametrize(
+    ("principals", "why"),
+    [
+        ("ann, tenant: acme, resources: ['acme/in']", None),
+        ("ann, tenant: acme, resources: ['acme/out']", "principal ann has no right to the resource any more"),
+        ("ann, tenant: north, resources: ['**']", "principal ann is of another tenant now"),
+        ("bob, tenant: acme, resources: ['**']", "principal ann is not there any more"),
+    ],
+    ids=["still has it", "lost the resource", "another tenant", "revoked"],
+)
+async def test_what_its_sender_may_no_longer_write_is_not_sent(
+    principals: str, why: str | None, tmp_path: Path
+) -> None:
+    """Rights count when it is sent: between the request and its delivery they may have been taken away."""
+    key = digest_key(b"a-key-of-ann-0123456789").hex()
+    told = f"principals:\n  - {{name: {principals}, key: 'sha256:{key}'}}\n"
+    (tmp_path / "principals.yaml").write_text(told, "utf-8")
+
+    found = await judged(tmp_path)
+
+    assert isinstance(found, Rejudged) if why is None else found == NotTaken(why)
+
+
+async def test_what_came_without_a_key_is_nobodys_where_all_have_one(tmp_path: Path) -> None:
+    """It was taken when everybody might do everything."""
+    key = digest_key(b"a-key-of-ann-0123456789").hex()
+    told = f"principals:\n  - {{name: ann, tenant: acme, key: 'sha256:{key}', resources: ['**']}}\n"
+    (tmp_path / "principals.yaml").write_text(told, "utf-8")
+
+    found = await judge_again(replace(kept_record(), principal=""), KEPT, rules(tmp_path, POLICY))
+
+    assert found == NotTaken("it was sent without a key")
 
 
 async def test_a_compensation_is_filled_from_the_request_that_was_kept(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.policy.body import Body
 from gateway.policy.condition import (
+    Absent,
     Amount,
     Condition,
     FormCondition,
@@ -41,6 +42,18 @@ def test_a_number_is_compared_by_its_value(spelled: str, holds: bool | None) -> 
         assert unmet.decision is AMBIGUOUS_TARGET
     else:
         assert unmet is (None if holds else condition)
+
+
+@pytest.mark.parametrize(
+    ("body", "holds"),
+    [("{}", True), ("[]", True), ('{"n": 5}', False), ('{"n": null}', False), ('{"n": []}', False)],
+)
+def test_absent_is_what_is_not_there_at_all(body: str, holds: bool) -> None:
+    """A null is there, and so is a list that nothing else can be compared with."""
+    condition = JsonCondition(Pointer("/n", ("n",)), frozenset({Absent()}))
+    asked = request("POST", "/", body=body)
+
+    assert first_unmet((condition,), asked, Body(asked)) is (None if holds else condition)
 
 
 NOTE = frozenset({"note"})

@@ -1,5 +1,7 @@
 """A form is read in one way or not at all."""
 
+from urllib.parse import quote
+
 import pytest
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
@@ -43,6 +45,7 @@ def test_a_field_has_one_value(body: bytes, value: str | None) -> None:
         b"id=1&%E2%80%8Bid=2",
         b"id=1&id%C2%85=2",
         b"id=1&+id=2",
+        *(f"id=1&id{quote(filler)}=2".encode() for filler in "\u034f\ufe0f\u115f\uffa0\u17b4\U000e0100"),
         b"id",
     ],
 )

@@ -16,6 +16,13 @@ REACHED = {
     "loopback, where it listens everywhere": ("127.0.0.1", "0.0.0.0", True),
     "loopback in IPv6, where it listens everywhere": ("[::1]", "::", True),
     "a host by its own name": ("gate.internal", "gate.internal", True),
+    "a short form": ("127.1", "127.0.0.1", True),
+    "a number": ("2130706433", "127.0.0.1", True),
+    "in hexadecimal": ("0x7f.1", "127.0.0.1", True),
+    "IPv4 in IPv6": ("[::ffff:127.0.0.1]", "127.0.0.1", True),
+    "IPv4 in IPv6, where it listens everywhere": ("[::ffff:127.0.0.1]", "0.0.0.0", True),
+    "any loopback address, where it listens everywhere": ("127.0.0.5", "0.0.0.0", True),
+    "another machine, where it listens everywhere": ("192.0.2.1", "0.0.0.0", False),
     "another loopback address": ("127.0.0.2", "127.0.0.1", False),
     "another machine": ("192.0.2.1", "127.0.0.1", False),
     "another name": ("api.internal", "127.0.0.1", False),
@@ -36,6 +43,31 @@ def test_an_upstream_at_the_gateways_own_port_is_refused(
     assert isinstance(opened, tuple) is refused
     assert not isinstance(opened, tuple) or "itself listens" in opened[0].message
     assert isinstance(PolicyHolder.open(tmp_path, {}, listeners=((listener, 9),)), PolicyHolder)
+
+
+@pytest.mark.parametrize(
+    ("known", "refused"),
+    [(("127.0.0.1",), True), (("192.0.2.1", "127.0.0.1"), True), (("192.0.2.1",), False), ((), False)],
+    ids=["the machine", "the machine too", "another one", "unknown"],
+)
+def test_a_name_counts_by_its_addresses(
+    known: tuple[str, ...], refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that nobody knows is no fault: it may be known later. It is asked for where the port is the gateway's."""
+    (tmp_path / "policy.yaml").write_text(one_rule().replace("127.0.0.1:9000", f"api.internal:{ADMIN}"))
+    asked: list[str] = []
+
+    def ask(host: str, *_: object, **__: object) -> list[tuple[object, ...]]:
+        asked.append(host)
+        return [(0, 0, 0, "", (one, 0)) for one in (known if host == "api.internal" else (host,))]
+
+    monkeypatch.setattr("socket.getaddrinfo", ask)
+
+    opened = PolicyHolder.open(tmp_path, {}, listeners=(("127.0.0.1", ADMIN),))
+    assert isinstance(opened, tuple) is refused
+    assert sorted(asked) == ["127.0.0.1", "api.internal"]
+    assert isinstance(PolicyHolder.open(tmp_path, {}, listeners=(("127.0.0.1", 9),)), PolicyHolder)
+    assert len(asked) == 2
 
 
 def test_a_reload_does_not_let_it_in(tmp_path: Path) -> None:

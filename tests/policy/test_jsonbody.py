@@ -95,6 +95,10 @@ def test_a_pointer_leads_to_one_value_or_none(pointer: str, found: JsonValue | M
     assert compiled.find(DOCUMENT) == found
 
 
+# Nobody sees these, and to Python a name with them is an identifier.
+IDENTIFIERS = "\u034f\ufe0f\u1160\u3164\uffa0\u17b4\u180b\U000e0100"
+
+
 @pytest.mark.parametrize(
     ("pointer", "body"),
     [
@@ -107,6 +111,8 @@ def test_a_pointer_leads_to_one_value_or_none(pointer: str, found: JsonValue | M
         ("/a", b'{"a": 1, "\\ufeffa": 2}'),
         ("/a", b'{"a": 1, "a\\n": 2}'),
         ("/a", b'{" A": 2}'),
+        *(("/id", f'{{"id": "7", "id{filler}": "9"}}'.encode()) for filler in IDENTIFIERS),
+        ("/id", '{"id": "7", "i\u115fd": "9"}'.encode()),
     ],
 )
 def test_a_name_with_a_twin_in_another_spelling_is_ambiguous(pointer: str, body: bytes) -> None:

@@ -17,9 +17,11 @@ protocol: mcp
 mount: {path: /mcp}
 read_only:
   - {match: POST /mcp, when: {tool: [search, read]}}
+  - {match: POST /mcp, when: {answer: true, json: {/result/action: decline}}}
 writes:
   - {name: note, match: POST /mcp, when: {tool: write}, resource: "note/{json:/params/arguments/note}"}
   - {name: purge, match: POST /mcp, when: {json: {/method: notes/purge}}, resource: notes}
+  - {name: asked, match: POST /mcp, when: {answer: true, json: {/result/action: cancel}}, resource: notes}
   - {name: plain, match: "PUT /mcp/files/{id}", resource: "file/{path.id}"}
 """
 
@@ -83,7 +85,22 @@ def test_a_notification_passes_and_a_request_of_its_name_does_not(ruleset: RuleS
         (message("Ping"), "no-policy"),
         (message("ping "), "ambiguous-target"),
         (message(result={}), "read"),
-        (message(error={"code": -1, "message": "no"}), "read"),
+        (message(result={"_meta": {}}), "read"),
+        (message(result={"roots": [{"uri": "file:///a"}]}), "read"),
+        (message(result={"action": "accept", "content": {}}), "no-policy"),
+        (message(result={"roots": [], "action": "accept"}), "no-policy"),
+        (message(result={"action": "cancel"}), "asked"),
+        (message(result={"action": "decline"}), "read"),
+        (message(result={"role": "assistant", "content": [], "model": "m"}), "no-policy"),
+        (message(result=[]), "no-policy"),
+        (message(result=None), "no-policy"),
+        (message(error={"code": -1, "message": "no"}), "no-policy"),
+        (message(result={}, error=None), "ambiguous-target"),
+        ([message("ping"), message(result={"action": "accept"})], "ambiguous-target"),
+        (call("write", note=7) | {"params": {"name": "write", "arguments": {"note": 7}, "task": {}}}, "no-policy"),
+        (call("write", note=7) | {"params": {"name": "write", "arguments": {"note": 7}, "task": None}}, "no-policy"),
+        (call("search") | {"params": {"name": "search", "task": {}}}, "read"),
+        (message("notes/purge", params={"task": {}}), "purge"),
         ([message("ping"), message("notifications/initialized", None), message(result={})], "read"),
         ([message("ping"), call("search")], "ambiguous-target"),
         ([message("ping"), "ping"], "ambiguous-target"),
@@ -110,6 +127,14 @@ def test_a_notification_passes_and_a_request_of_its_name_does_not(ruleset: RuleS
 def test_a_message_is_judged_by_its_body(ruleset: RuleSet, body: object, decision: str) -> None:
     """`tools/call` and what the protocol does not have need a rule; what reads in two ways is refused."""
     assert told(ruleset, body) == decision
+
+
+def test_whoever_answers_what_a_server_asked_is_told_why_it_is_refused(ruleset: RuleSet) -> None:
+    """A call of a tool may wait for it, and its holder may have been overtaken."""
+    answer = ruleset.match(request("POST", "/mcp", body=json.dumps(message(result={"action": "accept"}))), Caller())
+
+    assert isinstance(answer, Refused)
+    assert "an answer to what the server asked" in answer.detail
 
 
 @pytest.mark.parametrize(

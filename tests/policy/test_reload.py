@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.decision import UNAUTHENTICATED, Refused
+from gateway.core.request import Headers
 from gateway.policy.reload import PolicyHolder, Reloaded
 from tests.policy.asking import HEAD, one_rule
 
@@ -171,6 +173,16 @@ def test_a_credential_that_is_gone_leaves_the_set_in_force_and_is_reported_once(
     assert credentials(with_secret) == [b"Bearer the-second"]
 
 
+@pytest.mark.parametrize("content", ["", " ", "\n", "a\0b", "one\ntwo\n"])
+def test_what_can_be_no_credential_leaves_the_last_one(content: str, with_secret: PolicyHolder, secret: Path) -> None:
+    """A file that is being written may be any of these."""
+    secret.write_text(content)
+    assert looks(with_secret) == [False, True]
+
+    assert isinstance(with_secret.reload(), tuple)
+    assert credentials(with_secret) == [b"Bearer the-first"]
+
+
 def test_a_credential_that_is_missing_where_it_is_new_is_waited_for(
     with_secret: PolicyHolder, secret: Path, tmp_path: Path
 ) -> None:
@@ -203,6 +215,31 @@ def test_principals_do_not_go_by_a_file_that_is_gone(tmp_path: Path) -> None:
     assert findings[0].file.endswith("principals.yaml")
     assert "restart" in findings[0].message
     assert len(holder.current.principals) == 1
+
+
+NOBODY: dict[str, Callable[[Path], object]] = {
+    "truncated": lambda path: path.write_text(path.read_text()[:20]),
+    "an empty list": lambda path: path.write_text("principals: []\n"),
+    "null": lambda path: path.write_text("principals: null\n"),
+    "an empty file": lambda path: path.write_text(""),
+    "a directory": lambda path: (path.unlink(), path.mkdir()),
+    "a link that leads nowhere": lambda path: (path.unlink(), path.symlink_to(path.with_name("gone"))),
+}
+
+
+@pytest.mark.parametrize("damage", NOBODY.values(), ids=NOBODY.keys())
+def test_no_file_of_principals_lets_everybody_in(damage: Callable[[Path], object], tmp_path: Path) -> None:
+    """Whoever has no key stays nobody while the gateway runs."""
+    principals = tmp_path / "principals.yaml"
+    (tmp_path / "policy.yaml").write_text(one_rule())
+    principals.write_text(f"principals: [{{name: ada, key: 'sha256:{'0' * 64}', resources: 'x/*'}}]\n")
+    holder = PolicyHolder.open(tmp_path, {})
+    assert isinstance(holder, PolicyHolder)
+    damage(principals)
+
+    assert isinstance(holder.reload(), tuple)
+    refused = holder.current.principals.identify(Headers(()))
+    assert isinstance(refused, Refused) and refused.decision is UNAUTHENTICATED
 
 
 def test_a_worker_that_starts_while_a_credential_is_gone_has_the_one_in_force(

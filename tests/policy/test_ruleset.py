@@ -132,9 +132,11 @@ def intent(
     ("preserve", "hosts", "intents"),
     [
         ("host: preserve\n", ["a.example", "b.example", "a.example:8080", "A.example:443", "a.example:80"], 3),
+        ("host: preserve\n", ["a.example", "a.example.", "A.Example:", "a.example.:443", "a.example:0080"], 1),
+        ("host: preserve\n", ["[::1]", "[::1]:80", "[::80]", "[::80]:8080", "[::80]:8080"], 3),
         ("", ["a.example", "b.example", "a.example:8080"], 1),
     ],
-    ids=["the agent's host is forwarded", "the url's is"],
+    ids=["the agent's host is forwarded", "spellings of one", "addresses", "the url's is"],
 )
 def test_the_host_that_is_forwarded_is_a_part_of_an_intent(
     tmp_path: Path, preserve: str, hosts: list[str], intents: int

@@ -107,7 +107,9 @@ def test_a_part_that_is_missing_or_double_has_no_resource(text: str, decision: D
     assert answer.decision is decision
 
 
-@pytest.mark.parametrize("query", ["a_b=1;a_b=2", "a_b=1&a[b=2", "a_b=1&a%5Bb=2", "a_b=1&a_b%E2%80%8B=2"])
+@pytest.mark.parametrize(
+    "query", ["a_b=1;a_b=2", "a_b=1&a[b=2", "a_b=1&a%5Bb=2", "a_b=1&a_b%E2%80%8B=2", "a_b=1&a_b%CD%8F=2"]
+)
 def test_a_query_that_some_take_apart_in_another_way_is_ambiguous(query: str) -> None:
     """Some readers split at a semicolon, and PHP reads an open bracket as an underscore; a rule reads neither."""
     answer = fill("{query.a_b}", target=f"/x?{query}")

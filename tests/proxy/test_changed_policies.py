@@ -40,10 +40,11 @@ writes:
 BODY = b'{"id": "7"}'
 
 
-def principals(*names: str) -> str:
+def principals(*names: str, quota: str = "") -> str:
     """Each has its own name for a key."""
+    rights = f'resources: ["**"], quota: {{{quota}}}' if quota else 'resources: ["**"]'
     lines = [
-        f'  - {{name: {name}, key: "sha256:{hashlib.sha256(name.encode()).hexdigest()}", resources: ["**"]}}\n'
+        f'  - {{name: {name}, key: "sha256:{hashlib.sha256(name.encode()).hexdigest()}", {rights}}}\n'
         for name in names
     ]
     return "principals:\n" + "".join(lines)
@@ -58,13 +59,14 @@ class Changing:
     directory: Path
     holder: PolicyHolder
     token: str = ""
+    quota: str = ""
 
     def change(self, credential: str = "old", who: tuple[str, ...] = ("ada", "bob"), **instead: str) -> None:
         text = POLICY.format(port=self.upstream.port, credential=credential)
         for old, new in instead.items():
             text = text.replace(f"match: {old} ", f"match: {new} ")
         (self.directory / "policy.yaml").write_text(text)
-        (self.directory / "principals.yaml").write_text(principals(*who))
+        (self.directory / "principals.yaml").write_text(principals(*who, quota=self.quota))
         assert isinstance(self.holder.reload(), Reloaded)
 
     async def lease(self, wait_s: int = 0) -> RawAnswer:
@@ -160,6 +162,20 @@ async def test_what_waits_on_disk_is_judged_anew(store_url: str, tmp_path: Path)
             assert answer.status in (200, 202), answer
             await gate.upstream.until(lambda count=number + 1: len(gate.upstream.seen) == count)
             assert gate.upstream.seen[-1].body == body
+
+
+async def test_a_write_that_is_judged_anew_pays_once(store_url: str, tmp_path: Path) -> None:
+    """Policies that change while it waits are not its caller's doing; the next write is its own."""
+    async with changing(store_url, tmp_path) as gate:
+        gate.quota = "writes_per_minute: 1"
+        gate.change()
+
+        first = await gate.slow("PUT", "/reports/7", gate.change, *KEYED)
+        second = await ask(
+            gate.port, "PUT", "/reports/7", f"Fencing-Token: {gate.token}", "Fencegate-Key: ada", body=BODY
+        )
+
+        assert (first.status, second.status, second.decision) == (200, 429, "quota-exceeded")
 
 
 async def test_a_body_that_is_passed_on_as_it_comes_begins_under_the_policies_in_force(

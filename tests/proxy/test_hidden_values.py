@@ -49,8 +49,9 @@ async def put(gate: Stack, where: str, value: str, epoch: int) -> RawAnswer:
 
 HIDDEN = {"NUL": "7\0", "NUL and more": "7\0x", "line end": "7\n", "next line": "7\x85", "no width": "7\u200b"}
 HIDDEN |= {"blank": "7 ", "byte order mark": "\ufeff7", "line separator": "7\u2028"}
+HIDDEN |= {"selector": "7\u00e9\ufe0f", "selector of ideographs": "7\u00e9\U000e0100"}
 # The parser of HTTP refuses the others, or cuts them off.
-IN_A_HEADER = ("next line", "no width", "byte order mark", "line separator")
+IN_A_HEADER = ("next line", "no width", "byte order mark", "line separator", "selector")
 
 
 @pytest.mark.parametrize("where", ["path", "rest", "query", "form", "json", "header", "keyed"])

@@ -7,28 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.rpc_error import code_of
-from tests.raw import RawAnswer, RawClient, ask, request
+from tests.proxy.notes import EVENTS, POLICY, RESULT, call, chunk, error, post, whole
+from tests.raw import RawClient, ask, request
 from tests.recording import Seen, answering
 from tests.stack import Stack, stack
 from tests.until import until
-
-POLICY = """
-upstream: notes
-url: http://localhost:{port}
-protocol: mcp
-mount: {{path: /mcp}}
-limits: {{body: 1KiB}}
-timeouts: {{connect: 1s, total: 5s}}
-read_only:
-  - {{match: POST /mcp, when: {{tool: search}}}}
-writes:
-  - name: write
-    match: POST /mcp
-    when: {{tool: write}}
-    resource: note/{{json:/params/arguments/note}}
-    intent: {{mode: optional, key: "{{json:/params/_meta/key}}"}}
-"""
 
 HTTP_POLICY = """
 upstream: ledger
@@ -37,35 +20,12 @@ mount: {{path: /rpc}}
 writes:
   - {{name: call, match: "POST /rpc", resource: ledger, errors: jsonrpc}}
 """
-EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.fixture
 async def gate(store_url: str, tmp_path: Path) -> AsyncIterator[Stack]:
     async with stack(store_url, tmp_path, POLICY) as gate:
         yield gate
-
-
-def call(name: str = "write", id: str | None = "7", key: str | None = None) -> bytes:
-    """A call of a tool; its id spelled as given, and none for None."""
-    params = {"name": name, "arguments": {"note": 7}} | ({} if key is None else {"_meta": {"key": key}})
-    spelled = "" if id is None else f'"id": {id}, '
-    return f'{{"jsonrpc": "2.0", {spelled}"method": "tools/call", "params": {json.dumps(params)}}}'.encode()
-
-
-async def post(gate: Stack, body: bytes, *fields: str, target: str = "/mcp") -> RawAnswer:
-    return await ask(gate.port, "POST", target, "Content-Type: application/json", *fields, body=body)
-
-
-def error(answer: RawAnswer) -> dict[str, object]:
-    """The JSON-RPC error of an answer, which must be one."""
-    assert (answer.status, answer.value("Content-Type")) == (200, "application/json")
-    members: dict[str, object] = json.loads(answer.body)["error"]
-    assert members["code"] == code_of(str(answer.decision))
-    data = members["data"]
-    assert isinstance(data, dict)
-    assert (data["type"], data["detail"]) == (f"urn:fencegate:{answer.decision}", members["message"])
-    return members
 
 
 @pytest.mark.parametrize("id", ["7", '"\\u0041/b"', "1.0", "9007199254740993"])
@@ -158,6 +118,47 @@ async def test_what_writes_nothing_passes_byte_for_byte(gate: Stack, body: bytes
     assert (seen.values("Mcp-Session-Id"), seen.values("Mcp-Protocol-Version")) == (["s-1"], ["2025-06-18"])
 
 
+async def test_an_overtaken_call_gets_no_answer_to_what_its_server_asked(gate: Stack) -> None:
+    """The server would go on with it after the newer holder wrote. Where a rule takes answers, a stale one is told."""
+    await gate.lease("note/7")
+    await gate.lease("note/7", "agent-b", takeover=True)
+    token = f"Fencing-Token: {gate.tokens['agent-a']}"
+    accept = b'{"jsonrpc": "2.0", "id": "e1", "result": {"action": "accept", "_meta": {"note": 7}}}'
+    closed = await post(gate, accept, token)
+    stale = await post(gate, accept.replace(b'"accept"', b'"confirm"'), token)
+
+    assert (closed.status, closed.decision) == (403, "no-policy")
+    assert "a call would go on with it" in str(closed.problem["detail"])
+    assert (stale.status, stale.decision) == (412, "stale-epoch")
+    assert gate.upstream.seen == []
+
+
+async def test_an_answer_under_a_rule_is_a_write_while_its_call_is_under_way(gate: Stack) -> None:
+    """The holder's own, and accepted by the server as a message: its status tells the outcome."""
+    go_on, asked = asyncio.Event(), asyncio.Event()
+
+    async def server(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        if b"tools/call" not in seen.body:
+            go_on.set()
+            writer.write(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
+            return
+        asked.set()
+        await go_on.wait()
+        writer.write(whole(RESULT))
+
+    gate.upstream.answer = server
+    await gate.lease("note/7")
+    token = f"Fencing-Token: {gate.tokens['agent-a']}"
+    calling = asyncio.ensure_future(post(gate, call(), token))
+    await asked.wait()
+    confirm = b'{"jsonrpc": "2.0", "id": "e1", "result": {"action": "confirm", "_meta": {"note": 7}}}'
+    answered = await post(gate, confirm, token)
+    called = await calling
+
+    assert (answered.decision, answered.value("Fencing-Outcome")) == ("forwarded", "applied")
+    assert (called.decision, called.value("Fencing-Outcome")) == ("forwarded", "applied")
+
+
 async def test_a_session_is_closed_without_a_token(gate: Stack) -> None:
     """A DELETE that names a session is the protocol's own."""
     answer = await ask(gate.port, "DELETE", "/mcp", "Mcp-Session-Id: s-1")
@@ -168,7 +169,7 @@ async def test_a_session_is_closed_without_a_token(gate: Stack) -> None:
 
 async def test_a_call_is_a_write_under_its_rule(gate: Stack) -> None:
     """It needs a token, is forwarded once, and a repeat under another id gets the answer under that id."""
-    gate.upstream.answer = answering(_json(b'{"jsonrpc": "2.0", "id": 7, "result": {"content": []}}'))
+    gate.upstream.answer = answering(whole(b'{"jsonrpc": "2.0", "id": 7, "result": {"content": []}}'))
     without = await post(gate, call(key="k"))
     await gate.lease("note/7")
     token = f"Fencing-Token: {gate.tokens['agent-a']}"
@@ -201,10 +202,10 @@ async def test_a_call_whose_caller_closes_the_stream_is_finished_and_recorded(ga
     last = b'data: {"jsonrpc": "2.0", "id": 7, "result": {"content": []}}\n\n'
 
     async def stream(_: Seen, writer: asyncio.StreamWriter) -> None:
-        writer.write(EVENTS + _chunk(note))
+        writer.write(EVENTS + chunk(note))
         await writer.drain()
         await go_on.wait()
-        writer.write(_chunk(last) + b"0\r\n\r\n")
+        writer.write(chunk(last) + b"0\r\n\r\n")
 
     gate.upstream.answer = stream
     await gate.lease("note/7")
@@ -235,7 +236,7 @@ async def test_a_silent_event_stream_ends_with_its_caller(store_url: str, tmp_pa
             writer.write(EVENTS)
             # The silence itself: longer than `total`.
             await asyncio.sleep(0.3)
-            writer.write(_chunk(b"data: late\n\n"))
+            writer.write(chunk(b"data: late\n\n"))
 
         gate.upstream.answer = stream
         async with RawClient(gate.port) as client:
@@ -259,73 +260,6 @@ async def test_a_rule_may_ask_for_json_rpc_errors_without_mcp(store_url: str, tm
 
 
 @pytest.mark.parametrize(
-    ("body", "outcome", "again"),
-    [
-        (b'{"jsonrpc": "2.0", "id": 7, "result": {"isError": true, "content": []}}', "applied", "replayed"),
-        (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "x"}}', "not_applied", "forwarded"),
-        (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32603, "message": "x"}}', "unknown", "outcome-unknown"),
-    ],
-    ids=["a tool that failed", "invalid params", "internal error"],
-)
-async def test_an_error_of_the_server_tells_the_outcome(gate: Stack, body: bytes, outcome: str, again: str) -> None:
-    """As a status would: what the server found wrong with the call frees the key, its own failure holds it."""
-    gate.upstream.answer = answering(_json(body))
-    await gate.lease("note/7")
-    token = f"Fencing-Token: {gate.tokens['agent-a']}"
-    first = await post(gate, call(key="k"), token)
-    second = await post(gate, call(key="k"), token)
-
-    assert (first.decision, first.value("Fencing-Outcome"), first.body) == ("forwarded", outcome, body)
-    assert second.decision == again
-
-
-RESULT = b'{"jsonrpc": "2.0", "id": 7, "result": {"content": []}}'
-OTHERS = b'{"jsonrpc": "2.0", "id": 99, "result": {}}'
-OTHERS_ERROR = b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "x"}}'
-BOTH = b'{"jsonrpc": "2.0", "id": 7, "result": {}, "error": {"code": -32602, "message": "x"}}'
-NOTE = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"error": {"code": -32602}}}'
-
-
-def _stream(*messages: bytes, mark: bytes = b"") -> bytes:
-    body = mark + b"".join(b"data: " + message + b"\n\n" for message in messages)
-    return b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
-
-
-@pytest.mark.parametrize(
-    ("answer", "again"),
-    [
-        (_stream(OTHERS_ERROR, RESULT), "answer-not-kept"),
-        (_stream(OTHERS), "outcome-unknown"),
-        (_stream(OTHERS_ERROR), "outcome-unknown"),
-        (_stream(BOTH), "outcome-unknown"),
-        (_stream(NOTE), "outcome-unknown"),
-        (_stream(RESULT.replace(b"7,", b"7,\ndata: ")), "outcome-unknown"),
-        (_stream(RESULT, mark=b"\xef\xbb\xbf"), "outcome-unknown"),
-    ],
-    ids=[
-        "another's error, then the result",
-        "another's result",
-        "an error of no call",
-        "result and error",
-        "notifications only",
-        "a result in two lines",
-        "a byte order mark",
-    ],
-)
-async def test_another_calls_answer_frees_no_key(gate: Stack, answer: bytes, again: str) -> None:
-    """Only what has the call's own id speaks for it: a repeat runs nothing, and is not given another's result."""
-    gate.upstream.answer = answering(answer)
-    await gate.lease("note/7")
-    token = f"Fencing-Token: {gate.tokens['agent-a']}"
-    first = await post(gate, call(key="k"), token)
-    second = await post(gate, call(key="k", id="8"), token)
-
-    assert first.decision == "forwarded"
-    assert second.decision == again
-    assert len(gate.upstream.seen) == 1
-
-
-@pytest.mark.parametrize(
     "body",
     [
         call("search").replace(b'"name"', b'"Name": "drop", "name"'),
@@ -346,42 +280,3 @@ async def test_a_call_that_another_server_reads_as_another_goes_no_further(gate:
 
     assert answer.decision == "ambiguous-target"
     assert gate.upstream.seen == []
-
-
-async def test_a_stream_that_ends_without_an_answer_leaves_the_outcome_unknown(gate: Stack) -> None:
-    """Its head promises nothing: `Fencing-Outcome` is left out where the rest of the stream tells it."""
-    go_on = asyncio.Event()
-
-    async def stream(_: Seen, writer: asyncio.StreamWriter) -> None:
-        writer.write(EVENTS + _chunk(b"id: 1\ndata: \n\n"))
-        await go_on.wait()
-        writer.write(b"0\r\n\r\n")
-
-    gate.upstream.answer = stream
-    await gate.lease("note/7")
-    fields = ("Content-Type: application/json", f"Fencing-Token: {gate.tokens['agent-a']}")
-    async with RawClient(gate.port) as client:
-        await client.send(request("POST", "/mcp", *fields, body=call(key="k")))
-        head = [await client.line()]
-        while head[-1] != b"\r\n":
-            head.append(await client.line())
-        go_on.set()
-        assert b"data: \n" in [await client.line() for _ in range(3)]
-        assert not any(line.startswith(b"Fencing-Outcome") for line in head)
-
-        async def is_settled() -> bool:
-            return (await post(gate, call(key="k"), fields[1])).decision != "intent-in-progress"
-
-        await until(is_settled)
-    again = await post(gate, call(key="k"), fields[1])
-    assert (again.decision, error(again)["code"]) == ("outcome-unknown", -32015)
-    assert len(gate.upstream.seen) == 1
-
-
-def _json(body: bytes) -> bytes:
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-    return head % len(body) + body
-
-
-def _chunk(piece: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(piece), piece)

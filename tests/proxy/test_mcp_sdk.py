@@ -23,6 +23,7 @@ mount: {{path: /mcp}}
 timeouts: {{connect: 1s, total: 5s}}
 read_only:
   - {{match: POST /mcp, when: {{tool: search}}}}
+  - {{match: POST /mcp, when: {{answer: true, json: {{/result/action: accept}}}}}}
 writes:
   - name: write
     match: POST /mcp

@@ -1,4 +1,4 @@
-"""What a page can make a browser on this machine do through a listener that only this machine reaches."""
+"""What a page can make a browser do through a listener where nobody has a key."""
 
 import hashlib
 import json
@@ -19,6 +19,9 @@ FOREIGN = {
     "a page on another port": ("Origin: http://localhost:3000", "Sec-Fetch-Site: same-site"),
     "an older browser": ("Origin: https://evil.example",),
     "a page without an origin": ("Origin: null",),
+    "an empty origin": ("Origin: ",),
+    "an extension": ("Origin: chrome-extension://abc",),
+    "two words": ("Sec-Fetch-Site: same-origin, cross-site",),
 }
 
 
@@ -51,12 +54,57 @@ async def test_a_name_that_was_rebound_to_loopback_is_refused(method: str, store
         assert gateway.upstream.seen == []
 
 
+# Of a page's own site the browser sends neither `Origin` nor, without TLS, `Sec-Fetch-Site`.
+REBOUND = {
+    "a script that names itself": ("User-Agent: x", "Accept-Language: en-US,en;q=0.5"),
+    "a script without a name": ("User-Agent: ", "Accept-Language: *"),
+    "a script that blanks what it can": ("User-Agent: ", "Accept-Language: "),
+    "an image": ("User-Agent: x", "Referer: http://evil.example:8080/"),
+    "a navigation": ("User-Agent: Mozilla/5.0",),
+}
+
+
+@pytest.mark.parametrize("target", ["/reports/7", "/-/fence/leases?resource=report/7"])
+async def test_a_page_under_a_rebound_name_reads_nothing(target: str, store_url: str, tmp_path: Path) -> None:
+    """It may set `User-Agent` and leave out `Referer`; no page takes `Accept-Language` away."""
+    async with stack(store_url, tmp_path, listen=LOOPBACK) as gateway:
+        for fields in REBOUND.values():
+            answer = await ask(gateway.port, "GET", target, *fields, host="evil.example:8080")
+            assert (answer.status, answer.decision) == (403, "forbidden")
+
+        assert gateway.upstream.seen == []
+
+
+async def test_names_that_are_nearly_the_machines_are_none(store_url: str, tmp_path: Path) -> None:
+    """Nor is an empty one: whoever owns the name of a page chooses it."""
+    async with stack(store_url, tmp_path, listen=LOOPBACK) as gateway:
+        for host in ("localhost.", "0.0.0.0", "0.0.0.0:8080", "127.1", "", "localhost:evil"):
+            answer = await ask(gateway.port, "GET", "/reports/7", "User-Agent: Mozilla/5.0", host=host)
+            assert (host, answer.status) == (host, 403)
+
+        assert gateway.upstream.seen == []
+
+
 async def test_clients_that_are_no_browsers_are_served(store_url: str, tmp_path: Path) -> None:
     """Under any name: a proxy on the machine passes its own on. A form's type of content is curl's own too."""
     async with stack(store_url, tmp_path, listen=LOOPBACK) as gateway:
         for host in ("localhost", "127.0.0.1:8080", "[::1]:8080", "fence.internal"):
             form = "Content-Type: application/x-www-form-urlencoded"
             answer = await ask(gateway.port, "POST", "/-/fence/leases", form, body=TAKEOVER, host=host)
+            assert answer.status == 201
+        node = ("User-Agent: node", "Accept-Language: *", "Sec-Fetch-Mode: cors")
+        assert (await ask(gateway.port, "GET", "/reports/7", *node, host="fence.internal")).status == 200
+
+
+@pytest.mark.parametrize("name", ["fence.internal:8080", "192.0.2.1:8080"])
+async def test_a_page_does_nothing_wherever_the_gateway_listens(name: str, store_url: str, tmp_path: Path) -> None:
+    """Whoever reaches an anonymous listener may look at such a page; a page of its own site, or no page, may write."""
+    async with stack(store_url, tmp_path) as gateway:
+        for fields in FOREIGN.values():
+            answer = await ask(gateway.port, "POST", "/-/fence/leases", *fields, body=TAKEOVER, host=name)
+            assert (answer.status, answer.decision) == (403, "forbidden")
+        for own in ((f"Origin: http://{name}",), ("User-Agent: curl/8",)):
+            answer = await ask(gateway.port, "POST", "/-/fence/leases", *own, body=TAKEOVER, host=name)
             assert answer.status == 201
 
 

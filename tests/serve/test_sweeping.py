@@ -25,6 +25,7 @@ from tests.flow.inquiring import POLICY
 from tests.stack import rules_from
 from tests.store.asked import asked_rule, id_of, in_doubt, keyed, make_due
 from tests.store.fences import RESOURCE, admitted, bare, opened
+from tests.store.halves import halved
 from tests.store.overdue import make_overdue
 from tests.store.server import Server
 from tests.until import until
@@ -128,6 +129,19 @@ async def test_a_store_that_goes_away_and_comes_back_is_told_once_each(tmp_path:
             assert told("the store is away") == 1
     finally:
         server.kill()
+
+
+async def test_a_part_of_the_store_that_goes_away_is_told_as_such(tmp_path: Path, log: Logged) -> None:
+    """Writes of the others' resources pass; whoever reads it looks at one server."""
+    lines, told = log
+    async with halved(tmp_path, 0.1) as (store, odd), sweeping(store, tmp_path, lines):
+        await until(lambda: store.healthy)
+        odd.kill()
+        await until(lambda: told("a part of the store is away") == 1)
+        odd.start()
+        await until(lambda: told("the store is back") == 1)
+
+        assert told("the store is away") == 0
 
 
 async def test_a_bug_ends_neither_the_gateway_nor_the_sweeping(

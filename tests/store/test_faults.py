@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 import redis
 
-from gateway.core.faults import StoreUnavailable
+from gateway.core.faults import PartUnavailable, StoreUnavailable
 from gateway.core.rule import Fence
 from gateway.core.write import Admitted, Settled, Write
 from gateway.store.embedded import find_server
 from gateway.store.fence import FenceStore
 from tests.store.fences import RESOURCE, SECRET, admitted, ask, bare, granted, name_of, opened, rule
+from tests.store.halves import halved
 from tests.store.load import load
 from tests.store.lossy import lossy
 from tests.store.server import Server
@@ -138,3 +139,17 @@ def _is_busy(raw: Any) -> bool:
     except redis.ResponseError:
         return True
     return False
+
+
+async def test_one_server_of_several_that_is_away_is_named(tmp_path: Path) -> None:
+    """The others take writes; whether all do is asked of each."""
+    async with halved(tmp_path, 0.2) as (store, odd):
+        await store.ping()
+        odd.kill()
+
+        with pytest.raises(PartUnavailable, match="odd: "):
+            await store.ping()
+
+        odd.start()
+        await until(lambda: all(server.connected for server in store.link.servers))
+        await store.ping()

@@ -11,8 +11,8 @@ import redis
 
 from gateway.store import losses
 from gateway.store.embedded import find_server
-from gateway.store.incarnation import places
 from gateway.store.keys import marks, resource_keys, store_record
+from gateway.store.topology import places
 from tests.store.fences import (
     OTHER_SECRET,
     RESOURCE,
@@ -89,7 +89,7 @@ async def test_marks_rise_and_the_incarnation_stays(store_url: str, raw: Any) ->
         assert after.incarnation == before.incarnation == two.incarnation.remembered["000"].incarnation
         assert raw.hget(store_record("000"), "incarnation").decode() == after.incarnation
         assert int(kept[b"one"]) >= after.mark
-        assert places(one.store) == ["000"]
+        assert places(one.store.link) == ["000"]
         assert not await is_regressed(one)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gateway.core.decision import STALE_EPOCH, Refused
 from gateway.core.delivery import Conclusion, GivenUp
 from gateway.core.intent import IntentId
 from gateway.core.lease import Lease
@@ -35,6 +36,7 @@ from tests.store.fences import (
     settled,
     state_of,
 )
+from tests.store.losing import remembering
 from tests.store.parked import APPROVED, QUEUED, delivering, id_of, mail, parked, refused, taken
 
 LOST = f"{resource_keys(RESOURCE)[6]}lost"
@@ -111,6 +113,52 @@ async def test_a_new_lease_writes_once_nothing_forgotten_is_in_flight(store: Fen
 
     assert name_of(await ask(store, write, ttl_s=30.0)) == "Waiting"
     assert name_of(await ask(store, write, ttl_s=0.0, queued=True)) == "Admitted"
+
+
+TOLD: dict[str, tuple[Call, str]] = {
+    "a lease from before": (
+        lambda store, lease: ask(store, leased(lease.epoch)),
+        "and the lease of epoch {} on report/7 has ended with it. Acquire a new lease: without a key it writes once "
+        "the upstream's `timeouts.total` has passed.",
+    ),
+    "a key": (
+        lambda store, lease: ask(store, keyed(leased(lease.epoch))),
+        "and nobody can tell whether this intent was done before. Wait until an operator has accepted the loss, then "
+        "repeat it with the same key and a new lease.",
+    ),
+    "an epoch from elsewhere": (
+        lambda store, lease: ask(store, bare(lease.epoch + 9)),
+        "and nobody can tell which epoch rules report/7. Wait until an operator has accepted the loss, then repeat it "
+        "unchanged.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TOLD)
+async def test_each_is_told_what_helps_it(store: FenceStore, lease: Lease, case: str) -> None:
+    """A new lease writes without a key; what was done under a key, and who is newest elsewhere, nobody knows."""
+    call, told = TOLD[case]
+
+    refused = await call(store, lease)
+
+    assert isinstance(refused, Refused)
+    start = "Not forwarded: the store has lost what it had acknowledged, "
+    assert refused.detail == start + told.format(lease.epoch)
+
+
+@pytest.mark.parametrize("has_passed", [False, True], ids=["may be in flight", "cannot be in flight"])
+async def test_what_is_forgotten_counts_as_in_flight(store: FenceStore, raw: Any, *, has_passed: bool) -> None:
+    """For as long as a write may last, a lease or an epoch is not told that nothing older is in flight (G3)."""
+    store.write_lasts_s = lambda: 30.0
+    lose(raw, store.expected_ms() - (30_500 if has_passed else 0), accepted=True)
+
+    lease = await granted(store)
+    again = await granted(store)
+    renewed = await store.renew(RESOURCE, lease.epoch, SECRET)
+    registered = await store.register(RESOURCE, lease.epoch, "A", watch=False)
+
+    assert isinstance(renewed, Lease)
+    assert [lease.drained, again.drained, renewed.drained, registered == 0] == [has_passed] * 4
 
 
 async def test_a_new_intent_waits_for_an_operator(store: FenceStore, lease: Lease) -> None:
@@ -305,6 +353,34 @@ async def test_epochs_from_elsewhere_that_were_seen(store: FenceStore, raw: Any)
     assert name_of(await store.peek(bare(42))) == "store-regressed"
     await settled(store, await admitted(store, bare(43, "B")), "applied")
     assert name_of(await ask(store, bare(42))) == "stale-epoch"
+
+
+async def test_once_a_loss_is_accepted_an_older_epoch_is_only_stale(store_url: str, raw: Any) -> None:
+    """Whoever was overtaken stays so, by what the gateway has seen; the newest repairs the record."""
+    async with remembering(store_url) as one:
+        store = one.store
+        await settled(store, await admitted(store, bare(60, "H")), "applied")
+        one.incarnation.recent.forget(1)
+        raw.flushall()
+        lose(raw, store.expected_ms())
+        assert name_of(await ask(store, bare(55, "H"))) == "store-regressed"
+        assert name_of(await store.peek(bare(55, "H"))) == "store-regressed"
+        await losses.accept(store, note="looked", by="operator")
+
+        stale = await ask(store, bare(55, "H"))
+        assert name_of(await store.peek(bare(55, "H"))) == "stale-epoch"
+        assert isinstance(stale, Refused)
+        assert (stale.decision, stale.facts.highest_epoch, stale.facts.holder) == (STALE_EPOCH, 60, None)
+        assert stale.detail.startswith("Not forwarded: epoch 60 rules report/7, and epoch 55 is not newer.")
+        assert name_of(await ask(store, bare(61, "H"), ttl_s=0.0)) == "Admitted"
+
+
+async def test_a_token_of_nothing_is_no_sign_of_a_loss(store_url: str) -> None:
+    """What the store has never had it cannot have lost."""
+    async with remembering(store_url) as one:
+        assert name_of(await ask(one.store, leased(7))) == "token-invalid"
+
+        assert list(one.incarnation.recent.proofs(0.0)) == []
 
 
 async def test_a_token_that_was_never_good_stays_invalid(store: FenceStore) -> None:

@@ -182,3 +182,68 @@ async def test_a_key_of_the_wrong_type_leaves_nothing_half_done(store: FenceStor
         with pytest.raises(StoreUnavailable):
             await call
     assert everything(raw) == before
+
+
+# What a store that has lost them is told.
+
+
+async def test_a_pause_that_the_store_has_lost_is_written_back(store: FenceStore, raw: Any) -> None:
+    """Whoever has read it goes on enforcing it, and brings it back as it was, with its event; several do so once."""
+    one, other = PauseRecords(store), PauseRecords(store)
+    begun = [await stop(store, scope) for scope in (Scope("all"), Scope("rule", "send", "mail"))]
+    before = await one.in_force()
+    assert await other.in_force() == before
+    raw.flushall()
+
+    assert await one.in_force() == before
+    assert await other.in_force() == before
+
+    assert sorted(await wide_pauses(store), key=lambda pause: pause.id) == sorted(begun, key=lambda pause: pause.id)
+    for pause in begun:
+        (event,) = (await events(store, Sought(intent=pause.id), None)).items
+        assert (event.before, event.after, event.by) == ("", "paused", store.gateway)
+        assert event.reason == f"restored, for the store lost it: {pause.scope}: {WHY}"
+
+
+async def test_what_was_restored_ends_by_an_operator_for_good(store: FenceStore, raw: Any) -> None:
+    """A gateway that has not heard of the end does not write it back once more."""
+    one, late = PauseRecords(store), PauseRecords(store)
+    begun = await stop(store)
+    await one.in_force()
+    await late.in_force()
+    raw.flushall()
+    assert await one.in_force() == {MAIL: begun}
+    await end_pause(store, begun, "operator")
+
+    assert await late.in_force() == {}
+    assert await one.in_force() == {}
+    assert await wide_pauses(store) == []
+
+
+async def test_a_newer_pause_of_the_same_scope_stands_for_the_lost_one(store: FenceStore, raw: Any) -> None:
+    """Whoever has paused again ends one pause, not two."""
+    records = PauseRecords(store)
+    await stop(store)
+    await records.in_force()
+    raw.flushall()
+    newer = await stop(store, reason="again")
+
+    assert await records.in_force() == {MAIL: newer}
+    await end_pause(store, newer, "operator")
+    assert await records.in_force() == {}
+
+
+async def test_a_store_that_takes_no_pause_back_ends_none(store: FenceStore, raw: Any) -> None:
+    """Nobody has ended it: it is enforced until it can be written, or was ended."""
+    records = PauseRecords(store)
+    begun = await stop(store)
+    await records.in_force()
+    raw.flushall()
+    trail = audit_trail(PAUSES_SHARD)
+    raw.set(trail, "no trail")
+
+    assert await records.in_force() == {MAIL: begun}
+    assert await wide_pauses(store) == []
+    raw.delete(trail)
+    assert await records.in_force() == {MAIL: begun}
+    assert await wide_pauses(store) == [begun]

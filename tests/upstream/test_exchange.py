@@ -1,12 +1,15 @@
 """Answers as they come over the wire: whole by their own framing, or broken; never more than one."""
 
 import asyncio
+import socket
 
 import pytest
 
 from gateway.core.faults import BrokenAnswer
 from gateway.core.outcome import NoReply
+from gateway.upstream.exchange import Exchange
 from gateway.upstream.sender import HttpSender, Reply
+from gateway.upstream.wire import Wire
 from tests.recording import OK, RecordingUpstream, Seen, answering
 from tests.upstream.given import Given, request, send, upstream_at
 
@@ -22,6 +25,7 @@ from tests.upstream.given import Given, request, send, upstream_at
         (b"RTSP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "malformed"),
         (b"ICE/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "malformed"),
         (b"\r\nRTSP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "malformed"),
+        (b"HTTP/1.1 100 Continue\r\n\r\nRTSP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "malformed"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", "malformed"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok", "malformed"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "malformed"),
@@ -36,7 +40,8 @@ from tests.upstream.given import Given, request, send, upstream_at
     ],
     ids=[
         *("two lengths", "length and chunked", "other coding", "upgrade", "not HTTP", "RTSP", "ICE"),
-        *("RTSP behind an empty line", "one length twice", "a list of lengths", "two codings", "status 099"),
+        *("RTSP behind an empty line", "RTSP behind an interim answer", "one length twice"),
+        *("a list of lengths", "two codings", "status 099"),
         *("status 000", "status 1000", "an interim answer alone", "folded field", "bare carriage return"),
         *("head too large", "head cut off"),
     ],
@@ -48,6 +53,46 @@ async def test_an_answer_without_a_valid_head_is_no_reply(sender: HttpSender, an
 
         assert isinstance(evidence, NoReply) and evidence.cause == cause
         assert len(recorder.seen) == 1
+
+
+INTERIM = b"\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\r\n"
+
+
+def cut_in_two(answer: bytes, at: int) -> Exchange:
+    """An exchange whose answer came in two reads."""
+    one, other = socket.socketpair()
+    exchange = Exchange(Wire(one), head_only=False, head_limit=64 << 10)
+    for piece in filter(None, (answer[:at], answer[at:])):
+        exchange.feed(piece)
+    one.close()
+    other.close()
+    return exchange
+
+
+@pytest.mark.parametrize("protocol", [b"RTSP/1.0", b"ICE/1.0", b"HCPE/1.1"])
+async def test_another_protocol_is_none_wherever_the_reads_part(protocol: bytes) -> None:
+    """Behind empty lines and interim answers too: its 200 says nothing about a write."""
+    answer = INTERIM + protocol + b" 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    for at in range(len(answer)):
+        exchange = cut_in_two(answer, at)
+
+        assert not exchange.has_head and exchange.broken is not None
+
+
+async def test_an_answer_is_whole_wherever_the_reads_part() -> None:
+    """Behind interim answers, of which nothing is left."""
+    answer = INTERIM + b"HTTP/1.1 201 Made\r\nX: 1\r\nContent-Length: 2\r\n\r\nok"
+    for at in range(len(answer)):
+        exchange = cut_in_two(answer, at)
+
+        assert (exchange.status, exchange.reason, exchange.complete) == (201, b"Made", True)
+        assert exchange.headers == ((b"X", b"1"), (b"Content-Length", b"2"))
+        assert exchange.bytes_in == len(answer)
+
+
+async def test_interim_answers_without_end_are_none() -> None:
+    """They count as one head."""
+    assert cut_in_two(INTERIM * 2_000, 10).broken == "the head of the upstream's answer is larger than 65536 bytes"
 
 
 @pytest.mark.parametrize(

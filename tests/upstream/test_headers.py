@@ -7,7 +7,7 @@ import pytest
 from gateway.core.epoch import Epoch
 from gateway.core.intent import Intent
 from gateway.core.request import HeaderPairs, Headers, Request
-from gateway.core.rule import Mount, NativeKey, Origin, Rule, Upstream
+from gateway.core.rule import Mode, Mount, NativeKey, Origin, Rule, Upstream
 from gateway.core.target import Target, read_target
 from gateway.core.trace import Trace
 from gateway.core.trace_context import TraceContext
@@ -58,6 +58,24 @@ def test_end_to_end_fields_pass_as_they_came() -> None:
 def test_hop_by_hop_fields_and_the_gateways_own_never_pass(name: bytes) -> None:
     """Neither in any case; framing is set anew."""
     assert forwarded(upstream(), (name, b"x"), (b"X-A", b"1")) == [HOST, b"X-A: 1"]
+
+
+@pytest.mark.parametrize(
+    ("call", "mode", "sent"),
+    [
+        ("1", "enforce", [b"Accept-Encoding: identity"]),
+        ("1", "observe", [b"accept-encoding: br", b"Accept_Encoding: gzip"]),
+        (None, "enforce", [b"accept-encoding: br", b"Accept_Encoding: gzip"]),
+    ],
+)
+def test_an_answer_that_tells_the_outcome_is_asked_for_as_it_is(
+    call: str | None, mode: Mode, sent: list[bytes]
+) -> None:
+    """Whatever codings its caller knows: of one that cannot be undone here nobody learns what became of the call."""
+    write = replace(WRITE, rule=replace(WRITE.rule, mode=mode), call=call)
+    pairs = (b"accept-encoding", b"br"), (b"Accept_Encoding", b"gzip")
+
+    assert forwarded(upstream(), *pairs, write=write) == [HOST, *sent]
 
 
 def test_what_connection_names_does_not_pass() -> None:

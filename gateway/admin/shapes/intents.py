@@ -64,6 +64,7 @@ _RECORDED: dict[str, Schema] = {
     "resolved_by": nullable(one_of(get_args(ResolvedBy))),
     "response": nullable(_ANSWER),
     "request": nullable(ref("KeptRequest")),
+    "held_by": nullable(record({"id": TEXT, "stops": TEXT})),
     "compensation": _COMPENSATION,
     "written_since": nullable({"type": "boolean"}),
     "compensated_by": nullable(TEXT),

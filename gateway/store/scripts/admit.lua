@@ -4,10 +4,11 @@
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret
 --          ('' under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
 --          words: ttl:MS, strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind, seen:E,
---          observes, holds, probes, principal:NAME, notify:EVENTS, and of an intent retain:MS, query:MS, retry:MS,
---          native:HEADER; and where it is not to be sent now, parks:STATE, room:BYTES, digest:D, risk:R, approve:MS;
---          11 the intent's id ('' without one), 12 its fingerprint, 13 its key, tenant and target in one text, 14 the
---          request to be kept
+--          told (E is larger, and of before a loss that was told of), known (this epoch is seen), observes, holds,
+--          probes, principal:NAME, notify:EVENTS, and of an intent
+--          retain:MS, query:MS, retry:MS, native:HEADER; and where it is not to be sent now, parks:STATE, room:BYTES,
+--          digest:D, risk:R, approve:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its key, tenant
+--          and target in one text, 14 the request to be kept
 -- Returns  {admitted, now, n, attempt, in doubt or ''}, or {ready, now, in doubt or ''} where it only probes;
 --          {replayed, now, answer, resolved by, evidence}; {parked, now, by how many bytes more is kept, the record's
 --          fields and their values in turn}; {wait-older or wait-busy, now, ms until to ask again}; or a refusal
@@ -89,13 +90,15 @@ local function park(of)
     return refuse('no-room')
   end
   local one = record or intents.new(intent, '', now)
+  -- Its key may be free again: who asked for it before has asked for it.
+  local senders = record and asks.principal and intents.senders(record, asks.principal)
   one.ticket, one.epoch, one.holder, one.upstream, one.rule, one.resource = '', mine, of, ARGV[8], ARGV[9], resource
   one.principal, one.notify, one.holds = asks.principal or '', asks.notify or '', asks.holds and '1' or ''
   one.fingerprint, one.about, one.in_doubt = fingerprint, ARGV[13], ''
   one.retain, one.query, one.asked = tonumber(asks.retain), tonumber(asks.query or 0), 0
   one.native, one.answer, one.evidence, one.resolved_by, one.heir = asks.native or '', '', '', '', ''
   intents.park_as(one, {
-    since = clock.text(now), failures = 0, digest = asks.digest, risk = asks.risk,
+    since = clock.text(now), failures = 0, digest = asks.digest, risk = asks.risk, senders = senders,
     approval = asks.approve and 'awaited' or nil, expires = asks.approve and clock.text(now + asks.approve) or nil,
   })
   local size = intents.park(one, asks.parks, ARGV[14], now, micros, gateway)
@@ -113,8 +116,9 @@ if fence.p then
 end
 
 local fault
-if loss or asks.seen then
-  fault = losses.fault_of_all(loss, asks.seen, fence, mine, holder, secret, now)
+local seen = asks.known and mine or asks.seen
+if loss or seen and seen ~= fence.e then
+  fault = losses.fault_of_all(loss, seen, fence, mine, holder, secret, now, asks.told)
 else
   fault = epochs.fault(fence, mine, holder, secret, now)
 end

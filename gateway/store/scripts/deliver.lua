@@ -2,7 +2,7 @@
 --          that it was taken under, and nothing older is in flight. Its lease and its secret were proved then.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 the intent's id, 5 expected store ms, 6 in words: ttl:MS, serial, and
---          queued or behind of the gateway's other writes that wait, seen:E; 7 the epoch of what was taken
+--          queued or behind of the gateway's other writes that wait, seen:E, known; 7 the epoch of what was taken
 -- Returns  as admit.lua: {admitted, now, n, attempt, ''}; {wait-older or wait-busy, now, ms until to ask again}; or a
 --          refusal {paused, store-regressed, stale-epoch (and it is superseded) or intent-in-progress (not queued any
 --          more), now, e, h, x, n, intent, its state}, or resource-held, the same of what holds it
@@ -52,7 +52,8 @@ if paused then
 end
 
 -- It may have been sent before, and that lost; or a newer epoch was.
-if loss and loss.open or asks.seen and epochs.less(e or '0', asks.seen) then
+local seen = asks.known and ARGV[7] or asks.seen
+if loss and loss.open or seen and epochs.less(e or '0', seen) then
   return refuse('store-regressed')
 end
 

@@ -2,13 +2,21 @@
 -- KEYS     the seven of the pauses' shard, as in parts/epoch.lua
 -- ARGV     1 id, 2 kind, 3 name, 4 a rule's upstream ('' for any), 5 the reason of the event, 6 by whom
 -- Returns  {resumed, now}, also if that pause has ended before
--- Writes   pauses, a and n
+-- Writes   pauses, unpaused, a and n
 
-local key, id = KEYS[7] .. 'pauses', ARGV[1]
+local key, ended, id = KEYS[7] .. 'pauses', KEYS[7] .. 'unpaused', ARGV[1]
+
+-- A gateway that knows nothing of the end takes the pause for lost and writes it back. Of one that was cut off for
+-- longer the operator hears again.
+local TOLD_MS = 30 * 86400000
 
 local now = clock.read()
 audit.check()
-if redis.call('HDEL', key, id) == 1 then
+redis.call('ZREMRANGEBYSCORE', ended, '-inf', clock.text(now - TOLD_MS))
+if redis.call('HEXISTS', key, id) == 1 then
+  redis.call('ZADD', ended, clock.text(now), id)
+  redis.call('PEXPIRE', ended, TOLD_MS)
+  redis.call('HDEL', key, id)
   local of = { id = id, upstream = ARGV[4] }
   of[ARGV[2]] = ARGV[3]
   pauses.note(of, 'paused', 'resumed', ARGV[5], ARGV[6])

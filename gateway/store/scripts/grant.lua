@@ -1,10 +1,12 @@
 -- Promise  G2: from the moment of the grant every older epoch is refused, even if the new one has written nothing.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 gateway, 3 holder, 4 digest of the secret, 5 ttl in ms, 6 expected store ms, 7 the largest
---          epoch that this gateway has seen for the resource, 8 words: takeover, watch, repeats; 9 of a call with a
---          key: 16 bytes that name it, and those that make its secret this grant's alone
+--          epoch that this gateway has seen for the resource, 8 words: takeover, watch, repeats, known (the store must
+--          have that epoch, or has lost it), lasts:MS (how long a write may be in flight); 9 of a call with a key:
+--          16 bytes that name it, and those that make its secret this grant's alone
 -- Returns  {granted, now, e, h, l, x, older writes in flight}; or a refusal {word, now, e, h, x, n}: lease-held,
---          epochs-exhausted; key-used: the lease of the call's key has ended; key-in-use: it lives under another secret
+--          epochs-exhausted, store-regressed; key-used: the lease of the call's key has ended; key-in-use: it lives
+--          under another secret
 -- Writes   f (e, h, s, k, x, l, g), g, t and o, a and n; t, o, d, i, s and p for overdue tickets; w for a watcher
 
 local resource, gateway, secret, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
@@ -41,6 +43,7 @@ local function granted(epoch, holder, ttl_ms, expires, in_flight)
   if redis.call('HEXISTS', K.fence, 'g') == 1 then
     in_flight = in_flight + redis.call('LLEN', KEYS[7] .. 'q:' .. resource)
   end
+  in_flight = in_flight + losses.in_flight(loss, string.match(asks, ' lasts:(%d+) ') or 0, now)
   if in_flight > 0 then
     watch()
   end
@@ -61,6 +64,11 @@ local function succeeds()
     return string.format(', %.1f s after the lease of %s ran out', -left / 1000, h)
   end
   return string.format(', the lease of %s ended with what the store lost', h)
+end
+
+-- A lease would write what was written before and is forgotten. When the loss is told of, it may only what is new.
+if string.find(asks, ' known ', 1, true) and epochs.less(e or '0', ARGV[7]) then
+  return epochs.refusal('store-regressed', now)
 end
 
 -- Its own repeat: the reply was lost, the lease is there.

@@ -1,7 +1,8 @@
 -- Promise  Says before a body is read what admission would refuse whatever is in it: moves and counts nothing.
 -- KEYS     the resource's seven, as in parts/epoch.lua
--- ARGV     1 epoch, 2 holder ('' where none was named), 3 digest of the secret ('' under header authority), 4 a larger
---          epoch that this gateway has seen, if there is one
+-- ARGV     1 epoch, 2 holder ('' where none was named), 3 digest of the secret ('' under header authority), 4 an
+--          epoch that this gateway has seen, if the record must have it or it is larger, 5 told, if it is of before a loss
+--          that was told of
 -- Returns  {passable, now}; or a refusal {paused, store-regressed, stale-epoch, token-invalid, holder-mismatch or
 --          lease-expired, now, e, h, x, n, '', ''}
 -- Writes   nothing
@@ -10,7 +11,9 @@ local now = clock.read()
 local fence = {}
 fence.e, fence.h, fence.s, fence.x, fence.p = unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'p'))
 local loss = losses.read()
-local fault = fence.p and 'paused' or losses.fault_of_all(loss, ARGV[4], fence, ARGV[1], ARGV[2], ARGV[3], now)
+local told = ARGV[5] == 'told'
+local fault = fence.p and 'paused'
+  or losses.fault_of_all(loss, ARGV[4], fence, ARGV[1], ARGV[2], ARGV[3], now, told)
 if fault then
   return epochs.refusal(fault, now)
 end

@@ -1,6 +1,7 @@
 -- Promise  G1 before any write: an epoch granted elsewhere is recorded, and older ones are refused from now on.
 -- KEYS     the resource's seven, as in parts/epoch.lua
--- ARGV     1 resource, 2 gateway, 3 epoch, 4 holder, 5 expected store ms, 6 watch or ''
+-- ARGV     1 resource, 2 gateway, 3 epoch, 4 holder, 5 expected store ms, 6 watch or '', 7 an epoch of
+--          the resource that the store must have ('0' for none), 8 ms for which a write may be in flight
 -- Returns  {registered, now, older writes in flight}; or a refusal {stale-epoch, holder-mismatch or store-regressed,
 --          now, e, h, x, n}
 -- Writes   f (e, h), t and o, a and n; refused; t, o, d, i, s and p for overdue tickets; w for a watcher
@@ -14,7 +15,8 @@ redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
 redis.call('HLEN', K.waiters)
 audit.check()
-local fault = losses.fault(losses.read(), epoch, '')
+local loss = losses.read()
+local fault = losses.fault(loss, epoch, '') or epochs.less(e or '0', ARGV[7]) and 'store-regressed'
 
 local function refuse(word)
   local about = { id = '', resource = resource, ticket = '', epoch = epoch, holder = holder, upstream = '', rule = '' }
@@ -43,6 +45,7 @@ elseif not h then
   redis.call('HSET', K.fence, 'h', holder)
 end
 
+in_flight = in_flight + losses.in_flight(loss, ARGV[8] or 0, now)
 if in_flight > 0 and ARGV[6] == 'watch' then
   waiters.watch(gateway, micros, now)
 end

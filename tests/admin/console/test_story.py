@@ -115,6 +115,23 @@ async def test_leases_are_told_by_their_own_steps(store_url: str, tmp_path: Path
     assert (eight["begin"], eight["end"], nine["begin"], nine["end"]) == (100, 200, 200, None)
 
 
+async def test_a_refusal_makes_nobody_a_ruler(store_url: str, tmp_path: Path) -> None:
+    """Whoever was refused only said which epoch and name it has: they are marks, in a lane of strangers if need be."""
+    steps = [
+        step(1, 0, None, "refused", intent="", epoch="7", holder="liar", reason="holder-mismatch"),
+        step(2, 10, None, "refused", intent="", epoch="3", holder="x", reason="stale-epoch"),
+        step(3, 20, None, "refused", intent="", epoch=str(T0 - 900), holder="y", reason="stale-epoch"),
+        step(4, 30, None, "quarantined", intent="q", epoch="3", holder="x", reason="stale-epoch"),
+        *write(5, 40, "one"),
+    ]
+
+    strangers, seven = (await tell(store_url, tmp_path, steps))["lanes"]
+
+    assert (strangers["epoch"], strangers["end"]) == (None, None)
+    assert strangers["marks"] == [[10, "quarantined"], [20, "refused"]]
+    assert (seven["epoch"], seven["marks"], len(seven["threads"])) == ("7", [[0, "refused"]], 1)
+
+
 async def test_a_successor_goes_on_with_what_waits(store_url: str, tmp_path: Path) -> None:
     """In the lane of its own epoch, from the moment at which it took over."""
     steps = [

@@ -10,7 +10,7 @@ from tests.admin.console.browser import browsing, shown
 
 pytestmark = pytest.mark.slow
 
-A, B, LATE, WRITE = "an unnamed holder rules", "agent-b rules", "refused and kept: stale-epoch", "write-report: applied"
+LATE, WRITE = "agent-a refused and kept: stale-epoch", "write-report: applied"
 
 
 async def _entries(page: Page) -> list[str]:
@@ -29,10 +29,10 @@ async def test_the_story_of_a_and_b_is_told_in_its_order(told: Stage) -> None:
 
         first, second, write, refusal = await _entries(page)
 
-    assert re.match(rf"(agent-a|{A.partition(' rules')[0]}) rules from .*overtaken at", first)
-    assert re.match(rf"{B} from .*rules now", second)
+    assert re.match("agent-a rules from .*lease granted for 1 s; lease ran out at .*overtaken at", first)
+    assert re.match("agent-b rules from .*granted for 60 s, .* after the lease of agent-a ran out.*rules now", second)
     assert re.match(rf"agent-b, {WRITE}; .*answered 200", write)
-    assert LATE in refusal and re.search("after it was overtaken", refusal)
+    assert re.match(f"{LATE}; .*a newer epoch had come; .* after it was overtaken", refusal)
 
 
 async def test_the_picture_says_the_same(told: Stage) -> None:
@@ -43,10 +43,28 @@ async def test_the_picture_says_the_same(told: Stage) -> None:
         write = await page.locator(".entry.bar.applied").bounding_box()
         refusal = await page.locator(".entry.refusal").bounding_box()
 
-    assert a and b and write and refusal
+        lease = await page.locator(".entry.reign .held").first.bounding_box()
+        line = await page.locator(".handover").bounding_box()
+
+    assert a and b and write and refusal and lease and line
+    assert lease["x"] == pytest.approx(a["x"], abs=2) and line["x"] == pytest.approx(b["x"], abs=2)
     assert a["x"] + a["width"] == pytest.approx(b["x"], abs=2)
     assert b["y"] > a["y"] and write["y"] > b["y"] and write["x"] >= b["x"]
     assert refusal["x"] > write["x"] and abs(refusal["y"] - a["y"]) < 10
+
+
+async def test_a_takeover_is_told(told: Stage) -> None:
+    """Of whom it was taken and how much of the lease was left: beside the name, and in both reigns."""
+    async with browsing(f"http://{told.admin}") as page:
+        await shown(page, "#/resources/report%2F10", "report/10")
+        await expect(page.locator(".handover.taken")).to_be_attached()
+        came = re.compile("^took over from agent-a with .+ left$")
+        await expect(page.locator(".lane .came")).to_have_text(came)
+
+        first, second = [entry for entry in await _entries(page) if "rules from" in entry]
+
+    assert re.search("lease taken over at .* by agent-b", first)
+    assert re.search("taken over from agent-a with .* s left", second)
 
 
 async def test_entries_are_reached_by_keyboard(told: Stage) -> None:
@@ -103,6 +121,7 @@ async def test_the_same_is_there_as_a_list(told: Stage) -> None:
 
         steps = await page.locator(".as-table li b").all_inner_texts()
 
-    assert [step for step in steps if "lease" not in step] == [
-        "in flight", "in flight → applied", "came too late and was kept",
+    assert steps == [
+        "lease granted", "lease granted", "in flight", "in flight → applied", "was refused",
+        "came too late and was kept",
     ]  # fmt: skip

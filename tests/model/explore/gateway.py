@@ -14,7 +14,6 @@ from gateway.store.clock import StoreClock
 from gateway.store.fence import FenceStore
 from gateway.store.recent import Recent
 from gateway.store.script import Script
-from gateway.store.seen import SeenEpochs
 from gateway.store.topology import Topology
 from gateway.store.wake import Wake
 from tests.model.explore.era import ERA_MS
@@ -71,11 +70,12 @@ class ShelfStore(FenceStore):
         return read_answer(reply)
 
     def remember(self, memory: Memory) -> None:
-        self._seen = SeenEpochs()
+        recent = Recent()
         if memory.seen:
-            self._seen.note(RESOURCE, memory.seen)
-        self.recent = Recent()
-        self.recent.floor = memory.floor
+            recent.seen.note(RESOURCE, memory.seen)
+        if memory.floor:
+            recent.forget(memory.floor)
+        self.expect(recent)
 
     @property
     def memory(self) -> Memory:

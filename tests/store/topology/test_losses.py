@@ -5,8 +5,8 @@ import pytest
 from gateway.core.lease import Lease
 from gateway.core.write import ResourceKey
 from gateway.store import losses
-from gateway.store.incarnation import places
 from gateway.store.keys import resource_keys, shards
+from gateway.store.topology import places
 from tests.store.fences import RESOURCE, ask, granted, leased, name_of
 from tests.store.losing import remembering
 from tests.store.topology.cluster import ClusterOfNodes
@@ -32,7 +32,7 @@ async def test_one_node_of_a_cluster_is_emptied(cluster: ClusterOfNodes) -> None
         await one.mark()
         await until(lambda: bool(one.told))
 
-        assert len(places(one.store)) == 3
+        assert len(places(one.store.link)) == 3
         assert name_of(await ask(one.store, leased(lease.epoch))) == "store-regressed"
         assert isinstance(elsewhere, Lease)
         assert name_of(await one.store.renew(other, elsewhere.epoch, b"0" * 16)) == "Lease"

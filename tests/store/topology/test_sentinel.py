@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.store.fence import FenceStore
-from gateway.store.keys import PROBE
+from gateway.store.keys import probe
 from gateway.store.link import hang_up
 from gateway.store.sentinel import Sentinels
 from gateway.store.url import Guarded, read_url
@@ -114,4 +114,4 @@ async def test_a_link_leaves_a_primary_that_was_replaced(tmp_path: Path, guarded
 
 async def _writes_at(store: FenceStore, server: Node) -> bool:
     await store.ping()
-    return server.ask("GET", PROBE) is not None
+    return server.ask("GET", probe("000")) is not None

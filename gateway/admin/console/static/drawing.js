@@ -11,10 +11,11 @@ const BAR = 11;
 const AIR = 16;
 // Narrower, a write could not be seen.
 const THINNEST = 4;
-// Of a rule's name, of why a write was refused, and of how a reign began.
+// Of a rule's name, of why a write was refused, of a holder with its epoch, and with how its reign began.
 const NAME = 92;
 const WHY = 112;
-const CAME = 330;
+const LANE = 190;
+const CAME = 460;
 
 /** Draw into `canvas`; `enliven(node, entry)` makes an entry answer. Returns the height in pixels. */
 export function draw(canvas, story, entries, scale, now_ms, enliven) {
@@ -105,24 +106,26 @@ function pauses(story, scale, now_ms, height) {
 }
 
 function label(lane, top, scale) {
-  // Beside the line that leads here from the lane above.
-  const x = Math.max(4, Math.min(scale.width - 190, scale.x(lane.begin) + (lane.before ? 6 : 0)));
-  const y = top + 13;
+  const begin = scale.x(lane.begin);
+  const room = scale.width - begin;
   const came = howItCame(lane);
-  const isRight = scale.width - x > CAME;
-  return [
-    svg(
-      "text",
-      { class: "lane", x, y, "aria-hidden": "true" },
-      svg("tspan", { class: lane.holder ? "holder" : "unnamed" }, clipped(lane.holder ?? unnamed(lane), 22)),
-      lane.epoch && svg("tspan", { class: "epoch", dx: 7 }, lane.epoch),
-      isRight && came && svg("tspan", { class: "came", dx: 9 }, came),
-    ),
-    !isRight &&
-      came &&
-      x > CAME &&
-      svg("text", { class: "lane", x: x - 14, y, "text-anchor": "end" }, svg("tspan", { class: "came" }, came)),
-  ];
+  // Beside the line that leads here from the lane above: right of it, or left where there is no room.
+  const needed = came ? CAME : LANE;
+  const isLeft = begin < scale.width && [LANE, needed].some((each) => room < each && begin > each);
+  const right = Math.max(4, Math.min(scale.width - LANE, begin + (came ? 6 : 0)));
+  return svg(
+    "text",
+    {
+      class: "lane",
+      x: isLeft ? begin - 6 : right,
+      y: top + 13,
+      "text-anchor": isLeft && "end",
+      "aria-hidden": "true",
+    },
+    svg("tspan", { class: lane.holder ? "holder" : "unnamed" }, clipped(lane.holder ?? unnamed(lane), 22)),
+    lane.epoch && svg("tspan", { class: "epoch", dx: 7 }, lane.epoch),
+    came && (isLeft ? begin : room) > CAME && svg("tspan", { class: "came", dx: 9 }, came),
+  );
 }
 
 function unnamed(lane) {
@@ -154,11 +157,11 @@ function handover(lane, top, below, scale) {
 
 /** Why a write was refused, beside its mark, where there is room. */
 function reasons(entries, lane, top, scale) {
-  const marks = entries.filter((entry) => entry.lane === lane && entry.row < 0 && entry.shape !== "reign");
-  return marks.map((mark, at) => {
+  const found = entries.filter((entry) => entry.lane === lane && entry.row < 0);
+  return found.map((mark) => {
     if (!mark.reason) return null;
     const x = scale.x(mark.at);
-    const isFree = (from, to) => from > 0 && to < scale.width && !others(marks, at, from, to, scale);
+    const isFree = (from, to) => from > 0 && to < scale.width && !isTaken(found, mark, from, to, scale);
     const side = isFree(x + 9, x + WHY) ? 1 : isFree(x - WHY, x - 9) ? -1 : 0;
     if (!side || x < 0 || x > scale.width) return null;
     const [place, anchored] = [x + 12 * side, side > 0 ? "start" : "end"];
@@ -167,8 +170,12 @@ function reasons(entries, lane, top, scale) {
   });
 }
 
-function others(marks, self, from, to, scale) {
-  return marks.some((mark, at) => at !== self && scale.x(mark.at) > from && scale.x(mark.at) < to);
+/** Whether anything else of the lane is within these pixels: another mark, or the band of the reign. */
+function isTaken(found, self, from, to, scale) {
+  return found.some((each) => {
+    const end = each.isOpen ? scale.width : scale.x(each.to);
+    return each !== self && scale.x(each.at) < to && end > from;
+  });
 }
 
 function clipped(text, longest) {
@@ -182,9 +189,9 @@ function rules(lane, top, scale, now_ms) {
   return lane.threads.map((thread, at) => {
     const rule = (thread.stretches[0]?.begin ?? thread.stretches[0]?.end ?? thread.marks[0].event).rule;
     const { from, to } = ends[at];
-    const room = ends
-      .filter((each, other) => lane.threads[other].row === thread.row && each.from > from)
-      .reduce((least, each) => Math.min(least, each.from - to), scale.width - to);
+    const following = ends.filter((each, other) => lane.threads[other].row === thread.row && each.from > from);
+    const stops = [...following.map((each) => each.from), lane.end === null ? scale.width : scale.x(lane.end)];
+    const room = Math.min(scale.width, ...stops.filter((stop) => stop > to)) - to;
     if (room < NAME || to < 0) return null;
     const y = top + LABEL + BAND + 6 + thread.row * ROW + BAR - 1;
     return svg("text", { class: "rule", x: to + 7, y, "aria-hidden": "true" }, clipped(rule, 14));
@@ -233,7 +240,14 @@ function shape(entry, top, scale) {
 function leased(entry, y, scale) {
   return (entry.leases ?? []).map((lease) => {
     const from = scale.x(lease.from);
-    return svg("rect", { class: "held", x: from, y, width: Math.max(1, scale.x(lease.to) - from), height: BAND, rx: 2 });
+    return svg("rect", {
+      class: "held",
+      x: from,
+      y,
+      width: Math.max(1, scale.x(lease.to) - from),
+      height: BAND,
+      rx: 2,
+    });
   });
 }
 

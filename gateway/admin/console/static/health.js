@@ -37,7 +37,11 @@ function storeAway(reasons) {
         el("code", {}, "store-unavailable"),
         " and was not sent. They wait and repeat it. Reads pass.",
       ),
-      el("li", {}, "Nothing is lost: leases, what waits and what is known of each write are in the store."),
+      el(
+        "li",
+        {},
+        "Nothing is lost by that: leases, what waits and what is known of each write are there when it is back. If anything is missing then, it is said here.",
+      ),
       el("li", {}, "What was on its way when it went is settled when it is back, or becomes unknown."),
       el(
         "li",

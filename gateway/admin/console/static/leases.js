@@ -57,7 +57,8 @@ export class Leases {
   /** Now it lives until then; null where none does. `lane`: of the epoch that rules. */
   now(lane, until) {
     if (until === null) return this.lapse();
-    if (this.open?.lane !== lane) lane.leases.push((this.open = { lane, from: lane.begin, to: null, end: null, until }));
+    if (this.open?.lane !== lane)
+      lane.leases.push((this.open = { lane, from: lane.begin, to: null, end: null, until }));
     this.open.until = until;
   }
 

@@ -124,7 +124,8 @@ function drawWaiting(lists) {
           el("b", {}, number === null ? "?" : `${number.toLocaleString("en-GB")}${isMore ? "+" : ""}`),
           el("span", {}, number === 1 ? one : many),
           // Younger ones are still being looked at.
-          oldest_s >= OLD_S && el("small", {}, `${number === 1 ? "for" : "the oldest for"} ${duration(1000 * oldest_s)}`),
+          oldest_s >= OLD_S &&
+            el("small", {}, `${number === 1 ? "for" : "the oldest for"} ${duration(1000 * oldest_s)}`),
         ),
       ),
     ),

@@ -75,7 +75,9 @@ function spaced(ticks, width, folds) {
   let last = -Infinity;
   return ticks.filter((tick) => {
     if (folds.some((fold) => Math.abs((fold.from + fold.to) / 2 - tick.x) < LABEL_PX * 0.7)) return false;
-    if (tick.x < 0 || tick.x > width || tick.x - last < LABEL_PX * 0.8) return false;
+    // The first one stands right of its line, so that nothing of it is cut off.
+    const apart = last < LABEL_PX / 2 ? 1.35 : 0.9;
+    if (tick.x < 0 || tick.x > width || tick.x - last < LABEL_PX * apart) return false;
     last = tick.x;
     return true;
   });

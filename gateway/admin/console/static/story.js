@@ -120,7 +120,16 @@ function strangers(lanes) {
   const marks = lanes.flatMap((lane) => lane.marks);
   if (!marks.length) return [];
   const begin = Math.min(...marks.map((mark) => mark.at));
-  const nothing = { epoch: null, holder: null, isRuling: false, threads: [], leases: [], rows: 0, end: null, next: null };
+  const nothing = {
+    epoch: null,
+    holder: null,
+    isRuling: false,
+    threads: [],
+    leases: [],
+    rows: 0,
+    end: null,
+    next: null,
+  };
   return [{ ...nothing, marks, begin, grant: null }];
 }
 

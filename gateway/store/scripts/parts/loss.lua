@@ -36,11 +36,12 @@ function losses.fault(loss, mine, secret)
   return loss and loss.open and (secret == '' or losses.ended(loss, mine)) and 'store-regressed' or nil
 end
 
--- As `epochs.fault`, with what is known of a loss. `seen`: an epoch that the asking gateway has seen, if it is larger
--- than the write's own: a record that does not know it is a former one.
-function losses.fault_of_all(loss, seen, fence, mine, holder, secret, now)
+-- As `epochs.fault`, with what is known of a loss. `seen`: an epoch that the asking gateway has seen. A record that does
+-- not know it is a former one, whatever the write's own epoch is: what was done under it may be forgotten as well.
+-- `told`: `seen` is larger than `mine`, and its loss has been told of; once that is accepted `mine` is only an old one.
+function losses.fault_of_all(loss, seen, fence, mine, holder, secret, now, told)
   if seen and epochs.less(fence.e or '0', seen) then
-    return 'store-regressed'
+    return told and not (loss and loss.open) and 'stale-epoch' or 'store-regressed'
   end
   local fault = losses.fault(loss, mine, secret) or epochs.fault(fence, mine, holder, secret, now)
   return fault or secret ~= '' and losses.ended(loss, mine) and 'lease-expired' or nil
@@ -50,4 +51,9 @@ end
 -- floor is a grace behind the moment at which the loss was found (regress.lua).
 function losses.in_flight_ms(loss, ttl, now)
   return loss and loss.floor + ttl - now or 0
+end
+
+-- The same as a number of older writes: what is forgotten counts as one.
+function losses.in_flight(loss, ttl, now)
+  return losses.in_flight_ms(loss, ttl, now) > 0 and 1 or 0
 end

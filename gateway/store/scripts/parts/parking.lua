@@ -14,8 +14,8 @@ local function queue_of(resource)
 end
 
 -- How it is parked, in words (`words.read`): since when it has been queued, how many deliveries failed since then, the
--- digest of its request, its rule's risk, and the approval: awaited, given or refused, until when, by whom; of one that
--- waits for it all principals that sent it, with commas; and of one that has failed, that its approval is unused.
+-- digest of its request, its rule's risk, and the approval: awaited, given or refused, until when, by whom; where
+-- they are several, all principals that sent it, with commas; and of one that has failed, that its approval is unused.
 function intents.park_as(record, told)
   local spelled = {}
   for _, word in ipairs(TOLD) do
@@ -124,13 +124,23 @@ function intents.was_sent_by(record, told, principal)
   return record.principal == principal or string.find(senders, ',' .. principal .. ',', 1, true)
 end
 
+-- All principals that have sent it, this one too; nil where it is the only one.
+function intents.senders(record, principal)
+  local told = words.read(record.parking)
+  if intents.was_sent_by(record, told, principal) then
+    return told.senders
+  end
+  local others = told.senders or record.principal
+  return others ~= '' and others .. ',' .. principal or nil
+end
+
 -- Whoever repeats what waits for an approval is one more that asked for it, and cannot be the one that approves it.
 local function add_sender(record, principal)
   local told = words.read(record.parking)
   if record.state ~= 'awaiting_approval' or principal == '' or intents.was_sent_by(record, told, principal) then
     return
   end
-  told.senders = (told.senders or record.principal) .. ',' .. principal
+  told.senders = intents.senders(record, principal)
   intents.park_as(record, told)
   intents.keep(record)
 end

@@ -1,0 +1,145 @@
+"""What becomes of a call of an MCP tool, by what its server answers over the wire."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.proxy.notes import EVENTS, POLICY, RESULT, call, chunk, error, post, whole
+from tests.raw import RawAnswer, RawClient, request
+from tests.recording import Seen, answering
+from tests.stack import Stack, stack
+from tests.until import until
+
+OTHERS = b'{"jsonrpc": "2.0", "id": 99, "result": {}}'
+OTHERS_ERROR = b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "x"}}'
+BOTH = b'{"jsonrpc": "2.0", "id": 7, "result": {}, "error": {"code": -32602, "message": "x"}}'
+NOTE = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"error": {"code": -32602}}}'
+
+
+@pytest.fixture
+async def gate(store_url: str, tmp_path: Path) -> AsyncIterator[Stack]:
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        yield gate
+
+
+def _stream(*messages: bytes, mark: bytes = b"") -> bytes:
+    body = mark + b"".join(b"data: " + message + b"\n\n" for message in messages)
+    return b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome", "again"),
+    [
+        (b'{"jsonrpc": "2.0", "id": 7, "result": {"isError": true, "content": []}}', "applied", "replayed"),
+        (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "x"}}', "not_applied", "forwarded"),
+        (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32603, "message": "x"}}', "unknown", "outcome-unknown"),
+    ],
+    ids=["a tool that failed", "invalid params", "internal error"],
+)
+async def test_an_error_of_the_server_tells_the_outcome(gate: Stack, body: bytes, outcome: str, again: str) -> None:
+    """As a status would: what the server found wrong with the call frees the key, its own failure holds it."""
+    gate.upstream.answer = answering(whole(body))
+    await gate.lease("note/7")
+    token = f"Fencing-Token: {gate.tokens['agent-a']}"
+    first = await post(gate, call(key="k"), token)
+    second = await post(gate, call(key="k"), token)
+
+    assert (first.decision, first.value("Fencing-Outcome"), first.body) == ("forwarded", outcome, body)
+    assert second.decision == again
+
+
+@pytest.mark.parametrize(
+    ("answer", "again"),
+    [
+        (_stream(OTHERS_ERROR, RESULT), "answer-not-kept"),
+        (_stream(OTHERS), "outcome-unknown"),
+        (_stream(OTHERS_ERROR), "outcome-unknown"),
+        (_stream(BOTH), "outcome-unknown"),
+        (_stream(NOTE), "outcome-unknown"),
+        (_stream(RESULT.replace(b"7,", b"7,\ndata: ")), "outcome-unknown"),
+        (_stream(RESULT, mark=b"\xef\xbb\xbf"), "outcome-unknown"),
+    ],
+    ids=[
+        "another's error, then the result",
+        "another's result",
+        "an error of no call",
+        "result and error",
+        "notifications only",
+        "a result in two lines",
+        "a byte order mark",
+    ],
+)
+async def test_another_calls_answer_frees_no_key(gate: Stack, answer: bytes, again: str) -> None:
+    """Only what has the call's own id speaks for it: a repeat runs nothing, and is not given another's result."""
+    gate.upstream.answer = answering(answer)
+    await gate.lease("note/7")
+    token = f"Fencing-Token: {gate.tokens['agent-a']}"
+    first = await post(gate, call(key="k"), token)
+    second = await post(gate, call(key="k", id="8"), token)
+
+    assert first.decision == "forwarded"
+    assert second.decision == again
+    assert len(gate.upstream.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "again"),
+    [
+        (whole(b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "data": "%b"}}' % (b"x" * 70_000)), "forwarded"),
+        (_stream(*[NOTE] * 900, b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602}}'), "forwarded"),
+        (_stream(*[NOTE] * 900, RESULT), "replayed"),
+        (_stream(*[NOTE] * 900), "outcome-unknown"),
+        (_stream(*[NOTE] * 900, OTHERS), "outcome-unknown"),
+        (whole(RESULT).replace(b"\r\n\r\n", b"\r\nContent-Encoding: br\r\n\r\n"), "outcome-unknown"),
+    ],
+    ids=["large error", "error at the end", "result at the end", "no answer", "another's answer", "in a coding"],
+)
+async def test_a_large_or_coded_answer_counts_by_what_it_says(gate: Stack, answer: bytes, again: str) -> None:
+    """Never by its status; a repeat under another id gets the result under that id."""
+    gate.upstream.answer = answering(answer)
+    await gate.lease("note/7")
+    token = f"Fencing-Token: {gate.tokens['agent-a']}"
+    await post(gate, call(key="k"), token)
+
+    second: list[RawAnswer] = []
+
+    async def is_settled() -> bool:
+        second[:] = [await post(gate, call(key="k", id="8"), token)]
+        return second[0].decision != "intent-in-progress"
+
+    await until(is_settled)
+    assert second[0].decision == again
+    if again == "replayed":
+        assert second[0].body == b"data: " + RESULT.replace(b"7", b"8") + b"\n\n"
+
+
+async def test_a_stream_that_ends_without_an_answer_leaves_the_outcome_unknown(gate: Stack) -> None:
+    """Its head promises nothing: `Fencing-Outcome` is left out where the rest of the stream tells it."""
+    go_on = asyncio.Event()
+
+    async def stream(_: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(EVENTS + chunk(b"id: 1\ndata: \n\n"))
+        await go_on.wait()
+        writer.write(b"0\r\n\r\n")
+
+    gate.upstream.answer = stream
+    await gate.lease("note/7")
+    fields = ("Content-Type: application/json", f"Fencing-Token: {gate.tokens['agent-a']}")
+    async with RawClient(gate.port) as client:
+        await client.send(request("POST", "/mcp", *fields, body=call(key="k")))
+        head = [await client.line()]
+        while head[-1] != b"\r\n":
+            head.append(await client.line())
+        go_on.set()
+        assert b"data: \n" in [await client.line() for _ in range(3)]
+        assert not any(line.startswith(b"Fencing-Outcome") for line in head)
+
+        async def is_settled() -> bool:
+            return (await post(gate, call(key="k"), fields[1])).decision != "intent-in-progress"
+
+        await until(is_settled)
+    again = await post(gate, call(key="k"), fields[1])
+    assert (again.decision, error(again)["code"]) == ("outcome-unknown", -32015)
+    assert len(gate.upstream.seen) == 1
