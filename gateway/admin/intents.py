@@ -17,6 +17,7 @@ from gateway.core.compensation import Compensation, Unavailable, compensating_di
 from gateway.core.decision import BAD_REQUEST, NO_SUCH_INTENT, WRONG_STATE, Facts, Refused
 from gateway.core.intent import TOOK_EFFECT
 from gateway.core.parking import Parking
+from gateway.core.pause import WidePause
 from gateway.core.problem import instant
 from gateway.core.record import IntentRecord, shown_answer
 from gateway.core.write import ResourceKey
@@ -25,15 +26,18 @@ from gateway.store.audit_views import Sought
 from gateway.store.compensation_views import compensation_of
 from gateway.store.fence import FenceStore
 from gateway.store.intent_views import LISTED, Flight
-from gateway.store.intents import Resolve, resolve
+from gateway.store.intents import Pause, Resolve, resolve
 from gateway.store.kept_requests import digest_request
 from gateway.store.keys import intent_id
 from gateway.store.parking import request_of
+from gateway.store.pause_views import pause_over
 from gateway.store.views import Ticket
 
 # Enough for what was found out, where, and by whom.
 _LONGEST_NOTE = 500
 _KNOWN = frozenset({"outcome", "note"})
+# A pause may keep these from being sent.
+_WAITS = ("awaiting_approval", "queued")
 
 
 async def list_intents(request: web.Request) -> web.Response:

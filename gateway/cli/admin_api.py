@@ -105,7 +105,7 @@ class AdminApi:
         try:
             connection.request(method, path, None if document is None else json.dumps(document), headers)
             response = connection.getresponse()
-            return response.status, response.read()
+            status, body = response.status, response.read()
         except SSLCertVerificationError as error:
             raise click.ClickException(
                 f"{self.netloc} shows a certificate that is not trusted here ({error.verify_message}). Set "
@@ -118,6 +118,25 @@ class AdminApi:
             ) from None
         finally:
             connection.close()
+        if response.getheader("Fencing-Decision") is not None:
+            raise click.ClickException(
+                f"{self.netloc} is no admin listener: agents' requests are taken there. "
+                "Name with --admin what the gateway was started with, by default 127.0.0.1:8081."
+            )
+        if status == 401:
+            raise click.ClickException(self._unauthenticated(body))
+        return status, body
+
+    def _unauthenticated(self, body: bytes) -> str:
+        """The admin listener names the header that it misses: its own token, or the key of an approver."""
+        if b"Fencegate-Key" in body:
+            name, what = "FENCEGATE_KEY", "the key of a principal that may approve"
+            shown = self.key
+        else:
+            name, what, shown = "FENCEGATE_ADMIN_TOKEN", "its admin token", self.token
+        if shown:
+            return f"The gateway wants {what}, and {name} is another one."
+        return f"The gateway wants {what}: set {name}."
 
 
 def _trust(ca: str | None) -> SSLContext:
@@ -137,8 +156,6 @@ def _read(status: int, body: bytes) -> dict[str, object]:
         answer = None
     if not isinstance(answer, dict):
         raise click.ClickException(f"What answers there is no gateway's admin listener (status {status}); see --admin.")
-    if status == 401:
-        raise click.ClickException(_unauthenticated(answer.get("detail")))
     if status >= 400:
         told = _for_commands(plain(answer.get("detail", f"status {status}")))
         raise click.ClickException("\n".join((*_findings(answer), told, *_next_step(answer))))
@@ -166,13 +183,6 @@ def _findings(problem: Item) -> list[str]:
     found = problem.get("findings")
     told = found if isinstance(found, list) else []
     return [plain(f"{each['file']}:{each['line']}:{each['column']}: {each['message']}") for each in told]
-
-
-def _unauthenticated(detail: object) -> str:
-    """The admin listener names the header that it misses: its own token, or the key of an approver."""
-    if "Fencegate-Key" in str(detail):
-        return "The gateway wants the key of a principal that may approve: set FENCEGATE_KEY."
-    return "The gateway wants its admin token: set FENCEGATE_ADMIN_TOKEN."
 
 
 def segment(name: str) -> str:

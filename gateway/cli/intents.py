@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin, segment
+from gateway.cli.admin_api import AdminApi, Item, admin_option, limit_option, read_admin, segment
 from gateway.cli.audit import print_events
 from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import json_option, plain, print_json, print_members, print_table
@@ -114,7 +114,7 @@ def retry_intent(intent: str, note: str, admin: str, *, as_json: bool) -> None:
 def compensate_intent(intent: str, note: str, admin: str, *, yes: bool, as_json: bool) -> None:
     """Take an applied intent back: the request that its rule has for that is sent, once. This cannot be taken back."""
     api, path = read_admin(admin), _path(intent)
-    _announce_compensation(api.get(path))
+    _announce_compensation(api, api.get(path))
     # A script has nobody to ask; what it says it means.
     if not yes and sys.stdin.isatty():
         click.confirm("Send it?", abort=True, err=True)
@@ -123,12 +123,30 @@ def compensate_intent(intent: str, note: str, admin: str, *, yes: bool, as_json:
         print_json(compensated)
     else:
         click.echo(f"{plain(compensated['id'])} is {compensated['state']}: {plain(compensated['reason'])}")
+        if compensated["state"] == "compensating":
+            _tell_in_doubt(api, compensated)
 
 
-def _announce_compensation(found: Item) -> None:
+def _tell_in_doubt(api: AdminApi, found: Item) -> None:
+    """Of one whose compensation is under way, or was sent and not answered: what nobody asks the upstream about."""
+    by = found.get("compensated_by")
+    undo = api.get(_path(str(by))) if by else None
+    if undo is None or undo["state"] != "unknown":
+        return
+    resolving = f"fencegate intents resolve {plain(by)} --applied --note TEXT"
+    click.echo(
+        f"Whether it was taken back is NOT KNOWN: {plain(undo['reason'])}. Nobody asks the upstream by itself. Look there, "
+        f"then: {resolving} (or --not-applied, and compensate it again).",
+        err=True,
+    )
+
+
+def _announce_compensation(api: AdminApi, found: Item) -> None:
     what, compensation = plain(found.get("target") or found["rule"]), found.get("compensation")
     click.echo(f"{what}, of {plain(found['resource'])}, is {found['state']}.", err=True)
     request = compensation.get("request") if isinstance(compensation, dict) else None
+    if found["state"] == "compensating":
+        _tell_in_doubt(api, found)
     if found["state"] != "applied" or not isinstance(request, dict):
         return
     click.echo(f"To take it back is sent, with the upstream's credentials: {plain(_line(request))}", err=True)

@@ -13,8 +13,8 @@ from gateway.policy.ruleset import RuleSet
 _PAGE = Refused(FORBIDDEN, "Nothing was done: a browser has sent it for a page of another site.")
 _NAME = Refused(
     FORBIDDEN,
-    "Nothing was done: by its headers a browser has sent it, to a name that is not this machine's. Call this listener as "
-    "localhost or 127.0.0.1, let a policy's `mount` name the host, or trust the proxy that passes it on.",
+    "Nothing was done: by its headers a browser has sent it, to a name that is not this machine's. Call this listener "
+    "as localhost or 127.0.0.1, let a policy's `mount` name the host, or trust the proxy that passes it on.",
 )
 
 

@@ -41,7 +41,7 @@ class Marking:
 
     def __init__(self, directory: Path, store: str, on_loss: OnLoss, log: Log) -> None:
         self._log = log
-        self._kept = KeptMarks.open(directory, store, log.info)
+        self._kept = KeptMarks.open(directory, store, log.warning)
         process = self._kept.process if self._kept is not None else None
         remembered = self._kept.remembered if self._kept is not None else None
         self.incarnation = Incarnation(process, BootClock(), on_loss, remembered)

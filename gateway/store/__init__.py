@@ -22,8 +22,9 @@ a resource is in one shard, so that one script reaches it in a cluster.
     vanish when they are empty; drain and `serial` ask for their length, which costs the same for one and for thousands.
 `w:RESOURCE`, a hash: the gateways that wait, each with the microsecond at which it came and the millisecond at which it
     last asked; `GATEWAY/watch` is a lease call that waits, or a session. Expires a minute after the last one asked.
-`g:RESOURCE`, a sorted set: the newest calls with a key that were granted a lease, by the millisecond until which they
-    are not granted another. Expires a day after the last one.
+`g:RESOURCE`, a sorted set, with four characters before the resource that stand for a principal: its newest calls with a
+    key that were granted a lease, by the millisecond until which they are not granted another. Expires a day after the
+    last one.
 `d`, a sorted set: every ticket of the shard by its deadline, what the sweeper looks at.
 `i:ID`, a string: the record of an intent, its fields packed as in parts/intent.lua; of a write without a key,
     under its ticket's id, once it ended unknown. Unknown and in flight it never expires; ended, its rule's time after.

@@ -83,8 +83,11 @@ _GRACE_S = 1.0
 # Until an abandoned ticket is tried again when the store was away.
 _AGAIN_S = 0.5
 
-# Bytes that name a call with a key, and as many that are drawn for each of its grants (`scripts/grant.lua`).
+# Bytes that name a call with a key, and as many that are drawn for each of its grants (`scripts/grant.lua`). The first
+# of them are the same for all calls of a principal.
 _MARK_HALF = 16
+# In base64, as which they are a part of a key's name.
+_OF_PRINCIPAL = 3
 
 # Whoever looks at the store's keys should not find this one.
 _PROBE_MS = 1000
@@ -391,8 +394,8 @@ class FenceStore:
         again, and nobody else does. Where there is none, what it is made of is drawn anew, for the script to judge.
         """
         pepper = await self._peppered()
-        about = json.dumps([tenant, principal, key, resource, holder]).encode()
-        call = hmac.digest(pepper, about, hashlib.sha256)[:_MARK_HALF]
+        of_principal = base64.urlsafe_b64encode(_named(pepper, tenant, principal)[:_OF_PRINCIPAL])
+        call = (of_principal + _named(pepper, tenant, principal, key, resource, holder))[:_MARK_HALF]
         found = await self.link.call("HMGET", resource_keys(resource)[0], "k", "x")
         assert isinstance(found, list)
         live, expires = found
@@ -523,6 +526,11 @@ def _intent_arguments(write: Write, record: IntentId | None) -> tuple[str | byte
 def _no_time() -> float:
     """Where nobody says how long a write lasts."""
     return 0.0
+
+
+def _named(pepper: bytes, *about: str) -> bytes:
+    """256 bits that nobody can make without the store's key."""
+    return hmac.digest(pepper, json.dumps(about).encode(), hashlib.sha256)
 
 
 def _unobserved(name: str, seconds: float) -> None:

@@ -22,6 +22,8 @@ _NAME_BYTES = 6
 
 _Stores = dict[str, dict[str, tuple[str, int]]]
 
+_NAME_ONE = "name a directory of this gateway's own with --data-dir, or what is lost while it is down is not noticed"
+
 
 class KeptMarks:
     """The file of one gateway, for one of its stores. `process`: the name under which it leaves its marks there."""
@@ -39,13 +41,13 @@ class KeptMarks:
         try:
             lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            note(f"no marks of the store are kept: {directory} cannot be used ({error.strerror})")
+            note(f"no marks of the store are kept: {directory} cannot be used ({error.strerror}); {_NAME_ONE}")
             return None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(lock)
-            note(f"no marks of the store are kept: another gateway keeps its own in {directory}")
+            note(f"no marks of the store are kept: another gateway keeps its own in {directory}; {_NAME_ONE}")
             return None
         process, stores = _read(directory / _FILE, note)
         return cls(directory, store, process, stores, lock)

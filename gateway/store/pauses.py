@@ -93,7 +93,8 @@ async def end_pause(store: FenceStore, pause: WidePause, by: str) -> None:
 
 async def _restore(store: FenceStore, lost: Sequence[WidePause]) -> set[str]:
     """The ids of those that are in force now: what has ended meanwhile stays so."""
-    spelled = [word for pause in lost for word in (_packed(pause), f"restored, for the store lost it: {pause.scope}: {pause.reason}")]
+    events = [f"restored, for the store lost it: {pause.scope}: {pause.reason}" for pause in lost]
+    spelled = [word for pause, event in zip(lost, events, strict=True) for word in (_packed(pause), event)]
     answer = await _run(store, RESTORE_PAUSES, store.gateway, *spelled)
     (ids,) = answer.rest
     assert isinstance(ids, list)

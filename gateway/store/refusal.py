@@ -158,8 +158,8 @@ def _of_a_loss(asked: Asked) -> tuple[str, str]:
     lost = "the store has lost what it had acknowledged"
     match asked.has_lease, asked.is_keyed:
         case True, False:
-            what_to_do = "Acquire a new lease: without a key it writes once the upstream's `timeouts.total` has passed."
-            return f"{lost}, and the lease of epoch {asked.epoch} on {asked.resource} has ended with it", what_to_do
+            why = f"{lost}, and the lease of epoch {asked.epoch} on {asked.resource} has ended with it"
+            return why, "Acquire a new lease: without a key it writes once the upstream's `timeouts.total` has passed."
         case True, True:
             why = f"{lost}, and nobody can tell whether this intent was done before"
             return why, "Wait until an operator has accepted the loss, then repeat it with the same key and a new lease."

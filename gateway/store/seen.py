@@ -7,7 +7,7 @@ _REMEMBERED = 10_000
 
 
 class SeenEpochs:
-    """By resource, the newest ones kept. Those from before a loss that everybody was told of may be missing by right."""
+    """By resource, the newest ones kept. What is from before a loss that was told may be missing by right."""
 
     def __init__(self) -> None:
         self._seen: dict[ResourceKey, int] = {}

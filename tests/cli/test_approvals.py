@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from gateway.core.delivery import GivenUp
+from gateway.core.pause import Scope
+from gateway.store.intents import pause
+from gateway.store.keys import shard_of
+from gateway.store.pauses import begin_pause, new_pause_id
 from tests.admin.conftest import Admin, listening
 from tests.cli.operating import TOKEN, Ended, operate, operate_on_terminal
-from tests.store.fences import state_of
+from tests.store.fences import RESOURCE, state_of
 from tests.store.parked import APPROVED, POLICY, REQUEST, delivered, delivering, id_of, mail, parked
 
 ONE = mail("one", of=APPROVED)
@@ -72,6 +76,31 @@ async def test_what_is_approved_is_queued(admin: Admin) -> None:
     again = await approvals(admin, "approve", ID, "--note", "again", "--digest", digest)
     assert again.status == 1 and "only one that waits for an approval can be decided" in again.err
     assert again.out == "" and "sent at once" not in again.err
+
+
+@pytest.mark.parametrize(
+    ("scope", "stops"),
+    [
+        (Scope("all"), "all writes"),
+        (Scope("rule", "replace", "reports"), "all writes of rule replace of upstream reports"),
+        (None, "all writes of report/7"),
+    ],
+    ids=["all", "rule", "resource"],
+)
+async def test_a_pause_that_holds_it_is_named(admin: Admin, scope: Scope | None, stops: str) -> None:
+    """It is sent when that ends, and not before; the question says so too."""
+    digest, id = await digest_of(admin), f"{shard_of(RESOURCE)}0123456789abcdef" if scope is None else new_pause_id()
+    if scope is None:
+        await pause(admin.store, RESOURCE, id=id, reason="secret", by="operator")
+    else:
+        await begin_pause(admin.store, scope, id=id, reason="secret", by="operator")
+
+    asked = await operate_on_terminal(admin.port, "approvals", "approve", ID, "--note", "x", typed=b"n\n")
+    approved = await approvals(admin, "approve", ID, "--note", "looks right", "--digest", digest)
+
+    assert f"Approve it? Pause {id} holds it ({stops}); when that ends it is SENT, as shown." in asked.err
+    assert "secret" not in asked.err
+    assert approved.out == f"{ID} is queued: pause {id} holds it ({stops}); it is sent when that ends, once.\n"
 
 
 @pytest.mark.parametrize("flags", [(), ("--yes",), ("--json",)], ids=["no terminal", "yes", "json"])

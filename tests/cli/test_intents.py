@@ -1,6 +1,8 @@
 """`fencegate intents` against a running gateway."""
 
+import asyncio
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,8 +11,8 @@ from gateway.core.intent import KeptAnswer
 from gateway.core.kept_request import KeptRequest
 from gateway.core.write import ResourceKey
 from gateway.store.parking import Decide, decide
-from tests.admin.conftest import Admin
-from tests.cli.operating import Ended, operate, operate_on_terminal
+from tests.admin.conftest import POLICY, Admin, listening
+from tests.cli.operating import TOKEN, Ended, operate, operate_on_terminal
 from tests.intending import ANSWER, begun, ended, intended
 from tests.store.parked import APPROVED, delivered, delivering, id_of, mail, parked
 
@@ -226,6 +228,28 @@ async def test_what_takes_an_intent_back_is_shown_and_sent(admin: Admin) -> None
     assert "The resource was not written since.\n" in compensated.err
     assert compensated.status == 0
     assert compensated.out.startswith(f"{admitted.intent} is applied: not compensated: ")
+
+
+async def test_a_compensation_in_doubt_names_what_is_to_be_resolved(store_url: str, tmp_path: Path) -> None:
+    """Its answer was lost: nobody asks for it, and a second call says so too."""
+
+    async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as upstream:
+        port = upstream.sockets[0].getsockname()[1]
+        async with listening(store_url, tmp_path, token=TOKEN, policy=POLICY.format(port=port)) as admin:
+            admitted = await ended(admin.store, intended("k-1"), "applied", Undoable(ANSWER, UNDO))
+            first = await intents(admin, "compensate", admitted.intent, "--note", "sent in error")
+            second = await intents(admin, "compensate", admitted.intent, "--note", "sent in error")
+            undo = json.loads((await intents(admin, "show", admitted.intent, "--json")).out)["compensated_by"]
+
+    assert first.out == f"{admitted.intent} is compensating: undo\n"
+    for told in (first, second):
+        assert "Whether it was taken back is NOT KNOWN" in told.err
+        assert f"fencegate intents resolve {undo} --applied --note TEXT (or --not-applied" in told.err
+    assert (first.status, second.status) == (0, 1)
 
 
 async def test_a_person_is_asked_before_anything_is_taken_back(admin: Admin) -> None:

@@ -243,7 +243,9 @@ async def test_nothing_is_registered_by_policies_that_are_over() -> None:
 async def test_registering_waits_for_older_writes() -> None:
     """Woken, it asks again until none is left."""
     desk = Desk(register=[1, 0])
-    registering = asyncio.ensure_future(desk.leases.register(Foreign(RESOURCE, Epoch(7), "b", 3_600), desk.caller.is_gone))
+    registering = asyncio.ensure_future(
+        desk.leases.register(Foreign(RESOURCE, Epoch(7), "b", 3_600), desk.caller.is_gone)
+    )
     await desk.said.until("register 7 b watch")
     desk.wakes.on_wake(RESOURCE)
 

@@ -44,8 +44,7 @@ def principals(*names: str, quota: str = "") -> str:
     """Each has its own name for a key."""
     rights = f'resources: ["**"], quota: {{{quota}}}' if quota else 'resources: ["**"]'
     lines = [
-        f'  - {{name: {name}, key: "sha256:{hashlib.sha256(name.encode()).hexdigest()}", {rights}}}\n'
-        for name in names
+        f'  - {{name: {name}, key: "sha256:{hashlib.sha256(name.encode()).hexdigest()}", {rights}}}\n' for name in names
     ]
     return "principals:\n" + "".join(lines)
 

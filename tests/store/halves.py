@@ -48,12 +48,12 @@ async def halved(directory: Path, timeout_s: float) -> AsyncIterator[tuple[Fence
         for name, server in zip(("even", "odd"), servers, strict=True):
             (directory / name).mkdir()
             server.start()
-        async with opened(servers[0].url, timeout_s=timeout_s) as store:
-            async with opened(servers[1].url, timeout_s=timeout_s) as other:
-                assert isinstance(store.link, Link)
-                assert isinstance(other.link, Link)
-                store.link = Halves(store.link, other.link)
-                yield store, servers[1]
+        even, odd = (opened(server.url, timeout_s=timeout_s) for server in servers)
+        async with even as store, odd as other:
+            assert isinstance(store.link, Link)
+            assert isinstance(other.link, Link)
+            store.link = Halves(store.link, other.link)
+            yield store, servers[1]
     finally:
         for server in servers:
             server.kill()

@@ -37,8 +37,8 @@ async def grant_keyed(store: FenceStore, secret: LeaseSecret, *, takeover: bool 
     return await store.grant(*asked, ttl_ms=LEASE_MS, takeover=takeover, watch=False, mark=secret.mark)
 
 
-async def granted_keyed(store: FenceStore) -> tuple[LeaseSecret, Lease]:
-    secret = await store.lease_secret(*CALL)
+async def granted_keyed(store: FenceStore, principal: str = "ada") -> tuple[LeaseSecret, Lease]:
+    secret = await store.lease_secret("default", principal, "key-1", RESOURCE, "A")
     lease = await grant_keyed(store, secret)
     assert isinstance(lease, Lease)
     return secret, lease
@@ -225,7 +225,7 @@ async def test_a_repeat_that_found_its_lease_is_never_granted_another(store: Fen
     await granted_keyed(store)
     again = await store.lease_secret(*CALL)
     await granted(store, "B", OTHER_SECRET, takeover=True)
-    raw.delete(f"{resource_keys(RESOURCE)[6]}g:{RESOURCE}")
+    raw.delete(used_keys(again))
 
     assert name_of(await grant_keyed(store, again, takeover=True)) == "lease-lost"
 
@@ -242,15 +242,26 @@ async def test_two_calls_of_one_key_at_once_get_one_lease(store: FenceStore) -> 
     assert await grant_keyed(store, await store.lease_secret(*CALL)) == lease
 
 
+def used_keys(secret: LeaseSecret) -> bytes:
+    """Where the keys are that the principal of a call has used for the resource."""
+    assert secret.mark is not None
+    return f"{resource_keys(RESOURCE)[6]}g:".encode() + secret.mark.spelled[:4] + RESOURCE.encode()
+
+
 async def test_a_key_is_remembered_for_a_day_and_only_so_many(store: FenceStore, raw: Any) -> None:
-    """A loop of grants does not fill the store: the newest keys of a resource are remembered."""
+    """A loop of grants does not fill the store: a principal's newest keys of a resource are remembered, and nobody
+    else's are forgotten for them."""
+    mine, first = await granted_keyed(store, "bob")
+    await store.release(RESOURCE, first.epoch, mine.digest)
     for number in range(70):
         secret = await store.lease_secret("default", "ada", f"key-{number}", RESOURCE, "A")
         lease = await grant_keyed(store, secret)
         assert isinstance(lease, Lease)
         await store.release(RESOURCE, lease.epoch, secret.digest)
-    used = f"{resource_keys(RESOURCE)[6]}g:{RESOURCE}"
+    used = used_keys(secret)
 
+    late = await store.lease_secret("default", "bob", "key-1", RESOURCE, "A")
+    assert name_of(await grant_keyed(store, late, takeover=True)) == "lease-lost"
     assert raw.zcard(used) == 64
     assert 86_000_000 < raw.pttl(used) <= 86_400_000
     raw.zadd(used, dict.fromkeys(raw.zrange(used, 0, -1), 1))

@@ -11,11 +11,13 @@
 
 local resource, gateway, secret, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
 local asks = ' ' .. ARGV[8] .. ' '
-local mark, used_keys = ARGV[9] or '', KEYS[7] .. 'g:' .. resource
+local mark = ARGV[9] or ''
+-- Each principal's apart: nobody's grants make another's key forgotten.
+local used_keys = KEYS[7] .. 'g:' .. string.sub(mark, 1, 4) .. resource
 
 -- A late duplicate comes within minutes, and a day later hardly anybody repeats a call.
 local REMEMBERED_MS = 24 * 3600 * 1000
--- So many of a resource: more would let a loop of grants fill the store.
+-- So many of a principal and resource: more would let a loop of grants fill the store.
 local REMEMBERED = 64
 
 local now, micros = clock.read()

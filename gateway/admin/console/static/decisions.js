@@ -31,7 +31,16 @@ function approve(intent) {
   return confirm({
     title: "Approve this request",
     body: [
-      el("p", {}, "It is sent to ", name(intent.upstream), " at once, once, exactly as it stands here."),
+      intent.held_by
+        ? el("p", { class: "caution" }, `A pause holds it: ${intent.held_by.stops} are stopped. It is sent when that ends.`)
+        : null,
+      el(
+        "p",
+        {},
+        "It is sent to ",
+        name(intent.upstream),
+        intent.held_by ? " then, once, exactly as it stands here." : " at once, once, exactly as it stands here.",
+      ),
       kept
         ? request(kept, `/api/v1/intents/${segment(intent.id)}/body`, `${intent.id}.bin`)
         : el("p", {}, "The request is not kept."),
@@ -63,11 +72,15 @@ function deny(intent) {
 function resolve(intent) {
   return confirm({
     title: "Say what became of it",
-    body: el(
-      "p",
-      {},
-      "Look at the API itself first: nothing here can tell. Evidence that comes later and says otherwise is an incident.",
-    ),
+    body: [
+      el("p", {}, "Of ", el("code", {}, intent.id), intent.target && ", ", intent.target && name(intent.target), ":"),
+      el(
+        "p",
+        {},
+        "Look at the API itself first: nothing here can tell. Evidence that comes later and says otherwise is an ",
+        "incident.",
+      ),
+    ],
     fields: [
       choice("outcome", "What the API did", [
         { value: "applied", title: "It was applied", meaning: "Repeats are told that it is done. Nothing is sent." },

@@ -13,6 +13,7 @@ const WHAT = {
   memory: "no memory for a large body",
   caller: "more connections than are accepted",
 };
+const AWAY = /^(a part of )?the store is away/;
 const UNSAFE = "the store is unsafe: ";
 
 /** `store`: the API's, or null. `reasons`: why the gateway is not ready. `redraw` is called once a loss is accepted. */
@@ -22,18 +23,25 @@ export function notices(store, reasons, redraw) {
 
 function storeAway(reasons) {
   if (vitals.state !== "away") return null;
-  const why = reasons.find((reason) => reason.startsWith("the store is away"));
+  const why = reasons.find((reason) => AWAY.test(reason));
+  const isPart = why?.startsWith("a part");
   return el(
     "div",
     { class: "notice bad", id: "store-away" },
-    el("b", {}, "The store is away. Nothing is written until it is back."),
+    el(
+      "b",
+      {},
+      isPart
+        ? "A part of the store is away. Nothing is written of what it keeps until it is back."
+        : "The store is away. Nothing is written until it is back.",
+    ),
     el(
       "ul",
       {},
       el(
         "li",
         {},
-        "Agents: each write is answered 503 ",
+        `Agents: each write${isPart ? " of it" : ""} is answered 503 `,
         el("code", {}, "store-unavailable"),
         " and was not sent. They wait and repeat it. Reads pass.",
       ),

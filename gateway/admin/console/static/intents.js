@@ -187,6 +187,8 @@ function drawFacts(intent) {
         intent.approval.verdict === "awaited" && [", until ", moment(intent.approval.expires_at)],
       ],
     ],
+    // Approvers see no pauses, and so are not led to them.
+    ["Held by", intent.held_by && ["a pause of ", name(intent.held_by.stops)]],
     ["Resolved by", intent.resolved_by],
     ["Takes back", intent.compensates && link(address(["intents", intent.compensates]), code(intent.compensates))],
     [

@@ -28,7 +28,7 @@ const PASSING = new Set(["unreachable", "store-unavailable"]);
 const AGAIN_MS = 4000;
 const BESIDE = {
   "store-unavailable":
-    "Writes are refused until it is back, and reads pass. Nothing is lost: what was taken is still there then.",
+    "Writes are refused until it is back, and reads pass. Whether it then has all that it had, the gateway finds out.",
 };
 
 /** An error in the place of what it is about. `again` tries anew: by a button, and by itself where that may help. */
