@@ -7,6 +7,11 @@ from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import json_option, plain, print_json, print_table
 
 _PATH = "/api/v1/store"
+_TO_GO_ON = "To go on: fencegate store accept --note TEXT"
+_GONE = (
+    "Wide pauses that a running gateway still knew are back. Pauses of resources, what was quarantined, and what was "
+    "used of budgets and quotas are as the store has them now: fencegate pauses; pause anew what has to stand still."
+)
 
 
 class _StatusFirst(ListsFirst):
@@ -34,7 +39,7 @@ def show_store(admin: str, *, as_json: bool) -> None:
     assert isinstance(servers, list)
     for server in servers:
         _print_server(server)
-    click.echo("To go on: fencegate store accept --note TEXT" if store["regressed"] else "Nothing is missing.")
+    click.echo(f"{_GONE}\n{_TO_GO_ON}" if store["regressed"] else "Nothing is missing.")
 
 
 @command.command("accept")
@@ -44,14 +49,17 @@ def show_store(admin: str, *, as_json: bool) -> None:
 def accept_loss(note: str, admin: str, *, as_json: bool) -> None:
     """Let all writes go on. Leases from before the loss have ended for good; what waited in the store is unknown now.
 
-    Before: make sure that agents do not repeat under the same key what was done in the time that was lost, and that
+    Before: look at `fencegate pauses`. Wide ones that a running gateway still knew are back; those of resources, what was
+    quarantined and what budgets had counted may be gone.
+
+    And make sure that agents do not repeat under the same key what was done in the time that was lost, and that
     systems which grant epochs themselves still know the newest ones.
     """
     accepted = read_admin(admin).post(f"{_PATH}/accept", {"note": note})
     if as_json:
         print_json(accepted)
         return
-    click.echo("Accepted: writes go on. Agents need new leases.")
+    click.echo(f"Accepted: writes go on. Agents need new leases.\n{_GONE}")
     if accepted["became_unknown"]:
         click.echo(f"{accepted['became_unknown']} intents that waited are unknown now: fencegate intents list")
 

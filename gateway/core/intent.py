@@ -146,7 +146,7 @@ def intent_digest(tenant: str, resource: str, method: str, host: str | None, tar
     is forwarded: two APIs may share a path.
 
     Two spellings of one target are one: a retry may come through another client. Each part is written with its length:
-    `a:b` and `c` are not `a` and `b:c`; and the segments with their number: `?` may be one, and the query a pair of them.
+    `a:b` and `c` are not `a` and `b:c`; and the segments with their number, so that none is taken for the query.
     """
     segments = target.segments
     parts = (tenant, resource, method, host or "", str(len(segments)), *segments, *target.query_pairs(), key)

@@ -28,7 +28,9 @@ class ParentMetrics:
         """Of what the parent knows by itself; its workers' are read at each exposition."""
         build = Gauge("fencegate_build_info", "The gateway's version. Always 1.", ["version"], registry=self.registry)
         build.labels(__version__).set(1)
-        self._store_up = Gauge("fencegate_store_up", "Whether every server of the store takes writes.", registry=self.registry)
+        self._store_up = Gauge(
+            "fencegate_store_up", "Whether every server of the store takes writes.", registry=self.registry
+        )
         self._store_safe = Gauge(
             "fencegate_store_safe",
             "Whether everything that keeps the store's records safe was in order when it was last looked at.",

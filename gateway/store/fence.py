@@ -187,6 +187,8 @@ class FenceStore:
             self._note(write.resource, write.epoch)
             if self.recent is not None:
                 self.recent.admitted(found, self._clock.read())
+        elif answer.word == "store-regressed":
+            self._doubt(write.resource)
         return found
 
     async def would_admit(self, write: Write, ticket: TicketId, *, queued: bool, behind: int) -> AdmitReply | Ready:
@@ -347,6 +349,8 @@ class FenceStore:
         lease = reply.lease_reply(answer, Asked("Not granted", resource, None))
         if isinstance(lease, Lease):
             self._note(resource, lease.epoch)
+        elif answer.word == "store-regressed":
+            self._doubt(resource)
         return lease
 
     async def renew(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
@@ -460,6 +464,11 @@ class FenceStore:
     def _is_told(self, resource: ResourceKey, seen: int) -> bool:
         """Whether the epoch is from before a loss that everybody was told of: nobody need be told again."""
         return self.recent is not None and seen > self._seen.expected(resource)
+
+    def _doubt(self, resource: ResourceKey) -> None:
+        """Where this gateway alone knows of the loss so far, the others are not to wait for its next mark."""
+        if self.recent is not None and self._must_have(resource):
+            self.recent.doubted.set()
 
     def _largest_seen(self, write: Write) -> int:
         """One that rules the write's; zero for none."""

@@ -86,11 +86,14 @@ class Incarnation:
             raise
 
     async def run(self, store: FenceStore) -> None:
-        """Leave marks, until it is cancelled. What cannot be marked now is marked later."""
+        """Leave marks, until it is cancelled; at once where something is missed. What cannot be marked now is later."""
         while True:
+            self.recent.doubted.clear()
             with contextlib.suppress(StoreUnavailable):
                 await self.mark(store)
-            await asyncio.sleep(_EVERY_S)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_EVERY_S):
+                    await self.recent.doubted.wait()
 
     async def mark(self, store: FenceStore) -> None:
         """Leave one mark in each server. Raises StoreUnavailable."""

@@ -2,6 +2,7 @@
 store's life is missing.
 """
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -55,6 +56,8 @@ class Recent:
         self.floor = 0
         """Leases below it have ended with a loss."""
         self.seen = SeenEpochs()
+        self.doubted = asyncio.Event()
+        """Set when a script has missed something: a mark tells whether it is lost."""
         self._newest = _Since()
         self._marked = _Since()
 

@@ -233,8 +233,8 @@ async def test_what_takes_an_intent_back_is_shown_and_sent(admin: Admin) -> None
 async def test_a_compensation_in_doubt_names_what_is_to_be_resolved(store_url: str, tmp_path: Path) -> None:
     """Its answer was lost: nobody asks for it, and a second call says so too."""
 
-    async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await _reader.readuntil(b"\r\n\r\n")
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
         writer.close()
 
     async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as upstream:
@@ -245,7 +245,7 @@ async def test_a_compensation_in_doubt_names_what_is_to_be_resolved(store_url: s
             second = await intents(admin, "compensate", admitted.intent, "--note", "sent in error")
             undo = json.loads((await intents(admin, "show", admitted.intent, "--json")).out)["compensated_by"]
 
-    assert first.out == f"{admitted.intent} is compensating: undo\n"
+    assert first.out == f"{admitted.intent} is compensating: sent in error\n"
     for told in (first, second):
         assert "Whether it was taken back is NOT KNOWN" in told.err
         assert f"fencegate intents resolve {undo} --applied --note TEXT (or --not-applied" in told.err

@@ -33,7 +33,10 @@ async def test_an_operator_sees_a_loss_and_ends_it(admin: Admin, raw: Any) -> No
     assert "leases below 9 have ended" in shown.stdout
     assert "  one      7     2" in shown.stdout
     assert shown.stdout.splitlines()[-1] == "To go on: fencegate store accept --note TEXT"
-    assert accepted.stdout == "Accepted: writes go on. Agents need new leases.\n"
+    first, gone = accepted.stdout.splitlines()
+    assert first == "Accepted: writes go on. Agents need new leases."
+    assert gone == shown.stdout.splitlines()[-2]
+    assert "Pauses of resources, what was quarantined, and what was used of budgets" in gone
     assert "by operator: looked" in after.stdout
     assert after.stdout.splitlines()[-1] == "Nothing is missing."
     assert (again.exit_code, "lost nothing" in again.output) == (1, True)

@@ -14,8 +14,9 @@ from gateway.log import Log
 from gateway.policy.reload import PolicyHolder, Reloaded
 from gateway.serve.assignment import Assignment
 from gateway.serve.worker import proxy
+from tests.issuer import P256, Issuer, jwk, jwks
 from tests.raw import RawAnswer, RawClient, ask
-from tests.recording import RecordingUpstream
+from tests.recording import RecordingUpstream, Seen
 from tests.stack import ANYWHERE
 
 POLICY = """
@@ -196,3 +197,35 @@ async def test_a_lease_call_of_a_revoked_principal_gets_none(store_url: str, tmp
         assert (slow.status, slow.decision) == (401, "unauthenticated")
         looked = await ask(gate.port, "GET", "/-/fence/leases?resource=report/9", "Fencegate-Key: bob")
         assert looked.status == 404
+
+
+SIGNED = """  - name: signed
+    match: PUT /reports/signed/{{id}}
+    resource: signed/{{path.id}}
+    authority: {{signed: {{keys: {{jwks: 'http://127.0.0.1:{keys}/keys'}}, algorithms: [ES256]}}}}
+"""
+
+
+async def test_an_epoch_of_a_revoked_principal_is_not_registered(store_url: str, tmp_path: Path) -> None:
+    """The keys of its claim came late; one that still may registers a smaller epoch, for nothing has moved."""
+    asked, served = json.dumps({"resource": "signed/7"}).encode(), jwks(jwk(P256))
+
+    async with changing(store_url, tmp_path) as gate:
+
+        async def late(_: Seen, writer: asyncio.StreamWriter) -> None:
+            (gate.directory / "principals.yaml").write_text(principals("bob"))
+            gate.holder.reload()
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(served), served))
+
+        async with RecordingUpstream(late) as keys:
+            policy = (POLICY + SIGNED).format(port=gate.upstream.port, credential="old", keys=keys.port)
+            (gate.directory / "policy.yaml").write_text(policy)
+            assert isinstance(gate.holder.reload(), Reloaded)
+
+            told = []
+            for who, epoch in (("ada", 99), ("bob", 41)):
+                claim = Issuer().claim(epoch, resource="signed/7")
+                own = (f"Fencing-Token: {claim}", f"Fencegate-Key: {who}")
+                told.append(await ask(gate.port, "POST", "/-/fence/epochs", *own, body=asked))
+
+        assert [answer.decision for answer in told] == ["unauthenticated", "registered"]

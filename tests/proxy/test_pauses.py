@@ -242,6 +242,19 @@ async def test_a_message_that_is_lost_costs_half_a_second(two: Two, raw: Any) ->
     await becomes(two.one, "forwarded")
 
 
+async def test_a_store_that_is_emptied_does_not_let_writes_pass(two: Two, raw: Any) -> None:
+    """Every gateway goes on stopping what it stopped, and whoever looks at the pauses sees it still."""
+    pause = await two.pause(Scope("all"))
+    await becomes(two.one, "paused")
+    await becomes(two.two, "paused")
+
+    raw.flushall()
+
+    await until(lambda: raw.hkeys(WIDE_PAUSES) == [pause.id.encode()])
+    await becomes(two.one, "paused")
+    await becomes(two.two, "paused")
+
+
 async def test_the_log_says_which_pause_it_was(store_url: str, tmp_path: Path, store: FenceStore) -> None:
     """With the operators' reason."""
     pause = await stop(store, Scope("all"))

@@ -1,5 +1,6 @@
 """What a gateway has seen tells of a store that forgot it, before a mark does."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -92,6 +93,23 @@ async def test_a_store_that_was_emptied_takes_nothing_for_new(
 
     assert await asked(one.store) == "store-regressed"
     assert raw.hgetall(resource_keys(RESOURCE)[0]) == {}
+
+
+@pytest.mark.parametrize("asked", [same_epoch, new_lease], ids=lambda asked: asked.__name__)
+async def test_the_loss_is_told_of_as_soon_as_one_gateway_misses_something(
+    asked: Callable[[FenceStore], Awaitable[str]], one: Remembering, raw: Any
+) -> None:
+    """No other one waits for a mark until it refuses too."""
+    await ended(one.store, keyed(bare(42)), "applied")
+    raw.flushall()
+    assert not one.incarnation.recent.doubted.is_set()
+
+    await asked(one.store)
+
+    assert one.incarnation.recent.doubted.is_set()
+    one.store.marking = asyncio.get_running_loop().create_task(one.incarnation.run(one.store))
+    await until(lambda: bool(one.told))
+    assert not one.incarnation.recent.doubted.is_set()
 
 
 async def test_a_lease_of_before_is_no_unknown_one(one: Remembering, raw: Any) -> None:

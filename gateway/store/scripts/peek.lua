@@ -1,8 +1,8 @@
 -- Promise  Says before a body is read what admission would refuse whatever is in it: moves and counts nothing.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 epoch, 2 holder ('' where none was named), 3 digest of the secret ('' under header authority), 4 an
---          epoch that this gateway has seen, if the record must have it or it is larger, 5 told, if it is of before a loss
---          that was told of
+--          epoch that this gateway has seen, if the record must have it or it is larger, 5 told if that is of before a
+--          loss that was told of
 -- Returns  {passable, now}; or a refusal {paused, store-regressed, stale-epoch, token-invalid, holder-mismatch or
 --          lease-expired, now, e, h, x, n, '', ''}
 -- Writes   nothing

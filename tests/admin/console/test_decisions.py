@@ -109,6 +109,21 @@ async def test_an_unknown_write_is_resolved(told: Stage) -> None:
     assert again == (200, {"intent": intent, "state": "applied", "resolved_by": "operator"})
 
 
+async def test_a_dialog_names_its_intent_and_ends_with_its_page(told: Stage) -> None:
+    """Over another page a word would be given on something that is not shown."""
+    intent = broken_off(told, "31", "k-31")
+
+    async with browsing(f"http://{told.admin}") as page:
+        await shown(page, f"#/intents/{intent}", "k-31")
+        await page.get_by_role("button", name="Resolve", exact=True).click()
+        dialog = page.get_by_role("dialog")
+        await expect(dialog).to_contain_text(intent)
+        await page.evaluate("location.hash = '#/resources'")
+        await expect(dialog).to_have_count(0)
+
+    assert state_of(told, intent) == "unknown"
+
+
 async def test_what_the_gateway_refuses_is_said_in_the_dialog(told: Stage) -> None:
     """Somebody else was faster: the dialog stays with the reason, and nothing is lost of the note."""
     intent, _ = asked_for(told, "twice", "invoice-d")

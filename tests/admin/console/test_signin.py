@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,22 @@ async def test_a_store_that_is_away_is_said_and_comes_back(tmp_path: Path) -> No
             own.start()
             await expect(page.get_by_text("No resource was written")).to_be_visible()
         own.kill()
+
+
+async def test_a_page_that_is_asked_for_again_says_why_meanwhile(tmp_path: Path) -> None:
+    """A store that is away keeps each try waiting: what is shown is why, and not that something is coming."""
+    own = Server(find_server(), tmp_path, "--save", "")
+    own.start()
+    async with listening(own.url, tmp_path, store_timeout_s=0.5) as admin:
+        own.kill()
+        async with browsing(f"http://127.0.0.1:{admin.port}", refused=(503,)) as page:
+            await page.goto("/#/resources/report%2F7")
+            alert = page.get_by_role("heading", name="The store is away")
+            await expect(alert).to_be_visible()
+            again = asyncio.Event()
+            await page.route("**/api/v1/resources/**", lambda _route: again.set())
+            await page.get_by_role("button", name="Try again").click()
+            await again.wait()
+
+            await expect(alert).to_be_visible()
+            await expect(page.get_by_text("Loading")).to_have_count(0)

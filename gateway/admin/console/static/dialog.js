@@ -51,6 +51,8 @@ export function confirm({ title, body, fields = [], act, verb, isGrave = false }
     );
     document.body.append(dialog);
     dialog.showModal();
+    // Over another page it would be about something that is not shown.
+    addEventListener("hashchange", () => dialog.close(), { once: true });
     (fields[0]?.input ?? leaving).focus();
   });
 }

@@ -59,13 +59,14 @@ export class Router {
     addEventListener("hashchange", () => this.show({ focus: true }));
   }
 
-  async show({ focus = false } = {}) {
+  /** `isAgain`: what is shown tells why there is nothing yet, and stays until there is. */
+  async show({ focus = false, isAgain = false } = {}) {
     const { path, query } = here();
     const page = this.pages[path[0]] ?? Object.values(this.pages)[0];
     this.view?.ending.abort();
     const view = new View(this.root, path, query);
     this.view = view;
-    swap(this.root, loading());
+    if (!isAgain) swap(this.root, loading());
     this.onShown(path[0] in this.pages ? path[0] : Object.keys(this.pages)[0]);
     if (focus) {
       this.root.focus({ preventScroll: true });
@@ -81,7 +82,7 @@ export class Router {
       if (view.isOver || error.name === "AbortError") return;
       swap(
         this.root,
-        failure(error, () => this.show()),
+        failure(error, () => this.show({ isAgain: true })),
       );
     }
   }

@@ -36,9 +36,9 @@ function losses.fault(loss, mine, secret)
   return loss and loss.open and (secret == '' or losses.ended(loss, mine)) and 'store-regressed' or nil
 end
 
--- As `epochs.fault`, with what is known of a loss. `seen`: an epoch that the asking gateway has seen. A record that does
--- not know it is a former one, whatever the write's own epoch is: what was done under it may be forgotten as well.
--- `told`: `seen` is larger than `mine`, and its loss has been told of; once that is accepted `mine` is only an old one.
+-- As `epochs.fault`, with what is known of a loss. `seen`: an epoch that the asking gateway has seen. A record that
+-- does not know it is a former one, whatever the write's own epoch is: what was done under it may be forgotten as well.
+-- `told`: `seen` is larger than `mine`, and its loss was told of; once that is accepted, `mine` is only an old one.
 function losses.fault_of_all(loss, seen, fence, mine, holder, secret, now, told)
   if seen and epochs.less(fence.e or '0', seen) then
     return told and not (loss and loss.open) and 'stale-epoch' or 'store-regressed'
