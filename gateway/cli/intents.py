@@ -135,8 +135,8 @@ def _tell_in_doubt(api: AdminApi, found: Item) -> None:
         return
     resolving = f"fencegate intents resolve {plain(by)} --applied --note TEXT"
     click.echo(
-        f"Whether it was taken back is NOT KNOWN: {plain(undo['reason'])}. Nobody asks the upstream by itself. Look there, "
-        f"then: {resolving} (or --not-applied, and compensate it again).",
+        f"Whether it was taken back is NOT KNOWN: {plain(undo['reason'])}. Nobody asks the upstream by itself. Look "
+        f"there, then: {resolving} (or --not-applied, and compensate it again).",
         err=True,
     )
 

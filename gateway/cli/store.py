@@ -49,8 +49,8 @@ def show_store(admin: str, *, as_json: bool) -> None:
 def accept_loss(note: str, admin: str, *, as_json: bool) -> None:
     """Let all writes go on. Leases from before the loss have ended for good; what waited in the store is unknown now.
 
-    Before: look at `fencegate pauses`. Wide ones that a running gateway still knew are back; those of resources, what was
-    quarantined and what budgets had counted may be gone.
+    Before: look at `fencegate pauses`. Wide ones that a running gateway still knew are back; those of resources, what
+    was quarantined and what budgets had counted may be gone.
 
     And make sure that agents do not repeat under the same key what was done in the time that was lost, and that
     systems which grant epochs themselves still know the newest ones.

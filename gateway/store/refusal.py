@@ -162,12 +162,12 @@ def _of_a_loss(asked: Asked) -> tuple[str, str]:
             return why, "Acquire a new lease: without a key it writes once the upstream's `timeouts.total` has passed."
         case True, True:
             why = f"{lost}, and nobody can tell whether this intent was done before"
-            return why, "Wait until an operator has accepted the loss, then repeat it with the same key and a new lease."
+            return why, "Wait until an operator accepts the loss, then repeat it with the same key and a new lease."
         case _ if asked.epoch is None:
             return f"{lost}, and is about to be told so", "Ask again in ten seconds."
         case _:
             why = f"{lost}, and nobody can tell which epoch rules {asked.resource}"
-            return why, "Wait until an operator has accepted the loss, then repeat it unchanged."
+            return why, "Wait until an operator accepts the loss, then repeat it unchanged."
 
 
 def _facts(decision: Decision, answer: Answer, asked: Asked, record: _Record) -> Facts:

@@ -123,12 +123,12 @@ TOLD: dict[str, tuple[Call, str]] = {
     ),
     "a key": (
         lambda store, lease: ask(store, keyed(leased(lease.epoch))),
-        "and nobody can tell whether this intent was done before. Wait until an operator has accepted the loss, then "
+        "and nobody can tell whether this intent was done before. Wait until an operator accepts the loss, then "
         "repeat it with the same key and a new lease.",
     ),
     "an epoch from elsewhere": (
         lambda store, lease: ask(store, bare(lease.epoch + 9)),
-        "and nobody can tell which epoch rules report/7. Wait until an operator has accepted the loss, then repeat it "
+        "and nobody can tell which epoch rules report/7. Wait until an operator accepts the loss, then repeat it "
         "unchanged.",
     ),
 }

@@ -68,8 +68,9 @@ local function succeeds()
   return string.format(', the lease of %s ended with what the store lost', h)
 end
 
--- A lease would write what was written before and is forgotten. When the loss is told of, it may only what is new.
-if string.find(asks, ' known ', 1, true) and epochs.less(e or '0', ARGV[7]) then
+-- A lease would write what was written before and is forgotten. Once the loss is told of, it may not.
+local is_told = loss and loss.open
+if not is_told and string.find(asks, ' known ', 1, true) and epochs.less(e or '0', ARGV[7]) then
   return epochs.refusal('store-regressed', now)
 end
 

@@ -1,8 +1,8 @@
 """The way in: where there is a token, or an approver's key, and where the store is away."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
-import asyncio
 from pathlib import Path
 
 import pytest
