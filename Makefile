@@ -38,7 +38,7 @@ run: $(VENV)/run.stamp
 	@$(BIN)/fencegate demo
 
 test: $(VENV)/test.stamp
-	@$(BIN)/python -m pytest -n 2 -m "not slow"
+	@$(BIN)/python -m pytest -n 3 -m "not slow"
 
 test-all: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -n 2

@@ -60,7 +60,7 @@ async def guarded(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
 )
 async def test_with_principals_an_approver_decides(fields: tuple[str, ...], told: str, guarded: Admin) -> None:
     """By its own key, with or without the admin token, and for the resources of its entry."""
-    await parked(guarded.store, replace(ONE, principal="agent-7"))
+    await parked(guarded.store, replace(ONE, principal="ben"))
 
     assert name_of(await post(guarded, "approve", *fields)) == told
     assert await state_of(guarded.store, ID) == ("queued" if told == "queued" else "awaiting_approval")
