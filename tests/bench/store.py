@@ -22,7 +22,8 @@ repeat
   local page = redis.call('SCAN', at, 'COUNT', 1000)
   at = page[1]
   for _, key in ipairs(page[2]) do
-    if not string.find(key, '^fg:{%x%x%x}:f:') and not string.find(key, ':store$') and not string.find(key, ':marks$') then
+    local kept = string.find(key, '^fg:{%x%x%x}:f:') or string.find(key, ':store$') or string.find(key, ':marks$')
+    if not kept then
       redis.call('UNLINK', key)
     end
   end
