@@ -138,8 +138,8 @@ def _read(path: Path) -> _Counts:
 def _add(ended: Path, counts: _Counts) -> None:
     together = MmapedDict(str(ended))  # type: ignore[no-untyped-call]  # nor here
     for name, value, time in counts:
-        together.write_value(name, together.read_value(name)[0] + value, time)  # type: ignore[no-untyped-call]
-    together.close()  # type: ignore[no-untyped-call]
+        together.write_value(name, together.read_value(name)[0] + value, time)  # type: ignore[no-untyped-call]  # nor
+    together.close()  # type: ignore[no-untyped-call]  # nor here
 
 
 def _has_room(ended: Path, path: Path) -> bool:
