@@ -61,7 +61,7 @@ To try, in another terminal:
     -d '{{"resource": "report/1", "holder": "another", "ttl_s": 300, "takeover": true}}'
   curl -i -X PUT http://{gateway}/reports/1 -H "Fencing-Token: $TOKEN" -d '{{"text": "mine again"}}'
 
-  # a payment, asked for, approved, delivered and taken back: README tells it in ten commands, for this gateway
+  # a payment, asked for, approved, delivered and taken back: policies/PAYMENT.md tells it in ten commands
 
   # what the operator sees
   export FENCEGATE_ADMIN={admin}

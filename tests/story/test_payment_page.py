@@ -1,4 +1,4 @@
-"""README's commands about a payment, as they stand there, against the processes of `fencegate demo`."""
+"""The commands of policies/PAYMENT.md, as they stand there, against the processes of `fencegate demo`."""
 
 import asyncio
 import contextlib
@@ -14,17 +14,17 @@ import pytest
 
 from gateway.cli.story.stage import Stage, set_stage
 from gateway.settings import environment
-from tests.pages import README, ROOT
+from tests.pages import ROOT
 from tests.until import until
 
-_SECTION = README.partition("## A payment, from asking to taking back\n")[2].partition("\n## ")[0]
+_PAGE = (ROOT / "policies" / "PAYMENT.md").read_text()
 # What no command prints.
 _END = "\x1e"
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A command, and what README shows of its output: `…` is for what is left out, in a line or as one."""
+    """A command, and what the page shows of its output: `…` is for what is left out, in a line or as one."""
 
     command: str
     shown: tuple[str, ...]
@@ -40,7 +40,7 @@ class _Step:
 
 
 def _steps() -> Iterator[_Step]:
-    for block in re.findall(r"^```console\n(.*?)^```$", _SECTION, re.MULTILINE | re.DOTALL):
+    for block in re.findall(r"^```console\n(.*?)^```$", _PAGE, re.MULTILINE | re.DOTALL):
         for told in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             lines = told.splitlines()
             ends = next(at for at, line in enumerate(lines) if not line.endswith(("\\", "|")))
@@ -77,7 +77,7 @@ async def _output(shell: Process, command: str) -> str:
 
 
 async def _follow(shell: Process, step: _Step, stage: Stage) -> None:
-    """What only reads is repeated, as a reader would, until it shows what README does."""
+    """What only reads is repeated, as a reader would, until it shows what the page does."""
     at = {"localhost:8080": stage.gateway, "localhost:9000": stage.upstream}
     command = re.sub("|".join(at), lambda found: at[found[0]], step.command)
     heard: list[str] = []
@@ -92,7 +92,7 @@ async def _follow(shell: Process, step: _Step, stage: Stage) -> None:
 
 
 def test_the_demo_serves_the_policy_of_the_library() -> None:
-    """What README says of the one is true of the other."""
+    """What the page says of the one is true of the other."""
     served = resources.files("gateway.cli.story").joinpath("payments.yaml")
 
     assert served.read_text() == (ROOT / "policies" / "payments.yaml").read_text()
@@ -105,7 +105,7 @@ def test_the_story_has_at_most_ten_commands() -> None:
 
 @pytest.mark.promise("G4")
 async def test_a_payment_is_asked_for_approved_delivered_and_taken_back(tmp_path: Path) -> None:
-    """Each of README's commands prints what README shows below it."""
+    """Each of the page's commands prints what the page shows below it."""
     with set_stage() as stage:
         async with _shell(tmp_path, stage) as shell:
             for step in _steps():

@@ -1,0 +1,28 @@
+"""The pages lead where they say."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.pages import ROOT
+
+_LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
+_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+_PAGES = sorted(path for path in ROOT.glob("**/*.md") if ".venv" not in path.parts)
+
+
+def _anchors(page: Path) -> set[str]:
+    """As GitHub and GitLab make them: small letters, no marks, a dash for each blank."""
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in _HEADING.findall(page.read_text())
+    }
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=str(page.relative_to(ROOT))) for page in _PAGES])
+def test_a_page_links_to_what_is_there(page: Path) -> None:
+    """Each file exists, and each heading that a link names."""
+    for path, anchor in _LINK.findall(page.read_text()):
+        target = page.parent / path if path else page
+        assert target.exists(), path
+        assert not anchor or anchor in _anchors(target), f"{path}#{anchor}"
