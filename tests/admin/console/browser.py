@@ -15,7 +15,7 @@ CHROMIUM = shutil.which("chromium")
 if CHROMIUM is None:
     pytest.skip("there is no chromium on PATH (apt-get install chromium)", allow_module_level=True)
 
-DESKTOP, PHONE = (1280, 860), (390, 844)
+DESKTOP, TABLET, PHONE = (1280, 860), (800, 1100), (390, 844)
 # A machine that others keep busy draws a page in seconds.
 PATIENCE_MS = 30_000
 expect.set_options(timeout=PATIENCE_MS)

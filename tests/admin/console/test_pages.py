@@ -9,7 +9,7 @@ from playwright.async_api import Page, expect
 from gateway.cli.story.stage import Stage
 from gateway.core.write import ResourceKey
 from tests.admin.conftest import Admin
-from tests.admin.console.browser import DESKTOP, PHONE, browsing, fits, shown
+from tests.admin.console.browser import DESKTOP, PHONE, TABLET, browsing, fits, shown
 from tests.admin.console.staged import asked_for, broken_off, call, lease
 from tests.intending import ended, intended
 
@@ -36,7 +36,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("size", [DESKTOP, TABLET, PHONE], ids=["desktop", "tablet", "phone"])
 async def test_every_page_loads_and_fits(size: tuple[int, int], scheme: str, told: Stage) -> None:
     """Without an error, without a breach of its policy, without anything beside the window."""
     async with browsing(f"http://{told.admin}", size, scheme) as page:
@@ -107,6 +107,20 @@ async def test_what_cannot_be_seen_is_spelled_out(admin: Admin) -> None:
         labels = await page.locator(".canvas .entry").evaluate_all("(all) => all.map((one) => one.ariaLabel).join()")
         assert "a\\u2066b" in labels and "\u2066" not in labels
         assert await page.title() == "report/\\u202egnp.exe\\u0007 · fencegate"
+
+
+async def test_a_refusal_leads_to_its_trace(told: Stage) -> None:
+    """What the agent's request was a part of, to be looked up where traces are."""
+    late, trace = lease(told, "report/80"), "0af7651916cd43dd8448eb211c80319c"
+    lease(told, "report/80", "agent-b")
+    told_of = {"Fencing_Token": late, "traceparent": f"00-{trace}-b7ad6b7169203331-01"}
+    assert call(told.gateway, "PUT", "/reports/80", {"text": "old"}, **told_of)[0] == 412
+
+    async with browsing(f"http://{told.admin}") as page:
+        await shown(page, "#/resources/report%2F80", "report/80")
+        await page.get_by_text("The same as a list").click()
+        refused = page.locator(".steps li").filter(has_text="was refused")
+        await expect(refused).to_contain_text(f"trace {trace}")
 
 
 async def test_the_list_follows_what_is_typed(told: Stage) -> None:

@@ -28,7 +28,7 @@ async def guarded(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies" / "principals.yaml").write_text(PRINCIPALS.replace("KEYS", str(tmp_path)))
     async with listening(store_url, tmp_path, token=TOKEN, policy=POLICY) as admin:
-        await parked(admin.store, replace(mail("one", of=APPROVED), principal="agent-7"))
+        await parked(admin.store, replace(mail("one", of=APPROVED), principal="ben"))
         yield admin
 
 

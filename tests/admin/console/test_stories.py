@@ -5,8 +5,10 @@ start them: an overtaken agent, a payment of which nobody knows, and a store tha
 import asyncio
 import contextlib
 import json
+import os
 import re
 import shutil
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -78,10 +80,10 @@ async def test_an_overtaken_agent_is_found_and_its_late_result_dropped(overtaken
         await _said(page, page.locator(".canvas"), "after the lease of agent-a ran out", "stale-epoch")
 
         await page.get_by_text("The same as a list").click()
-        assert await page.locator(".as-table li b").all_inner_texts() == [
+        await expect(page.locator(".as-table li b")).to_have_text([
             "lease granted", "lease granted", "in flight", "in flight → applied", "was refused",
             "came too late and was kept",
-        ]  # fmt: skip
+        ])  # fmt: skip
 
         await page.locator(".canvas .refusal").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("PUT /reports/7")
@@ -208,6 +210,21 @@ async def _written(gateway: Gateway, report: str, token: str) -> None:
         return (await gateway.put_leased(report, token)).status == 200
 
     await until(passes, within_s=60)
+
+
+async def test_a_gateway_that_falls_silent_is_told_of(tmp_path: Path) -> None:
+    """It takes connections and says nothing: what is shown is said to be old, until it answers again."""
+    with _durable(tmp_path / "store") as store:
+        async with _before(store, tmp_path) as gateway, _console(f"127.0.0.1:{gateway.admin}") as page:
+            await expect(page.locator(".pulse")).to_have_text("Store up")
+            os.kill(gateway.pid, signal.SIGSTOP)
+            try:
+                await expect(page.locator(".pulse")).to_have_text("No answer", timeout=SOON_MS)
+                await _said(page, page.locator("#alarm"), "What is shown here is what was known last")
+            finally:
+                os.kill(gateway.pid, signal.SIGCONT)
+            await expect(page.locator(".pulse")).to_have_text("Store up", timeout=SOON_MS)
+            await expect(page.locator("#alarm")).to_be_empty()
 
 
 async def test_a_store_that_lost_its_data_is_accepted(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from playwright.async_api import Page, expect
 
 from gateway.cli.story.stage import Stage
 from tests.admin.console.browser import browsing, shown
+from tests.admin.console.staged import call, lease
 
 pytestmark = pytest.mark.slow
 
@@ -119,9 +120,26 @@ async def test_the_same_is_there_as_a_list(told: Stage) -> None:
         await shown(page, "#/resources/report%2F7", "report/7")
         await page.get_by_text("The same as a list").click()
 
-        steps = await page.locator(".as-table li b").all_inner_texts()
+        await expect(page.locator(".as-table li b")).to_have_text([
+            "lease granted", "lease granted", "in flight", "in flight → applied", "was refused",
+            "came too late and was kept",
+        ])  # fmt: skip
 
-    assert steps == [
-        "lease granted", "lease granted", "in flight", "in flight → applied", "was refused",
-        "came too late and was kept",
-    ]  # fmt: skip
+
+async def test_older_steps_are_loaded_once(told: Stage) -> None:
+    """However often they are asked for: the grant and the two steps of each write, the oldest first."""
+    token = lease(told, "report/81")
+    for number in range(60):
+        assert call(told.gateway, "PUT", "/reports/81", {"number": number}, Fencing_Token=token)[0] == 200
+
+    async with browsing(f"http://{told.admin}") as page:
+        await shown(page, "#/resources/report%2F81", "report/81")
+        steps = page.locator(".as-table .steps li")
+        await expect(steps).to_have_count(100)
+        await page.get_by_role("button", name="Load older steps").dblclick()
+        await expect(steps).to_have_count(121)
+        await expect(page.get_by_role("button", name="Load older steps")).to_have_count(0)
+
+        at = await steps.locator("time").evaluate_all("(all) => all.map((one) => one.dateTime)")
+        assert at == sorted(at)
+        await expect(steps.first).to_contain_text("lease granted")

@@ -3,6 +3,10 @@
 import { compare } from "./clock.js";
 import { headers } from "./credentials.js";
 
+// A gateway that is stopped takes connections and says nothing. It answers what it is asked within seconds, or that its
+// store does not.
+const PATIENCE_MS = 15_000;
+
 /** RFC 9457, as the gateway writes it. `kind` is the last part of its type: `stale-epoch`, `store-unavailable`, … */
 export class Problem extends Error {
   constructor(status, members) {
@@ -23,7 +27,7 @@ export class Unreachable extends Error {
 }
 
 export function get(path, query = {}, signal = undefined) {
-  return answered("GET", path + spelled(query), undefined, signal);
+  return answered("GET", path + spelled(query), undefined, patient(signal));
 }
 
 export function post(path, document = {}) {
@@ -36,7 +40,7 @@ export function remove(path, document = {}) {
 
 /** A text that is no JSON: the metrics. */
 export async function text(path, signal) {
-  return (await ask("GET", path, undefined, signal)).text();
+  return whole(await ask("GET", path, undefined, patient(signal)), "text");
 }
 
 /** Have a body stored as a file: fetched here, because a link would not carry the token. */
@@ -56,7 +60,22 @@ export function segment(value) {
 }
 
 async function answered(method, path, document, signal) {
-  return (await ask(method, path, document, signal)).json();
+  return whole(await ask(method, path, document, signal), "json");
+}
+
+function patient(signal) {
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  return signal ? AbortSignal.any([signal, patience]) : patience;
+}
+
+/** The answer's body, which may break off like its head. */
+async function whole(answer, form) {
+  try {
+    return await answer[form]();
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Unreachable();
+  }
 }
 
 async function ask(method, path, document, signal) {

@@ -53,7 +53,9 @@ export function confirm({ title, body, fields = [], act, verb, isGrave = false }
     dialog.showModal();
     // Over another page it would be about something that is not shown.
     addEventListener("hashchange", () => dialog.close(), { once: true });
-    (fields[0]?.input ?? leaving).focus();
+    // What is decided about is read first: on a small screen it would be scrolled away.
+    (fields[0]?.input ?? leaving).focus({ preventScroll: true });
+    dialog.scrollTop = 0;
   });
 }
 

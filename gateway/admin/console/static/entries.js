@@ -10,6 +10,7 @@ const MARKS = {
   released: "lease given back",
   registered: "epoch registered",
   advanced: "epoch raised by an operator",
+  reset: "epoch forgotten by an operator",
   refused: "refused",
   quarantined: "refused and kept",
   incident: "incident",
@@ -95,6 +96,7 @@ function ofMark(lane, at, mark) {
       `${clock(mark.at, 3)}, epoch ${mark.event.epoch}`,
       ...(isRefusal ? ofRefusal(lane, mark) : [mark.event.reason]),
       mark.event.rule && `rule ${mark.event.rule}`,
+      mark.event.trace_id && `trace ${mark.event.trace_id}`,
       mark.kind === "refused" && "told once a minute, however often it came",
     ].filter(Boolean),
     href:

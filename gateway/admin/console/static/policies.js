@@ -80,13 +80,13 @@ function policy(each) {
       each.reads === "pass" ? ", reads pass" : ", reads are denied",
     ),
     each.rules.length
-      ? table(`Rules of ${each.upstream}`, RULE, each.rules)
+      ? el("div", { class: "scroll" }, table(`Rules of ${each.upstream}`, RULE, each.rules))
       : empty("It has no rule: no write passes."),
   );
 }
 
 const BUDGET = [
-  { head: "Rule", cell: (usage) => [name(usage.upstream), " / ", name(usage.rule)] },
+  { head: "Rule", kind: "pair", cell: (usage) => [name(usage.upstream), " / ", name(usage.rule)] },
   { head: "Of", cell: (usage) => [usage.per, " ", name(usage.by)] },
   { head: "Within", cell: (usage) => duration(usage.window_s * 1000) },
   { head: "Writes", kind: "share", cell: (usage) => used(usage.count, usage.count_limit) },

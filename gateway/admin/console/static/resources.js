@@ -8,7 +8,7 @@ import { lease, remainders } from "./lease.js";
 import { askToPause } from "./pauses.js";
 import { address, note } from "./router.js";
 import { steps } from "./steps.js";
-import { empty } from "./states.js";
+import { empty, mishap } from "./states.js";
 import { tell } from "./story.js";
 import { facts, listed, table } from "./table.js";
 import { moment, ms } from "./time.js";
@@ -90,22 +90,21 @@ async function showResource(view, resource) {
   const head = el("div");
   const timeline = new Timeline(`Timeline of ${resource}`);
   const beneath = el("div");
+  // Filled while it is closed too: a browser's search finds what is in it, and nobody opens it before it is filled.
   const list = el("div");
-  const fillList = () => asTable.open && swap(list, steps(trail.events));
-  const asTable = el(
-    "details",
-    { class: "as-table", on: { toggle: fillList } },
-    el("summary", {}, "The same as a list"),
-    list,
-  );
+  const asTable = el("details", { class: "as-table" }, el("summary", {}, "The same as a list"), list);
   const older = el("p", { class: "foot" });
   const trail = new Trail(resource, view.signal);
   let shown = "";
+  let looks = 0;
   const draw = async () => {
+    const look = ++looks;
     const [found] = await Promise.all([
       get(`/api/v1/resources/${segment(resource)}`, {}, view.signal),
       trail.refresh(),
     ]);
+    // A look that was overtaken by a later one knows less.
+    if (look !== looks) return;
     const { events: _, ...facts } = found;
     const seen = JSON.stringify([facts, trail.events[0]?.number, trail.events.length]);
     const seen_ms = now();
@@ -115,11 +114,23 @@ async function showResource(view, resource) {
     shown = seen;
     swap(head, drawHead(found, draw));
     swap(beneath, drawTickets(found));
-    fillList();
+    swap(list, steps(trail.events));
     swap(
       older,
-      trail.next && el("button", { type: "button", on: { click: () => trail.older().then(draw) } }, "Load older steps"),
+      trail.next && el("button", { type: "button", on: { click: readOn } }, "Load older steps"),
     );
+  };
+  const readOn = async (event) => {
+    const button = event.currentTarget;
+    button.disabled = true;
+    try {
+      await trail.older();
+      await draw();
+    } catch (error) {
+      if (!view.isOver) swap(older, button, mishap(error));
+    } finally {
+      button.disabled = false;
+    }
   };
   await draw();
   swap(
@@ -159,8 +170,11 @@ class Trail {
     }
   }
 
+  /** The page before. Where the trail was read on meanwhile, by a second click or a look, it fits no more. */
   async older() {
-    const page = await get("/api/v1/audit", { ...this.query, cursor: this.next }, this.signal);
+    const cursor = this.next;
+    const page = await get("/api/v1/audit", { ...this.query, cursor }, this.signal);
+    if (this.next !== cursor) return;
     this.events = [...this.events, ...page.items];
     this.next = page.next;
   }

@@ -18,18 +18,24 @@ class View {
   }
 
   /**
-   * Call again and again until the page is left; not while nobody looks. Milliseconds. A look that fails leaves what is
-   * shown: the next one may be luckier, and what lasts is told by the alarm above.
+   * Call again and again until the page is left, one call after the other: an earlier answer is not drawn over a later
+   * one. Not while nobody looks. Milliseconds. A look that fails leaves what is shown: the next one may be luckier, and
+   * what lasts is told by the alarm above.
    */
   every(interval, call) {
+    let isLooking = false;
     const look = async () => {
+      if (isLooking || document.visibilityState !== "visible") return;
+      isLooking = true;
       try {
         await call();
       } catch (error) {
         if (error instanceof TypeError) throw error;
+      } finally {
+        isLooking = false;
       }
     };
-    const timer = setInterval(() => document.visibilityState === "visible" && look(), interval);
+    const timer = setInterval(look, interval);
     this.signal.addEventListener("abort", () => clearInterval(timer));
   }
 }

@@ -33,7 +33,7 @@ const BESIDE = {
 
 /** An error in the place of what it is about. `again` tries anew: by a button, and by itself where that may help. */
 export function failure(error, again) {
-  const title = TITLES[error.kind] ?? "That did not work";
+  const title = TITLES[error.kind] ?? (error.status === 404 ? "It is not there" : "That did not work");
   const shown = el(
     "div",
     { class: "state failed", role: "alert" },

@@ -1,6 +1,6 @@
 // The steps of one write, in their order.
 
-import { el, name } from "./dom.js";
+import { code, el, name } from "./dom.js";
 import { empty } from "./states.js";
 import { moment } from "./time.js";
 import { reasonOf, stepOf, toneOfStep } from "./words.js";
@@ -28,6 +28,7 @@ export function steps(events) {
             event.by && ["by ", name(event.by)],
             event.epoch && [" · epoch ", name(event.epoch)],
             event.holder && [" · ", name(event.holder)],
+            event.trace_id && [" · trace ", code(event.trace_id)],
           ),
         ),
       );

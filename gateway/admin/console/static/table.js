@@ -41,12 +41,17 @@ export async function listed(place, list) {
     return;
   }
   if (!first.items.length && !first.next) {
-    swap(place, empty(none));
+    swap(place, first.incomplete ? lacking(first) : empty(none));
     return;
   }
   const shown = table(label, columns, first.items);
-  swap(place, el("div", { class: "scroll" }, shown));
+  swap(place, el("div", { class: "scroll" }, shown), lacking(first));
   more(place, shown, columns, fetchPage, first.next);
+}
+
+/** What a page says of a part of the store that did not answer. */
+function lacking(page) {
+  return page.incomplete && el("p", { class: "foot", role: "status" }, `Incomplete: ${page.incomplete}.`);
 }
 
 function more(place, shown, columns, fetchPage, next) {
@@ -58,6 +63,7 @@ function more(place, shown, columns, fetchPage, next) {
     try {
       const page = await fetchPage(next);
       foot.remove();
+      put(place, lacking(page));
       put(
         shown.tBodies[0],
         page.items.map((item) => row(columns, item)),

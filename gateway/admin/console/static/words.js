@@ -59,6 +59,7 @@ const STEPS = {
   released: "lease given back",
   registered: "epoch registered",
   advanced: "epoch raised by an operator",
+  reset: "epoch forgotten by an operator",
   dropped: "dropped from quarantine",
   regressed: "the store has lost what it acknowledged",
   accepted: "the store’s loss was accepted",
