@@ -21,7 +21,7 @@ _WAITS_S = 9.0
 _LEAVES, _LEAVES_WITHIN_S = 0.08, 0.4
 _TTL_S = (1, 2, 5, 20)
 # Whoever is told that its resource is lost mostly lets go of it.
-_LOST, _HEEDS = frozenset({"stale-epoch", "holder-mismatch", "lease-lost", "lease-expired"}), 0.7
+_LOST, _HEEDS = frozenset({"stale-epoch", "holder-mismatch", "lease-lost", "lease-expired", "store-regressed"}), 0.7
 _BODY_PIECES = 3
 # A body that comes slowly takes up to this for each piece.
 _PIECE_TAKES_S = 0.8

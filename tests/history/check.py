@@ -3,7 +3,14 @@
 from collections.abc import Callable, Iterator
 
 from tests.history.effects import executed_twice, faulty_answers, lost_acknowledgements, refused_and_sent, refused_reads
-from tests.history.ends import broken_words, left_in_flight, low_fences, unrecorded_endings, untrue_records
+from tests.history.ends import (
+    broken_words,
+    left_in_flight,
+    low_fences,
+    unexpected_losses,
+    unrecorded_endings,
+    untrue_records,
+)
 from tests.history.history import History, Violation
 from tests.history.order import (
     falling_arrivals,
@@ -16,7 +23,7 @@ from tests.history.order import (
 RULES: tuple[Callable[[History], Iterator[Violation]], ...] = (
     *(falling_arrivals, falling_executions, overlaps, overtaken_writes, grants_that_do_not_grow),
     *(executed_twice, lost_acknowledgements, refused_and_sent, refused_reads, faulty_answers),
-    *(untrue_records, unrecorded_endings, broken_words, left_in_flight, low_fences),
+    *(untrue_records, unrecorded_endings, broken_words, left_in_flight, low_fences, unexpected_losses),
 )
 
 

@@ -1,9 +1,10 @@
 """G4, G6 and the gateways' word in a history: how often an action took effect, and what its callers were told."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
-from tests.history.history import Call, Execution, History, Violation, is_native, is_queued
+from tests.history.history import Call, Execution, History, Violation, is_native, is_queued, when_begun
 
 # Whoever is told one of these was told that nothing of this request was sent. `outcome-unknown` has two meanings: a 409
 # says it of an attempt before.
@@ -12,22 +13,33 @@ NOT_FORWARDED = frozenset(
         *("stale-epoch", "holder-mismatch", "lease-expired", "token-required", "token-invalid", "token-malformed"),
         *("takeover-pending", "resource-busy", "intent-in-progress", "intent-mismatch", "answer-not-kept", "replayed"),
         *("upstream-unreachable", "store-unavailable", "no-room", "paused", "quota-exceeded", "bad-request"),
-        *("no-policy", "no-upstream", "resource-unresolved", "header-malformed"),
+        *("no-policy", "no-upstream", "resource-unresolved", "header-malformed", "store-regressed"),
     )
 )
 
 
 def executed_twice(history: History) -> Iterator[Violation]:
-    """No intent takes effect twice, and no request either."""
+    """No intent takes effect twice, and no request either; but for what an operator let go on as forgotten."""
     by_action = defaultdict[tuple[str, str], list[Execution]](list)
     by_request = defaultdict[str, list[Execution]](list)
+    begun = when_begun(history)
     for one in history.executions:
         by_request[one.id].append(one)
         if one.key is not None:
             by_action[one.resource, one.key].append(one)
     for executions in (*by_action.values(), *(each for each in by_request.values() if each[0].key is None)):
-        if len(executions) > 1:
+        if not _each_forgotten_before_the_next(history, begun, executions):
             yield Violation("an intent took effect twice", tuple(executions))
+
+
+def _each_forgotten_before_the_next(
+    history: History, begun: Callable[[Execution], float], executions: Sequence[Execution]
+) -> bool:
+    for one, following in pairwise(sorted(executions, key=lambda one: one.at)):
+        loss = history.loss_of(begun(one))
+        if loss is None or begun(following) < loss.accepted:
+            return False
+    return True
 
 
 def lost_acknowledgements(history: History) -> Iterator[Violation]:
@@ -64,7 +76,7 @@ def faulty_answers(history: History) -> Iterator[Violation]:
 def refused_reads(history: History) -> Iterator[Violation]:
     """Reads pass whatever the store does (G6)."""
     for call in history.calls:
-        if call.kind == "read" and call.decision in ("store-unavailable", "internal-error"):
+        if call.kind == "read" and call.decision in ("store-unavailable", "store-regressed", "internal-error"):
             yield Violation("a read was refused because of the store", (call,))
 
 
@@ -74,7 +86,7 @@ def told_applied(call: Call) -> bool:
 
 def _is_not_forwarded(call: Call) -> bool:
     # What is sent later may have been taken, and sent, before its caller is told of anything.
-    if is_queued(call.resource) and call.decision in ("replayed", "store-unavailable"):
+    if is_queued(call.resource) and call.decision in ("replayed", "store-unavailable", "store-regressed"):
         return False
     return call.decision in NOT_FORWARDED or (call.decision == "outcome-unknown" and call.status == 409)
 

@@ -1,10 +1,12 @@
-"""G5 in a history: the gateways' records in the end, held against what the API did."""
+"""G5 in a history: the gateways' records in the end, held against what the API did. What the store lost, and operators
+were told of, may be missing from them.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
 
 from tests.history.effects import told_applied
-from tests.history.history import History, Violation
+from tests.history.history import Execution, History, Violation, when_begun
 
 # What was executed may be known or not; it is never held for not done, nor forgotten.
 _MAY_BE_DONE = frozenset({"applied", "unknown"})
@@ -14,7 +16,7 @@ _PROVED_NOT_DONE = frozenset({"not_applied", "failed", "superseded", "denied", "
 def untrue_records(history: History) -> Iterator[Violation]:
     """What was executed is applied or unknown in the table; what is applied was executed."""
     states = {(intent.resource, intent.key): intent for intent in history.intents if intent.key is not None}
-    for one in history.executions:
+    for one in _remembered(history):
         if one.key is None:
             continue
         intent = states.get((one.resource, one.key))
@@ -32,7 +34,7 @@ def untrue_records(history: History) -> Iterator[Violation]:
 
 def unrecorded_endings(history: History) -> Iterator[Violation]:
     """Each execution, those without a key too, has an ending in the audit trail that allows for it."""
-    done = Counter((one.resource, one.epoch) for one in history.executions)
+    done = Counter((one.resource, one.epoch) for one in _remembered(history))
     for (resource, epoch), times in sorted(done.items()):
         fence = history.fences.get(resource)
         ended = fence.endings.get(epoch, 0) if fence is not None else 0
@@ -47,6 +49,8 @@ def broken_words(history: History) -> Iterator[Violation]:
     last_death = max(history.deaths, default=0.0)
     for call in history.calls:
         if not told_applied(call) or call.key is None or call.at < last_death:
+            continue
+        if any(call.at <= loss.found and (call.answered or 0.0) >= loss.since for loss in history.losses):
             continue
         intent = states.get((call.resource, call.key))
         if intent is None or intent.state != "applied":
@@ -65,7 +69,18 @@ def left_in_flight(history: History) -> Iterator[Violation]:
 
 def low_fences(history: History) -> Iterator[Violation]:
     """The highest epoch of a resource is that of what was executed, or larger."""
-    for one in history.executions:
+    for one in _remembered(history):
         fence = history.fences.get(one.resource)
         if fence is None or fence.epoch < one.epoch:
             yield Violation("a write was executed above the highest epoch", (one, fence))
+
+
+def unexpected_losses(history: History) -> Iterator[Violation]:
+    """A store that keeps what it acknowledges loses nothing."""
+    for loss in history.losses if not history.may_lose else ():
+        yield Violation("the store has lost what it acknowledged", (loss,))
+
+
+def _remembered(history: History) -> Iterator[Execution]:
+    begun = when_begun(history)
+    return (one for one in history.executions if history.loss_of(begun(one)) is None)

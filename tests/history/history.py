@@ -5,7 +5,8 @@ Moments are seconds of the machine's monotonic clock, which all processes share.
 """
 
 import math
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -86,8 +87,22 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True)
+class Loss:
+    """Acknowledged work that the store has lost, as operators were told at `found`: what was done from `since` on may
+    be forgotten. Until it is accepted nothing that may be forgotten is done again.
+    """
+
+    since: float
+    found: float
+    accepted: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
 class History:
-    """A whole run. `total_s` is the policy's `timeouts.total`, `deaths` when a gateway's process was killed."""
+    """A whole run. `total_s` is the policy's `timeouts.total`, `deaths` when a gateway's process was killed.
+
+    `may_lose`: whether the store may lose what it acknowledged, if operators are told.
+    """
 
     calls: tuple[Call, ...] = ()
     passages: tuple[Passage, ...] = ()
@@ -96,6 +111,16 @@ class History:
     fences: Mapping[str, Fence] = field(default_factory=dict)
     deaths: tuple[float, ...] = ()
     total_s: float = 2.0
+    losses: tuple[Loss, ...] = ()
+    may_lose: bool = False
+
+    def loss_of(self, at: float) -> Loss | None:
+        """The first that may have taken what was done then."""
+        return next((loss for loss in self.losses if loss.since <= at <= loss.found), None)
+
+    def accepted_before(self, at: float) -> int:
+        """How many losses."""
+        return sum(loss.accepted <= at for loss in self.losses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +134,22 @@ class Violation:
         return "\n  ".join((self.rule, *map(str, self.evidence)))
 
 
+def when_begun(history: History) -> Callable[[Execution], float]:
+    """Of an execution: when its request came to the API's door. It may have come several times."""
+    came = defaultdict[str, list[float]](list)
+    for passage in history.passages:
+        came[passage.id].append(passage.began)
+    return lambda one: max((began for began in came[one.id] if began <= one.at), default=one.at)
+
+
 def is_parallel(resource: str) -> bool:
     """Whether writes of one epoch may overlap there, by the run's policy."""
     return resource.startswith("parallel/")
+
+
+def is_bare(resource: str) -> bool:
+    """Whether epochs come from elsewhere there: none ends with a loss."""
+    return resource.startswith("bare/")
 
 
 def is_queued(resource: str) -> bool:

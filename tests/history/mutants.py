@@ -89,7 +89,7 @@ CHECKED_IN_PYTHON = Mutant(
             " -> AdmitReply:\n",
             "    async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int)"
             " -> AdmitReply:\n"
-            "        if write.epoch < self._seen.largest(write.resource):\n"
+            "        if write.epoch < self._acknowledged.largest(write.resource):\n"
             "            from gateway.core.decision import STALE_EPOCH\n"
             '            return Refused(STALE_EPOCH, "Not forwarded: as far as this process has seen.")\n',
         ),
@@ -163,4 +163,16 @@ SENT_AGAIN = Mutant(
     ("an intent took effect twice",),
 )
 
-MUTANTS = (BARRIER_OUT, CHECKED_IN_PYTHON, KEY_FREED, SENT_LATE, SETTLE_LOST, SENT_AGAIN)
+LOSS_UNSEEN = Mutant(
+    "a promoted server is not asked for what was acknowledged",
+    (Change("store/incarnation.py", "            if self._remembered and ", "            if False and "),),
+    Plan(
+        *(7, 20.0),
+        faults=tuple(Fault(at, "lose-primary", 0, 3.0) for at in (2.0, 12.0)),
+        fates={"done": 1},
+        topology="sentinel",
+    ),
+    ("an intent took effect twice", "a write was executed, and the table has nothing", "the audit trail has fewer"),
+)
+
+MUTANTS = (BARRIER_OUT, CHECKED_IN_PYTHON, KEY_FREED, SENT_LATE, SETTLE_LOST, SENT_AGAIN, LOSS_UNSEEN)

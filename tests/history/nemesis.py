@@ -8,17 +8,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TypeVar, get_args
 
-import redis
-
 from tests.history import child
 from tests.history.log import Log
 from tests.history.plan import Fault, Plan
 from tests.history.policy import write_policy
 from tests.history.stage import Stage
+from tests.history.store_faults import StoreFaults
 from tests.history.wire import Mode, Wire
 
-# A store that is stopped does not answer.
-_PATIENCE_S = 1.0
 _MODES: dict[str, Mode] = {mode: mode for mode in get_args(Mode)}
 
 _T = TypeVar("_T")
@@ -31,6 +28,7 @@ class Nemesis:
         self._stage = stage
         self._log = log
         self._clock = clock
+        self._store_faults = StoreFaults(stage.store).by_kind
         # What is being killed and started is not killed meanwhile.
         self._alone: defaultdict[tuple[str, int], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._reloads = 0
@@ -51,15 +49,15 @@ class Nemesis:
         self._log.note("healed", number=number, kind=fault.kind)
 
     def _suffering(self, fault: Fault) -> AbstractAsyncContextManager[None]:
+        if (of_store := self._store_faults.get(fault.kind)) is not None:
+            return of_store(fault)
         how, _, where = fault.kind.rpartition("-")
-        wires = {"agents": self._stage.agent_wires, "store": self._stage.store_wires, "upstream": [self._stage.door]}
+        wires = {"agents": self._stage.agent_wires, "store": self._stage.store.wires, "upstream": [self._stage.door]}
         if how in _MODES:
             return self._weather(_one_of(wires[where], fault), _MODES[how])
         does: dict[str, Callable[[Fault], AbstractAsyncContextManager[None]]] = {
             "stop": self._stopped,
             "kill": self._killed,
-            "flush": self._flushed,
-            "fill": self._filled,
             "reload": self._reloaded,
             "jump": self._jumped,
         }
@@ -91,8 +89,6 @@ class Nemesis:
                 return [stage.gateways[gateway].pid]
             case "stop-workers":
                 return stage.workers(gateway)
-            case "stop-store":
-                return [stage.store.pid]
             case "stop-upstream":
                 return [stage.upstream.pid] if stage.upstream else []
             case _:
@@ -112,25 +108,17 @@ class Nemesis:
             case "kill-gateway":
                 async with self._gateway_killed(fault.target % len(stage.gateways)):
                     yield
-            case "kill-store":
-                async with self._alone["store", 0]:
-                    await stage.kill_store()
-                    yield
-                    await stage.start_store()
             case "kill-upstream":
                 async with self._alone["upstream", 0]:
                     await child.end(stage.upstream)
                     yield
                     await stage.start_upstream()
-            case "kill-agents":
+            case _:
                 number = fault.target % len(stage.agents)
                 async with self._alone["agents", number]:
                     await child.end(stage.agents[number])
                     yield
                     await stage.start_agents(number)
-            case _:
-                await self._ask_store(lambda store: store.client_kill_filter(_type="normal"))
-                yield
 
     @asynccontextmanager
     async def _gateway_killed(self, number: int) -> AsyncIterator[None]:
@@ -142,32 +130,6 @@ class Nemesis:
             await gateway.kill()
             yield
             await self._stage.start_gateway(number)
-
-    @asynccontextmanager
-    async def _flushed(self, _: Fault) -> AsyncIterator[None]:
-        await self._ask_store(lambda store: (store.script_flush(), store.function_flush()))
-        yield
-
-    @asynccontextmanager
-    async def _filled(self, _: Fault) -> AsyncIterator[None]:
-        # It refuses what needs memory, as one whose machine has none left.
-        await self._ask_store(lambda store: store.config_set("maxmemory", "1mb"))
-        yield
-        while not await self._ask_store(lambda store: store.config_set("maxmemory", "0")):
-            await asyncio.sleep(_PATIENCE_S)
-
-    async def _ask_store(self, ask: Callable[["redis.Redis"], object]) -> bool:
-        """Whether it answered: it may be away, or end this very connection."""
-
-        def asking() -> None:
-            with redis.Redis.from_url(self._stage.store.url, socket_timeout=_PATIENCE_S) as store:
-                ask(store)
-
-        try:
-            await asyncio.to_thread(asking)
-        except (redis.RedisError, OSError):
-            return False
-        return True
 
     @asynccontextmanager
     async def _reloaded(self, fault: Fault) -> AsyncIterator[None]:

@@ -2,11 +2,21 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
-from tests.history.history import Call, Execution, History, Passage, Violation, is_parallel, is_queued
+from tests.history.history import (
+    Call,
+    Execution,
+    History,
+    Passage,
+    Violation,
+    is_bare,
+    is_parallel,
+    is_queued,
+    when_begun,
+)
 
 
 class _Of(Protocol):
@@ -19,7 +29,7 @@ _T = TypeVar("_T", bound=_Of)
 
 def falling_arrivals(history: History) -> Iterator[Violation]:
     """No write of an older epoch begins, or gets its last byte, after one of a newer epoch has begun."""
-    for passages in _by_resource(history.passages).values():
+    for passages in _by_life(history, history.passages, lambda one: one.began):
         newest: Passage | None = None
         for passage in sorted(passages, key=lambda one: one.began):
             if newest is not None and passage.epoch < newest.epoch:
@@ -44,7 +54,7 @@ def falling_executions(history: History) -> Iterator[Violation]:
     """What the API does, it does in the order of epochs, but for what it does after its gateway gave up on it."""
     sent = {call.id: call.at for call in history.calls}
     gone = {passage.id: passage.closed or math.inf for passage in history.passages}
-    for executions in _by_resource(history.executions).values():
+    for executions in _by_life(history, history.executions, when_begun(history)):
         newest: Execution | None = None
         for one in sorted(executions, key=lambda one: one.at):
             given_up = min(gone.get(one.id, math.inf), sent.get(one.id, -math.inf) + history.total_s)
@@ -99,6 +109,15 @@ def grants_that_do_not_grow(history: History) -> Iterator[Violation]:
                 yield Violation("an epoch was granted twice", (one, following))
             if one.at > _answered(following):
                 yield Violation("a later grant got a smaller epoch", (following, one))
+
+
+def _by_life(history: History, found: Sequence[_T], began: Callable[[_T], float]) -> Iterator[list[_T]]:
+    """By resource. Where epochs come from elsewhere, what an operator let go on begins anew with a forgotten record."""
+    for resource, ones in _by_resource(found).items():
+        lives = defaultdict[int, list[_T]](list)
+        for one in ones:
+            lives[history.accepted_before(began(one)) if is_bare(resource) else 0].append(one)
+        yield from lives.values()
 
 
 def _granted(call: Call) -> int:

@@ -1,13 +1,15 @@
 """What is left of a run, read into a history: the logs, and what the gateways tell operators in the end."""
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tests.history.history import Call, Execution, Fence, History, Intent, Passage
+from tests.history.history import Call, Execution, Fence, History, Intent, Loss, Passage
 from tests.history.log import read_log
+from tests.history.plan import Plan
 from tests.history.policy import TOTAL_S
 from tests.story.gateways import Gateway
 from tests.until import until
@@ -20,7 +22,7 @@ _ENDS_WITHIN_S = 30.0
 _ENDINGS = frozenset({"applied", "unknown"})
 
 
-async def read_history(directory: Path, gateway: Gateway, resources: Iterable[str]) -> History:
+async def read_history(directory: Path, gateway: Gateway, plan: Plan) -> History:
     """Once nothing is in flight, or has been for too long."""
 
     async def nothing_flies() -> bool:
@@ -44,9 +46,11 @@ async def read_history(directory: Path, gateway: Gateway, resources: Iterable[st
             if line["event"] == "executed"
         ),
         tuple(intents.values()),
-        {resource: fence for resource in resources if (fence := await _fence(gateway, resource)) is not None},
+        {resource: fence for resource in plan.names if (fence := await _fence(gateway, resource)) is not None},
         tuple(line["at"] for line in read_log(directory / "nemesis.log") if line["event"] == "death"),
         TOTAL_S,
+        tuple(read_losses(directory / "nemesis.log")),
+        plan.may_lose,
     )
 
 
@@ -78,6 +82,20 @@ def read_passages(path: Path) -> Iterator[Passage]:
         elif id in open_:
             open_[id].setdefault(line["event"], line["at"])
     yield from map(_passage, open_.values())
+
+
+def read_losses(path: Path) -> Iterator[Loss]:
+    """Of the nemesis' log: a server that was promoted may lack what was acknowledged since it was in step."""
+    since, found = -math.inf, list[tuple[float, float]]()
+    for line in read_log(path):
+        if line["event"] == "promoted":
+            since = line["since"]
+        elif line["event"] == "lost":
+            found.append((since, line["at"]))
+        elif line["event"] == "accepting":
+            yield from (Loss(*times, line["at"]) for times in found)
+            found.clear()
+    yield from (Loss(*times) for times in found)
 
 
 def _passage(found: dict[str, Any]) -> Passage:

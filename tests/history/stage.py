@@ -1,27 +1,26 @@
 """Everything that a run consists of, each in processes of its own, and each way between two of them a wire:
 
 agents ─ wire ─ gateway ─ door, a wire ─ API
-                   └ wire ─ store
+                   └ wire ─ store, or sentinels that tell the way to it
 """
 
 import asyncio
 import signal
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from json import dumps
 from pathlib import Path
 
-from gateway.store.embedded import find_server
 from tests.history import child
 from tests.history.agents import Task
 from tests.history.door import Doorkeeper
 from tests.history.log import Log
 from tests.history.plan import Plan
 from tests.history.policy import write_policy
+from tests.history.store import Guarded, Lone
 from tests.history.wire import Wire
-from tests.store.server import Server
 from tests.story.gateways import Gateway
 
 _PROCESSES_OF_AGENTS = 4
@@ -50,24 +49,16 @@ class Stage:
         self.plan = plan
         self.ground = ground
         directory = ground.directory
-        (directory / "store").mkdir()
-        always = ("--save", "", "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
-        self.store = Server(find_server(), directory / "store", *always)
+        place = directory / "store"
+        self.store: Lone | Guarded = Guarded(place, plan.replicas) if plan.topology == "sentinel" else Lone(place)
         self.upstream: asyncio.subprocess.Process | None = None
         self.upstream_port = 0
         self.door = Wire(lambda: self.upstream_port, lambda: Doorkeeper(self._door_log))
         self.gateways: list[Gateway] = []
-        self.store_wires: list[Wire] = []
         self.agent_wires: list[Wire] = []
         self.agents: list[asyncio.subprocess.Process | None] = [None] * _PROCESSES_OF_AGENTS
         self._door_log = Log(directory / "door.log")
         self._starts = 0
-
-    async def start_store(self) -> None:
-        await asyncio.to_thread(self.store.start)
-
-    async def kill_store(self) -> None:
-        await asyncio.to_thread(self.store.kill)
 
     async def start_upstream(self) -> None:
         """On the port that it had."""
@@ -87,8 +78,8 @@ class Stage:
             gateway = Gateway(
                 self.ground.policies,
                 self.ground.directory / f"gateway-{number}-{self._starts}",
-                f"redis://127.0.0.1:{self.store_wires[number].port}/0",
-                ("--workers", str(_WORKERS), "--audit-events", "100000000"),
+                self.store.url(number),
+                ("--workers", str(_WORKERS), "--audit-events", "100000000", "--durability", self.plan.durability),
                 *((before.port, before.admin) if before else (0, 0)),
                 tree=self.ground.tree,
                 variables=self.ground.variables,
@@ -126,15 +117,12 @@ class Stage:
 
     async def set_up(self, ending: AsyncExitStack) -> None:
         """Everything but the agents."""
-        await self.start_store()
-        ending.push_async_callback(self._end_store)
+        await self.store.set_up(ending, self.plan.gateways)
         await self.start_upstream()
         ending.push_async_callback(lambda: child.end(self.upstream))
         await ending.enter_async_context(self.door)
         write_policy(self.ground.policies, self.door.port)
-        socket = str(self.ground.directory / "store" / "s")
         for number in range(self.plan.gateways):
-            self.store_wires.append(await ending.enter_async_context(Wire(lambda: socket)))
             self.agent_wires.append(await ending.enter_async_context(Wire(partial(self._gateway_port, number))))
         ending.push_async_callback(self._end_gateways)
         for number in range(self.plan.gateways):
@@ -148,10 +136,6 @@ class Stage:
         for number, gateway in enumerate(self.gateways):
             child.signal_all([gateway.pid, *self.workers(number)], signal.SIGCONT)
         await asyncio.gather(*(gateway.end() for gateway in self.gateways))
-
-    async def _end_store(self) -> None:
-        with suppress(ProcessLookupError):
-            await self.kill_store()
 
 
 @asynccontextmanager

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.history.effects import executed_twice, faulty_answers, lost_acknowledgements, refused_and_sent, refused_reads
-from tests.history.history import Call, Execution, History, Passage
+from tests.history.history import Call, Execution, History, Loss, Passage
 
 R = "serial/1"
 
@@ -21,6 +21,32 @@ TWICE = {
 def test_executed_twice(executions: tuple[Execution, ...], times: int) -> None:
     """An intent takes effect once, and so does a request."""
     assert len(list(executed_twice(History(executions=executions)))) == times
+
+
+# Done, forgotten, and let go on at 3.
+LOSS = Loss(since=0.5, found=2.0, accepted=3.0)
+AGAIN = {
+    "forgotten, and done again once that was accepted": (1.0, 4.0, (LOSS,), 0),
+    "forgotten, and done again before that was accepted": (1.0, 2.5, (LOSS,), 1),
+    "forgotten, and never accepted": (1.0, 4.0, (Loss(0.5, 2.0),), 1),
+    "done before anything was lost": (0.2, 4.0, (LOSS,), 1),
+    "done after the loss was found": (2.5, 4.0, (LOSS,), 1),
+    "forgotten twice": (1.0, 4.0, (LOSS, Loss(3.5, 5.0, 6.0)), 0),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "losses", "times"), AGAIN.values(), ids=AGAIN)
+def test_executed_again_after_a_loss(first: float, second: float, losses: tuple[Loss, ...], times: int) -> None:
+    """What the store forgot may be done again once an operator has accepted that, and not before."""
+    executions = Execution("a", R, 1, first, "k"), Execution("b", R, 2, second, "k")
+    assert len(list(executed_twice(History(executions=executions, losses=losses)))) == times
+
+
+def test_what_counts_is_when_a_request_came() -> None:
+    """Taken before the loss was accepted, and done after: the API took its time, and the gateway did not wait."""
+    executions = Execution("a", R, 1, 1.0, "k"), Execution("b", R, 2, 4.0, "k")
+    history = History(passages=(Passage("b", R, 2, 2.5),), executions=executions, losses=(LOSS,))
+    assert len(list(executed_twice(history))) == 1
 
 
 def told(decision: str, outcome: str = "", status: int = 200, id: str = "a") -> Call:

@@ -2,8 +2,15 @@
 
 import pytest
 
-from tests.history.ends import broken_words, left_in_flight, low_fences, unrecorded_endings, untrue_records
-from tests.history.history import Call, Execution, Fence, History, Intent
+from tests.history.ends import (
+    broken_words,
+    left_in_flight,
+    low_fences,
+    unexpected_losses,
+    unrecorded_endings,
+    untrue_records,
+)
+from tests.history.history import Call, Execution, Fence, History, Intent, Loss
 
 R = "serial/1"
 DONE = Execution("a", R, 3, 0.5, "k")
@@ -70,3 +77,31 @@ def test_fences(epoch: int | None, times: int) -> None:
     """What was executed was not above the highest epoch."""
     fences = {R: Fence(epoch)} if epoch is not None else {}
     assert len(list(low_fences(History(executions=(DONE,), fences=fences)))) == times
+
+
+FORGOTTEN = {
+    "while it was lost": (Loss(0.2, 0.8), 0),
+    "before anything was lost": (Loss(0.7, 0.8), 1),
+    "after the loss was found": (Loss(0.2, 0.3), 1),
+}
+
+
+@pytest.mark.parametrize(("loss", "times"), FORGOTTEN.values(), ids=FORGOTTEN)
+def test_records_of_what_was_forgotten(loss: Loss, times: int) -> None:
+    """No intent, no ending, no epoch is left of what was done while it was lost; all of it, of anything else."""
+    history = History(executions=(DONE,), losses=(loss,))
+    for rule in (untrue_records, unrecorded_endings, low_fences):
+        assert len(list(rule(history))) == times
+
+
+def test_words_that_were_forgotten() -> None:
+    """What a caller was told before a loss, and its record was lost with it."""
+    call = Call("a", "write", R, 1, 3, "k", 2, 200, "forwarded", "applied")
+    assert list(broken_words(History((call,), losses=(Loss(1.5, 2.5),)))) == []
+    assert len(list(broken_words(History((call,), losses=(Loss(2.5, 3.5),))))) == 1
+
+
+@pytest.mark.parametrize(("may_lose", "times"), [(True, 0), (False, 1)])
+def test_losses(may_lose: bool, times: int) -> None:
+    """A store whose acknowledgements outlive a server loses nothing."""
+    assert len(list(unexpected_losses(History(losses=(Loss(0.2, 0.8),), may_lose=may_lose)))) == times

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.history.history import Call, Execution, History, Passage
+from tests.history.history import Call, Execution, History, Loss, Passage
 from tests.history.order import (
     falling_arrivals,
     falling_executions,
@@ -40,6 +40,14 @@ ARRIVALS = {
 def test_arrivals(passages: tuple[Passage, ...], times: int) -> None:
     """At the API's door no older write begins or ends once a newer one has begun."""
     assert len(list(falling_arrivals(History(passages=passages)))) == times
+
+
+@pytest.mark.parametrize(("resource", "times"), [("bare/1", 0), (R, 1)])
+def test_arrivals_after_a_loss(resource: str, times: int) -> None:
+    """An epoch from elsewhere may be forgotten, and an operator let older ones go on; a lease's never is."""
+    passages = Passage("a", resource, 2, 0), Passage("b", resource, 1, 4)
+    history = History(passages=passages, losses=(Loss(0, 2, accepted=3),))
+    assert len(list(falling_arrivals(history))) == times
 
 
 EXECUTIONS = {

@@ -1,8 +1,14 @@
 """A run's plan is a function of its seed."""
 
+import dataclasses
+from itertools import pairwise
+
 import pytest
 
-from tests.history.plan import LASTING, USUAL, Plan, draw
+from tests.history.plan import FAILING_OVER, LASTING, Plan, draw, usual
+
+USUAL = usual(Plan(seed=5, seconds=60))
+GUARDED = Plan(seed=5, seconds=300, topology="sentinel")
 
 
 def test_a_seed_gives_one_plan() -> None:
@@ -47,3 +53,45 @@ def test_an_unknown_kind_is_refused() -> None:
     """And those that there are are named."""
     with pytest.raises(ValueError, match=r"no nemesis does boil-ocean; there are .*kill-store"):
         draw(Plan(seed=5, seconds=60), ("boil-ocean",))
+
+
+@pytest.mark.parametrize(
+    ("plan", "kind"),
+    [
+        (GUARDED, "black-hole-store"),
+        (GUARDED, "kill-store"),
+        (Plan(seed=5, seconds=60), "fail-over"),
+    ],
+    ids=["wires to servers behind sentinels", "one server behind sentinels", "a failover of one server"],
+)
+def test_what_a_store_cannot_suffer_is_refused(plan: Plan, kind: str) -> None:
+    """And the topology that can is named; what is usual can be suffered."""
+    with pytest.raises(ValueError, match=f"{kind} needs --topology (sentinel|alone)"):
+        draw(plan, (kind,))
+    assert kind not in usual(plan)
+    assert draw(plan, usual(plan)).faults
+
+
+def test_one_server_has_no_replicas_to_wait_for() -> None:
+    """Such a run would admit nothing."""
+    with pytest.raises(ValueError, match="replica:1 needs --topology sentinel"):
+        draw(Plan(seed=5, seconds=60, durability="replica:1"), ())
+
+
+def test_who_knows_of_a_loss_lives_to_tell() -> None:
+    """Where a failover may lose what was acknowledged, nobody kills or stops whoever remembers it."""
+    durable = dataclasses.replace(GUARDED, durability="replica:1")
+
+    assert GUARDED.may_lose and not durable.may_lose
+    assert set(usual(durable)) - set(usual(GUARDED)) == {"stop-workers", "kill-worker", "kill-gateway"}
+
+
+def test_servers_get_into_step_between_failovers() -> None:
+    """The next one begins once the one before is healed, and some seconds later; other faults overlap."""
+    faults = draw(GUARDED, usual(GUARDED)).faults
+    failovers = [fault for fault in faults if fault.kind in FAILING_OVER]
+
+    assert [fault.at_s for fault in faults] == sorted(fault.at_s for fault in faults)
+    assert {fault.kind for fault in failovers} == set(FAILING_OVER)
+    assert all(b.at_s - a.at_s - a.lasts_s > 5 for a, b in pairwise(failovers))
+    assert faults[-1].at_s < 300

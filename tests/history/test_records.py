@@ -1,10 +1,11 @@
 """The logs of a run, read into a history."""
 
+import math
 from pathlib import Path
 
-from tests.history.history import Call, Passage
+from tests.history.history import Call, Loss, Passage
 from tests.history.log import Log, read_log
-from tests.history.records import read_calls, read_passages
+from tests.history.records import read_calls, read_losses, read_passages
 
 
 def test_a_call_has_its_answer_if_one_came(tmp_path: Path) -> None:
@@ -38,3 +39,21 @@ def test_a_request_that_comes_twice_passes_twice(tmp_path: Path) -> None:
 def test_a_log_that_was_never_written_is_empty(tmp_path: Path) -> None:
     """A run without a single call is one too."""
     assert list(read_calls(tmp_path / "none")) == []
+
+
+def test_a_loss_reaches_back_to_where_the_promoted_server_was_in_step(tmp_path: Path) -> None:
+    """It is over when it is accepted; one without a promotion may reach back to the beginning."""
+    log = Log(tmp_path / "log")
+    log.note("lost", why="emptied")
+    log.note("promoted", port=1, since=2.0)
+    log.note("promoted", port=2, since=4.0)
+    log.note("lost", why="a mark is missing")
+    log.note("accepting")
+    log.note("lost", why="again")
+    first, _, _, second, accepting, third = (line["at"] for line in read_log(tmp_path / "log"))
+
+    assert list(read_losses(tmp_path / "log")) == [
+        Loss(-math.inf, first, accepting),
+        Loss(4.0, second, accepting),
+        Loss(4.0, third),
+    ]

@@ -4,16 +4,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.history.plan import USUAL, Plan, draw
+from tests.history.plan import Plan, Topology, draw, usual
 from tests.history.run import run
 from tests.history.stage import Ground
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
-async def test_twenty_seconds_under_faults_break_no_promise(tmp_path: Path) -> None:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("topology", "durability"),
+    [("alone", "process"), ("sentinel", "process"), ("sentinel", "replica:1")],
+    ids=["one server", "servers that may lose what they acknowledged", "servers that may not"],
+)
+async def test_twenty_seconds_under_faults_break_no_promise(
+    tmp_path: Path, topology: Topology, durability: str
+) -> None:
     """Writes go through, faults happen, and the checker finds nothing."""
-    plan = draw(Plan(seed=20, seconds=20.0), USUAL)
+    plan = Plan(seed=20, seconds=20.0, topology=topology, durability=durability)
+    plan = draw(plan, usual(plan))
 
     verdict = await run(plan, Ground(tmp_path / "run"))
 

@@ -6,7 +6,9 @@ import random
 import socket
 import struct
 from collections.abc import Callable
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol
+
+from tests.listening import Listening
 
 # `delay`: each piece is late. `drop`: the answers are lost, and with them the connection. `half-close`: what callers
 # send ends where it is, answers still come. `cut`: connections are reset, and new ones too. `black-hole`: nothing
@@ -25,7 +27,7 @@ class Witness(Protocol):
     def closed(self) -> None: ...
 
 
-class Wire:
+class Wire(Listening):
     """Listens on loopback. `target` says where it leads to: a port of loopback, or the path of a unix socket."""
 
     def __init__(self, target: Callable[[], int | str], witness: Callable[[], Witness] | None = None) -> None:
@@ -34,21 +36,9 @@ class Wire:
         self._target = target
         self._witness = witness
         self._ways: set[_Way] = set()
-        self._serving: set[asyncio.Task[None]] = set()
         self._passable = asyncio.Event()
         self._passable.set()
         self._chance = random.Random(0)
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, backlog=1000)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._serving:
-            task.cancel()
-        await asyncio.gather(*self._serving, return_exceptions=True)
 
     def become(self, mode: Mode) -> None:
         """From now on. Whatever lost something, or the end of a stream, is over when the mode is."""
@@ -73,11 +63,7 @@ class Wire:
             await asyncio.sleep(self._chance.uniform(*_LATE_S))
         await self._passable.wait()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._serving.add(task)
-        task.add_done_callback(self._serving.discard)
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.mode == "cut":
             _reset(writer)
             return

@@ -6,7 +6,7 @@ import pytest
 
 from tests.recording import RecordingUpstream
 from tests.store.server import Server
-from tests.story.gateways import Gateway, write_policy
+from tests.story.gateways import Gateway, two_gateways, write_policy
 
 pytestmark = pytest.mark.promise("G1")
 
@@ -15,10 +15,7 @@ async def test_the_newer_write_comes_first(shared_store: Server, tmp_path: Path)
     """B's 42 through one gateway, then A's 41 through the other: A is refused and the upstream has only B's."""
     async with RecordingUpstream() as upstream:
         policies = write_policy(tmp_path, upstream.port)
-        async with (
-            Gateway(policies, tmp_path / "one", shared_store.url) as one,
-            Gateway(policies, tmp_path / "two", shared_store.url) as two,
-        ):
+        async with two_gateways(policies, tmp_path, shared_store.url) as (one, two):
             newer = await two.put("7", 42, "b", body=b'"b"')
             older = await one.put("7", 41, "a", body=b'"a"')
 
@@ -32,10 +29,7 @@ async def test_the_older_write_comes_first(shared_store: Server, tmp_path: Path)
     """A's 41, then B's 42: both are applied, in this order; A's next one is refused."""
     async with RecordingUpstream() as upstream:
         policies = write_policy(tmp_path, upstream.port)
-        async with (
-            Gateway(policies, tmp_path / "one", shared_store.url) as one,
-            Gateway(policies, tmp_path / "two", shared_store.url) as two,
-        ):
+        async with two_gateways(policies, tmp_path, shared_store.url) as (one, two):
             first = await one.put("7", 41, "a", body=b'"a"')
             second = await two.put("7", 42, "b", body=b'"b"')
             late = await one.put("7", 41, "a", body=b'"a again"')

@@ -8,7 +8,7 @@ import pytest
 from tests.raw import RawAnswer
 from tests.recording import OK, RecordingUpstream, Seen
 from tests.store.server import Server
-from tests.story.gateways import Gateway, write_policy
+from tests.story.gateways import Gateway, two_gateways, write_policy
 
 pytestmark = pytest.mark.promise("G3")
 
@@ -33,10 +33,7 @@ async def test_a_newer_write_waits_at_another_gateway(shared_store: Server, tmp_
     slow = Slow()
     async with RecordingUpstream(answer=slow) as upstream:
         policies = write_policy(tmp_path, upstream.port, total="20s")
-        async with (
-            Gateway(policies, tmp_path / "one", shared_store.url) as one,
-            Gateway(policies, tmp_path / "two", shared_store.url) as two,
-        ):
+        async with two_gateways(policies, tmp_path, shared_store.url) as (one, two):
             a = asyncio.ensure_future(one.put("7", 41, "a", body=b'"a"'))
             await upstream.until(lambda: len(upstream.seen) == 1)
             b = asyncio.ensure_future(two.put("7", 42, "b", body=b'"b"'))

@@ -7,7 +7,7 @@ import pytest
 from tests.raw import RawClient, request
 from tests.recording import RecordingUpstream
 from tests.store.server import Server
-from tests.story.gateways import Gateway, write_policy
+from tests.story.gateways import two_gateways, write_policy
 
 pytestmark = pytest.mark.promise("G7")
 
@@ -21,11 +21,7 @@ async def test_a_gateway_stopped_between_admitting_and_sending_sends_nothing(
     gateway goes on, has everything it needs to send A's write, and does not."""
     async with RecordingUpstream() as upstream:
         policies = write_policy(tmp_path, upstream.port, total="2s")
-        async with (
-            Gateway(policies, tmp_path / "one", shared_store.url) as one,
-            Gateway(policies, tmp_path / "two", shared_store.url) as two,
-            RawClient(one.port) as a,
-        ):
+        async with two_gateways(policies, tmp_path, shared_store.url) as (one, two), RawClient(one.port) as a:
             whole = request("PUT", "/reports/7", *_SHOWN, body=b'"the old result of A"')
             head, _, body = whole.partition(b"\r\n\r\n")
             await a.send(head + b"\r\n\r\n")
@@ -50,11 +46,7 @@ async def test_a_half_sent_write_is_never_completed_late(shared_store: Server, t
     aborts: the upstream never holds a whole request of 41 after it began one of 42."""
     async with RecordingUpstream() as upstream:
         policies = write_policy(tmp_path, upstream.port, total="2s")
-        async with (
-            Gateway(policies, tmp_path / "one", shared_store.url) as one,
-            Gateway(policies, tmp_path / "two", shared_store.url) as two,
-            RawClient(one.port) as a,
-        ):
+        async with two_gateways(policies, tmp_path, shared_store.url) as (one, two), RawClient(one.port) as a:
             await a.send(request("PUT", "/reports/7", *_SHOWN, "Content-Length: 12") + b"first-")
             await upstream.until(lambda: upstream.receiving > 0)
             one.pause()

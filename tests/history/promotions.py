@@ -1,0 +1,88 @@
+"""Sees another server become the primary, and since when what was acknowledged before may be missing there."""
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping
+
+from tests.history.log import Log
+from tests.history.store import Guarded
+from tests.store.topology.node import Node
+
+_LOOKS_EVERY_S = 0.2
+# A server that is stopped does not answer.
+_PATIENCE_S = 0.5
+# A replica tells once a second how far it is.
+_REMEMBERED = 600
+
+
+class Promotions:
+    """Of a guarded store, from `run` on. Each is noted when the first sentinel tells of it."""
+
+    def __init__(self, store: Guarded, log: Log) -> None:
+        self._store = store
+        self._log = log
+        self._primary = store.servers.servers[0]
+        # All that was acknowledged until then the replica has.
+        self._in_step = time.monotonic()
+        self._offsets: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._compare())
+            for sentinel in self._store.servers.sentinels:
+                group.create_task(self._listen(sentinel))
+
+    async def _listen(self, sentinel: Node) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", sentinel.port)
+        with contextlib.closing(writer):
+            writer.write(b"SUBSCRIBE +switch-master\r\n")
+            async for line in reader:
+                # The service, its former and its new address.
+                words = line.split()
+                if len(words) == 5:
+                    self._promoted(int(words[4]))
+
+    def _promoted(self, port: int) -> None:
+        if port == self._primary.port:
+            return
+        self._primary = next(server for server in self._store.servers.servers if server.port == port)
+        self._offsets.clear()
+        self._log.note("promoted", port=port, since=self._in_step)
+
+    async def _compare(self) -> None:
+        while True:
+            primary, asked_at = self._primary, time.monotonic()
+            with contextlib.suppress(OSError, EOFError, ValueError):
+                found = await _replication(primary)
+                if primary is self._primary:
+                    self._compared(asked_at, found)
+            await asyncio.sleep(_LOOKS_EVERY_S)
+
+    def _compared(self, asked_at: float, found: Mapping[str, str]) -> None:
+        self._offsets.append((asked_at, int(found["master_repl_offset"])))
+        at = in_step_at(self._offsets, found.get("slave0", ""))
+        if at is not None:
+            self._in_step = at
+
+
+def in_step_at(offsets: Iterable[tuple[float, int]], replica: str) -> float | None:
+    """The last moment of which the replica has all, if it is one. `offsets`: where the primary was at which moment.
+    `replica`: what the primary says of it (INFO)."""
+    fields = dict(field.split("=") for field in replica.split(",") if field)
+    if fields.get("state") != "online":
+        return None
+    return max((at for at, offset in offsets if offset <= int(fields["offset"])), default=None)
+
+
+async def _replication(server: Node) -> dict[str, str]:
+    """What it says of it. Raises OSError, EOFError or ValueError where it does not."""
+    async with asyncio.timeout(_PATIENCE_S):
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        with contextlib.closing(writer):
+            writer.write(b"INFO replication\r\n")
+            size = int((await reader.readline()).removeprefix(b"$"))
+            lines = (await reader.readexactly(size)).decode().splitlines()
+    return dict(line.split(":", 1) for line in lines if ":" in line)
