@@ -2,19 +2,15 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from tests.fuzz.draft import Draft
+from tests.fuzz.kinds import drawn
 from tests.fuzz.leases import Leases
 
-REPORTS = tuple(b"report/r%d" % number for number in range(48))
-TASKS = tuple(b"task/t%d" % number for number in range(16))
-_JOBS = 16
 _LONGEST = 24
-# Most mutations end the connection, and so does a body in chunks that more has come behind.
+# Most mutations end the connection, and so does a body in chunks that more has come behind, or an older version.
 _ODD = 0.07
-_IN_CHUNKS = 0.04
-# Larger than what is read from a connection at once, and than what is digested without asking the fence first.
-_LARGE = 70_000
+_OLD = 0.006
 _NOISE = (b"X-A: 1", b"x-b:2", b"X-C:  spaced  ", b"X-Empty:", b"Cookie: a=1; b=2", b'If-Match: "7"', b"X-H: \xe9\xff")
 _ODD_FIELDS = (
     *(b"Fencing_Token: 9", b"Fencing-Token : 1", b"Fencing-Anything: x", b"Fencegate-Key: k", b"Fencing-Sequence: 01"),
@@ -39,6 +35,20 @@ _ODD_FIELDS = (
     *(b"Connection: close, X-Fencing-Token", b"Connection: Transfer-Encoding, X-N", b"Connection: upgrade"),
     *(b"Content-Encoding: gzip", b"Content-Type: text/plain", b"Content-Type: application/x-www-form-urlencoded"),
     *(b"Authorization: Bearer 42", b"Authorization: Basic eDp5", b"X-Long: " + b"y" * 9_000, b"Idempotency-Key: ,"),
+    *(
+        b"X-Forwarded-For: 192.0.2.1",
+        b"X_Forwarded_Host: x",
+        b"X-Real-IP: 192.0.2.1",
+        b"Forwarded: for=x",
+        b"Via: 1.0 a",
+    ),
+    *(
+        b"Connection: X-N",
+        b"Connection: x-n, close",
+        b"Connection: Authorization, Content-Type",
+        b"Accept-Encoding: gzip",
+    ),
+    *(b"Content_Type: text/plain", b"Content-Encoding: br", b"Mcp_Method: ping", b"X-Original-URL: /jobs/j1"),
 )
 _SPELLINGS = (
     *(b"/x/..%s", b"/%s", b"/.%s", b"%s/", b"%s;v=1", b"%s%%3Bv", b"%s%%00", b"%s%%0d%%0a", b"%s%%", b"%s%%zz"),
@@ -74,59 +84,7 @@ _METHODS = (
     b"PATCH",
 )
 _VERSIONS = (b"HTTP/1.0", b"HTTP/1.2", b"HTTP/2.0", b"http/1.1", b"HTTP/1.1 ", b"", b"HTTP/0.9", b"HTTP/1.1\r")
-_DOUBTFUL_JSON = (
-    b'{"id":"%s","id":"t0"}',
-    b'{"id":"t0","\\u0069d":"%s"}',
-    b'{"id":"%s","ID":"t1"}',
-    b'{"id":"%s","x":NaN}',
-    b'{"id":"%s"}x',
-    b'\xef\xbb\xbf{"id":"%s"}',
-    b'{"id":"%s","x":{"a":1,"a":2}}',
-    b'{"id":["%s"]}',
-    b'{"id":null}',
-    b'{"id":"%s\\ud800"}',
-    b"id=%s",
-    b'{"id":"%s","z":"&id=t1&"}',
-)
 _INTERESTING = b"\0\t\n\r \"#%&'()*,./0123:;=?\\\x7f\x80\xff"
-
-
-@dataclass
-class Draft:
-    """A request before it is written down; mutations change its parts."""
-
-    method: bytes
-    target: bytes
-    fields: list[bytes]
-    body: bytes = b""
-    version: bytes = b"HTTP/1.1"
-    is_chunked: bool = False
-    size: bytes = b"%x"
-    trailer: bytes = b""
-    lies: int = 0
-    spoils: list[Callable[[bytes], bytes]] = field(default_factory=list)
-
-    def written(self, draw: random.Random) -> bytes:
-        fields = list(self.fields)
-        if self.is_chunked:
-            fields.append(b"Transfer-Encoding: chunked")
-        elif self.body or self.lies or self.method not in (b"GET", b"HEAD", b"OPTIONS"):
-            fields.append(b"Content-Length: %d" % max(0, len(self.body) + self.lies))
-        draw.shuffle(fields)
-        line = b" ".join((self.method, self.target, self.version))
-        whole = b"\r\n".join((line, *fields, b"", b"")) + (self._chunks(draw) if self.is_chunked else self.body)
-        for spoil in self.spoils:
-            whole = spoil(whole)
-        return whole
-
-    def _chunks(self, draw: random.Random) -> bytes:
-        written, at = b"", 0
-        while at < len(self.body):
-            piece = self.body[at : at + draw.randint(1, max(1, len(self.body)))]
-            size = self.size % len(piece) if b"%" in self.size else self.size
-            written += size + b"\r\n" + piece + b"\r\n"
-            at += len(piece)
-        return written + b"0\r\n" + self.trailer + b"\r\n"
 
 
 def conversation(seed: str, leases: Leases, epoch: int) -> tuple[bytes, list[int]]:
@@ -137,7 +95,14 @@ def conversation(seed: str, leases: Leases, epoch: int) -> tuple[bytes, list[int
     draw = random.Random(seed)
     data = b""
     for _ in range(draw.randint(1, _LONGEST)):
-        draft = _draft(draw, leases, epoch)
+        noise = [
+            b"Host: gateway",
+            b"X-N: %016x" % draw.getrandbits(64),
+            *draw.sample(_NOISE, draw.choice((0, 0, 1, 3))),
+        ]
+        draft = drawn(draw, leases, epoch, noise)
+        if draw.random() < _OLD:
+            draft.version = b"HTTP/1.0"
         while draw.random() < _ODD:
             _mutate(draft, draw, leases)
         data += draft.written(draw)
@@ -147,61 +112,8 @@ def conversation(seed: str, leases: Leases, epoch: int) -> tuple[bytes, list[int
     return data, cuts
 
 
-def _draft(draw: random.Random, leases: Leases, epoch: int) -> Draft:
-    fields = [b"Host: gateway", b"X-N: %016x" % draw.getrandbits(64)]
-    fields += draw.sample(_NOISE, draw.choice((0, 0, 1, 3)))
-    kind = draw.random()
-    if kind < 0.15:
-        return Draft(draw.choice(_METHODS[:3]), b"/reports/r%d" % draw.randrange(48), fields)
-    if kind < 0.25:
-        number = max(0, epoch + draw.randint(-3, 1))
-        fields += [b"Fencing-Token: %d" % number, b"Fencing-Holder: h%d" % number]
-        return Draft(b"PUT", b"/jobs/j%d" % draw.randrange(_JOBS), fields, _body(draw))
-    if kind < 0.35:
-        task = draw.choice(TASKS)
-        fields += [b"Fencing-Token: " + _token(draw, leases, task), b"Content-Type: application/json"]
-        form = b'{"id":"%s"}' if draw.random() < 0.7 else draw.choice(_DOUBTFUL_JSON)
-        body = form % task.removeprefix(b"task/") if b"%s" in form else form
-        return Draft(b"POST", b"/tasks", fields, body, is_chunked=draw.random() < _IN_CHUNKS)
-    report = draw.choice(REPORTS)
-    fields.append(b"Fencing-Token: " + _token(draw, leases, report))
-    if draw.random() < 0.1:
-        key = b"k%d" % draw.randrange(200)
-        fields.append(b"Idempotency-Key: " + draw.choice((key, b'"%b"' % key)))
-    draft = Draft(draw.choice((b"PUT", b"POST", b"PATCH", b"PUT", b"DELETE")), b"/reports/" + report[7:], fields)
-    draft.body = _body(draw)
-    draft.is_chunked = draw.random() < _IN_CHUNKS
-    return draft
-
-
-def _token(draw: random.Random, leases: Leases, resource: bytes) -> bytes:
-    chance = draw.random()
-    live = leases.live[resource]
-    if chance < 0.75:
-        return live
-    if chance < 0.9:
-        return leases.stale(resource, draw)
-    other = draw.choice(tuple(leases.live.values()))
-    spoiled = (other, live[:-1], live + b"x", b"+" + live, b"0" + live, live + b"," + live, b"", live.split(b".")[0])
-    return draw.choice(spoiled)
-
-
-def _body(draw: random.Random) -> bytes:
-    chance = draw.random()
-    if chance < 0.3:
-        return b""
-    if chance < 0.6:
-        return b'{"n":%d}' % draw.getrandbits(30)
-    if chance < 0.7:
-        # What an upstream that loses count would take for a request of its own.
-        return b"PUT /reports/r%d HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n" % draw.randrange(48)
-    if chance < 0.705:
-        return draw.randbytes(_LARGE)
-    return draw.randbytes(draw.randint(1, 300))
-
-
 def _mutate(draft: Draft, draw: random.Random, leases: Leases) -> None:
-    match draw.randrange(14):
+    match draw.randrange(15):
         case 0:
             form = draw.choice(_SPELLINGS)
             draft.target = form % draft.target if b"%s" in form else form
@@ -235,6 +147,20 @@ def _mutate(draft: Draft, draw: random.Random, leases: Leases) -> None:
         case 13:
             token = draw.choice(tuple(leases.live.values()))
             draft.fields.append(draw.choice((b"Authorization: Bearer ", b"fencing-token: ")) + token)
+        case 14:
+            _repeat_token(draft, draw)
+
+
+def _repeat_token(draft: Draft, draw: random.Random) -> None:
+    """Where the API would see it."""
+    presented = next((line[15:] for line in draft.fields if line.startswith(b"Fencing-Token: ")), b"1." + b"x" * 32)
+    encoded = presented.replace(b".", b"%2e", 1)
+    places = (b"X-Api-Key: " + presented, b"Cookie: t=" + presented, b"Authorization: Bearer x." + presented)
+    at = draw.randrange(5)
+    if at == 4:
+        draft.target += (b"&t=" if b"?" in draft.target else b"?t=") + presented
+    else:
+        draft.fields.append((*places, b"Authorization: Bearer " + encoded)[at])
 
 
 def _byte_spoil(draw: random.Random) -> Callable[[bytes], bytes]:

@@ -7,49 +7,15 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tests.fuzz.grammar import REPORTS, TASKS, conversation
+from tests.fuzz.allowed import stripped
+from tests.fuzz.answers import breaks_off
+from tests.fuzz.grammar import conversation
+from tests.fuzz.kinds import LEASED
 from tests.fuzz.leases import Leases
 from tests.fuzz.oracle import Oracle
-from tests.fuzz.reader import Reading, read
+from tests.fuzz.reader import Message, Reading, read
 from tests.raw import ask
 
-POLICIES = {
-    "reports": """
-upstream: reports
-url: http://localhost:{port}
-mount: {{path: /reports}}
-timeouts: {{connect: 2s, total: 10s}}
-capabilities: {{fencing_token: X-Fencing-Token}}
-writes:
-  - name: write-report
-    match: PUT,POST,PATCH,DELETE /reports/{{id}}
-    resource: report/{{path.id}}
-    intent: {{mode: optional}}
-""",
-    "jobs": """
-upstream: jobs
-url: http://127.0.0.1:{port}
-mount: {{path: /jobs}}
-timeouts: {{connect: 2s, total: 10s}}
-capabilities: {{fencing_token: X-Fencing-Token}}
-writes:
-  - name: write-job
-    match: PUT /jobs/{{id}}
-    resource: job/{{path.id}}
-    authority: header
-""",
-    "tasks": """
-upstream: tasks
-url: http://127.0.0.1:{port}
-mount: {{path: /tasks}}
-timeouts: {{connect: 2s, total: 10s}}
-capabilities: {{fencing_token: X-Fencing-Token}}
-writes:
-  - name: add-task
-    match: POST /tasks
-    resource: task/{{json:/id}}
-""",
-}
 # A conversation lasts milliseconds; a write may wait ten seconds for another one of its resource.
 _WITHIN_S = 30.0
 # Behind bytes that are no request the gateway closes. Where it waits for more of them instead, its caller leaves.
@@ -57,6 +23,9 @@ _TO_CLOSE_S = 0.5
 _TAKEOVER_EVERY = 50
 _STATUS_LINE = re.compile(rb"HTTP/1\.1 [1-5][0-9]{2} ")
 _EPOCH_EVERY = 20
+_OF_THE_API = ("forwarded", "passed", "replayed")
+_NEVER = ("none", "internal-error")
+_BROKEN = ("outcome-unknown", "upstream-broken")
 
 
 @dataclass
@@ -81,7 +50,7 @@ class Run:
 
     async def begin(self) -> None:
         """Take a lease of every resource, twice: there are dead tokens from the start."""
-        for resource in (*REPORTS, *TASKS) * 2:
+        for resource in LEASED * 2:
             await self._take(resource)
 
     async def go(self, numbers: Iterable[int], at_once: int = 8) -> None:
@@ -106,7 +75,7 @@ class Run:
 
     async def _converse(self, number: int) -> None:
         if number % _TAKEOVER_EVERY == 0:
-            await self._take((*REPORTS, *TASKS)[number // _TAKEOVER_EVERY % len(REPORTS + TASKS)])
+            await self._take(LEASED[number // _TAKEOVER_EVERY % len(LEASED)])
         data, cuts = conversation(f"{self.seed}/{number}", self.leases, 10 + number // _EPOCH_EVERY)
         reading = read(data)
         self.oracle.sending(reading.messages)
@@ -125,11 +94,11 @@ class Run:
         sending = asyncio.ensure_future(_send(writer, data, cuts))
         try:
             for message in reading.messages:
-                if not await self._answer(reader, message.method == b"HEAD", may_pass=True):
+                if not await self._answer(reader, message):
                     return
             if reading.faulty:
                 async with asyncio.timeout(_TO_CLOSE_S):
-                    while await self._answer(reader, head_only=False, may_pass=False):
+                    while await self._answer(reader, None):
                         pass
         except TimeoutError:
             if not reading.faulty:
@@ -142,8 +111,8 @@ class Run:
             sending.cancel()
             writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader, head_only: bool, *, may_pass: bool) -> bool:
-        """Take the next answer; False at the end of the connection."""
+    async def _answer(self, reader: asyncio.StreamReader, asked: Message | None) -> bool:
+        """Take the next answer; False at the end of the connection. `asked`: None behind what is no request."""
         status = 100
         while status < 200:
             try:
@@ -161,17 +130,49 @@ class Run:
         }
         decision = fields.get(b"fencing-decision", b"none").decode()
         self.decisions[decision] += 1
-        if status == 500 or decision in ("none", "internal-error", "outcome-unknown", "upstream-broken"):
+        may_break = asked is not None and _may_break(asked)
+        if status == 500 or decision in _NEVER or (decision in _BROKEN and not may_break):
             self.oracle.found.append(f"an answer that must not be: {head!r}")
-        if not may_pass and decision in ("forwarded", "passed", "replayed"):
+        if asked is None and decision in ("forwarded", "passed", "replayed"):
             self.oracle.found.append(f"what no strict reader takes was answered with {decision}")
         if decision == "bad-request":
             # Nobody knows what follows, so nothing may; whether the answer has a body neither.
             await reader.read()
             return False
-        if not head_only and status not in (204, 304):
-            await reader.readexactly(int(fields[b"content-length"]))
+        bodiless = asked is not None and asked.method == b"HEAD"
+        try:
+            body = b"" if bodiless else await _body(reader, fields)
+        except asyncio.IncompleteReadError:
+            if not may_break:
+                raise
+            return False
+        if asked is not None and decision in _OF_THE_API:
+            self.oracle.answered(asked, decision, _number(decision, fields, body))
         return True
+
+
+def _may_break(asked: Message) -> bool:
+    """Whether the API's answer breaks off, or that to a request of the same intent may have."""
+    return breaks_off(stripped(asked, []).number or b"") or bool(asked.values(b"idempotency-key"))
+
+
+async def _body(reader: asyncio.StreamReader, fields: dict[bytes, bytes]) -> bytes:
+    if b"content-length" in fields:
+        return await reader.readexactly(int(fields[b"content-length"]))
+    if fields.get(b"transfer-encoding") != b"chunked":
+        # To an older client it ends with its connection.
+        return await reader.read()
+    body = b""
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        body += (await reader.readexactly(size + 2))[:-2]
+    await reader.readexactly(2)
+    return body
+
+
+def _number(decision: str, fields: dict[bytes, bytes], body: bytes) -> bytes:
+    """Of the request that the API answered, as it says itself. A replay keeps the body, and few fields."""
+    told = json.loads(body)["number"] if decision == "replayed" else fields[b"x-echo"].decode()
+    return bytes.fromhex(told)
 
 
 async def _send(writer: asyncio.StreamWriter, data: bytes, cuts: list[int]) -> None:

@@ -13,7 +13,8 @@ from gateway.serve.worker import proxy
 from gateway.settings import Address
 from tests.fuzz.leases import Leases
 from tests.fuzz.oracle import Oracle
-from tests.fuzz.run import POLICIES, Run
+from tests.fuzz.policies import POLICIES
+from tests.fuzz.run import Run
 from tests.fuzz.upstream import JudgingUpstream
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.grammar import conversation
+from tests.fuzz.kinds import LEASED
 from tests.fuzz.leases import Leases
 from tests.fuzz.oracle import Oracle
 from tests.fuzz.reader import Message, read
 from tests.fuzz.serving import fuzzed, in_process, judged
 
-_CONVERSATIONS = 450
+_CONVERSATIONS = 350
 # A conversation has six judged requests and more on average: the two long runs together make a million.
 _REQUESTS_EACH = 6
 _MANY = 84_000
@@ -55,10 +56,8 @@ def test_a_million_requests_find_no_way(seed: int, conversations: int, options: 
 def test_a_seed_gives_the_same_bytes() -> None:
     """But for the tokens: whoever replays a conversation sends what was sent."""
     leases = Leases()
-    for number in range(48):
-        leases.granted(b"report/r%d" % number, _LIVE + b"%d" % number)
-    for number in range(16):
-        leases.granted(b"task/t%d" % number, _LIVE + b"t%d" % number)
+    for number, resource in enumerate(LEASED):
+        leases.granted(resource, _LIVE + b"%d" % number)
 
     drawn = [conversation(f"1/{number}", leases, 10) for number in range(50)]
 
@@ -93,10 +92,13 @@ def _seen(target: bytes = b"/reports/r1", epoch: bytes = b"42", body: bytes = b"
         ([_put(b"/x/../reports/r1")], [_seen(b"/x/../reports/r1")], True),
         ([_put(b"/reports/r1", _LIVE, b"X-HTTP-Method: GET")], [_seen()], True),
         ([], [_seen()], True),
+        ([_put(b"/reports/r1", _LIVE, b"X-Api-Key: " + _LIVE)], [_seen()], False),
+        ([_put(b"/reports/r1?t=" + _LIVE)], [_seen(b"/reports/r1?t=" + _LIVE)], True),
     ],
     ids=[
         *("admitted", "not forwarded", "twice", "another body", "another epoch", "with its token", "stale"),
-        *("another resource", "two readings", "two methods", "never sent"),
+        *("another resource", "two readings", "two methods", "never sent", "with its token dropped"),
+        "with its token in the URL",
     ],
 )
 def test_the_oracle_finds_what_must_not_be_seen(sent: list[Message], seen: list[Message], is_found: bool) -> None:
@@ -109,6 +111,30 @@ def test_the_oracle_finds_what_must_not_be_seen(sent: list[Message], seen: list[
     oracle.sending(sent)
     for message in seen:
         oracle.saw(message)
+
+    assert bool(oracle.found) is is_found
+
+
+@pytest.mark.parametrize(
+    ("decision", "number", "is_found"),
+    [
+        ("forwarded", b"1", False),
+        ("forwarded", b"2", True),
+        ("forwarded", b"", True),
+        ("replayed", b"2", False),
+        ("replayed", b"3", True),
+    ],
+    ids=["its own", "another's", "nobody's", "of its intent's first request", "of another intent"],
+)
+def test_the_oracle_finds_anothers_answer(decision: str, number: bytes, is_found: bool) -> None:
+    """A caller gets what the API said to its own request, or to one of the same intent."""
+    leases, key = Leases(), b"Idempotency-Key: k"
+    leases.granted(b"report/r1", _LIVE)
+    oracle, repeat = Oracle(leases), _put(b"/reports/r1", _LIVE, key)
+    first = Message(repeat.method, repeat.target, (*repeat.fields[:1], (b"X-N", b"2"), *repeat.fields[2:]), b"{}")
+
+    oracle.sending([first, repeat, _put(b"/reports/r1", _LIVE, key + b"2")])
+    oracle.answered(repeat, decision, number)
 
     assert bool(oracle.found) is is_found
 

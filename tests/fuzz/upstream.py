@@ -3,11 +3,9 @@
 import asyncio
 from typing import cast
 
+from tests.fuzz.answers import answer_to
 from tests.fuzz.oracle import Oracle
 from tests.fuzz.reader import read
-
-_BODY = b'{"ok":true}'
-_OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(_BODY)
 
 
 class JudgingUpstream(asyncio.Protocol):
@@ -27,8 +25,9 @@ class JudgingUpstream(asyncio.Protocol):
         self._unread = self._unread[reading.taken :]
         for message in reading.messages:
             self._oracle.saw(message)
-            self._transport.write(_OK if message.method == b"HEAD" else _OK + _BODY)
-            if not message.keeps_alive:
+            answer = answer_to(message)
+            self._transport.write(answer.data)
+            if answer.closes or not message.keeps_alive:
                 self._transport.close()
         if reading.faulty:
             self._oracle.found.append(f"the upstream was sent what is no request: {self._unread[:2_000]!r}")
