@@ -45,8 +45,10 @@ async def unknown(store: FenceStore, write: Write = WRITE) -> str:
 
 def outbox_of(raw: Any, state: LetterState = "waiting") -> list[str]:
     """The ids of the notifications in a state, the next or oldest first."""
-    found = (raw.zrange(notifications(shard, state), 0, -1) for shard in shards())
-    return [member.decode().partition(" ")[0] for members in found for member in members]
+    asked = raw.pipeline(transaction=False)
+    for shard in shards():
+        asked.zrange(notifications(shard, state), 0, -1)
+    return [member.decode().partition(" ")[0] for members in asked.execute() for member in members]
 
 
 def fields_of(raw: Any, id: str) -> dict[str, str]:

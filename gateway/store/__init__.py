@@ -17,14 +17,15 @@ a resource is in one shard, so that one script reaches it in a cluster.
     u   the unknown writes that hold back all others
     g   epochs whose lease was given back while something was queued, which is delivered all the same
     k   of a lease that was granted to a call with a key: which call, and what its secret is made of
-    On a larger epoch all but v, n, p, u and g begin anew.
+    r   the largest epoch that an operator has forgotten (reset)
+    On a larger epoch all but v, n, p, u, g and r begin anew.
 `t:RESOURCE`, a hash: tickets in flight of the highest epoch, packed. `o:RESOURCE`: those of older epochs. Both
     vanish when they are empty; drain and `serial` ask for their length, which costs the same for one and for thousands.
 `w:RESOURCE`, a hash: the gateways that wait, each with the microsecond at which it came and the millisecond at which it
     last asked; `GATEWAY/watch` is a lease call that waits, or a session. Expires a minute after the last one asked.
-`g:RESOURCE`, a sorted set, with four characters before the resource that stand for a principal: its newest calls with a
-    key that were granted a lease, by the millisecond until which they are not granted another. Expires a day after the
-    last one.
+`g:RESOURCE`, a sorted set, with four characters before the resource that stand for a principal: its calls with a key
+    that were granted a lease, by the millisecond until which they are not granted another, a thousand at most. Expires
+    a day after the last one.
 `d`, a sorted set: every ticket of the shard by its deadline, what the sweeper looks at.
 `i:ID`, a string: the record of an intent, its fields packed as in parts/intent.lua; of a write without a key,
     under its ticket's id, once it ended unknown. Unknown and in flight it never expires; ended, its rule's time after.
@@ -61,6 +62,7 @@ a resource is in one shard, so that one script reaches it in a cluster.
     every gateway reads it twice a second, and whenever `fg:pauses` says that it has changed. `unpaused` beside it, a
     sorted set: the ids of those that were ended, by the millisecond in which they were, for 30 days. A gateway writes
     back what it knows that is in neither: the store has lost it.
+`origin`, a short text: what the shard began with, by which scripts tell that it was emptied (origins.py).
 `safe`, an empty string: what is written before each wait for a disk or for replicas (durable.py).
 `fg:pepper` is the key from which secrets of repeatable grants are made. `fg:sweeper` says who sweeps this second.
 A script publishes a resource on `fg:wake:GATEWAY` when that gateway should look again.
@@ -88,6 +90,7 @@ begin_pause, end_pause: an operator stops an upstream, a rule, a tenant, a holde
 restore_pauses: what an operator stopped stays so in a store that forgot it
 mark    tells a store that has lost acknowledged work     regress, regress_shard: it is told, and all scripts obey
 accept, accept_shard: an operator ends a loss; what waited is unknown
+reset   an operator forgets an epoch                      collect   records of leases that ended long ago go
 renew, release: only by the live token                    leave     gives up a place among those that wait
 seal    the trail's digests, in order                      refuse    tells of what was refused before admission
 spend, hold: what a principal's quota still allows        prune     what is kept for looking back has bounds

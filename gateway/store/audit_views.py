@@ -10,6 +10,7 @@ from gateway.store.link import Reply
 from gateway.store.newest import Entry, newest, pairs
 from gateway.store.packed import unpack_event
 from gateway.store.page import PAGE, Page, Position, position
+from gateway.store.silence import Silent, told
 
 # Events that a step of a search through one shard looks at, and steps until a page is answered though it is not full.
 _STEP = 500
@@ -38,7 +39,7 @@ class Event:
 
     `before` is empty where nobody had seen the intent, `intent` where there is none. `epoch` is decimal text. `input`
     is the intent's fingerprint in hex, empty where there is none; `by` is a gateway, or who resolved; `principal` is
-    empty where nobody has a name.
+    empty where nobody has a name, and `trace_id` where the request belonged to no trace.
     """
 
     at_ms: int
@@ -56,6 +57,7 @@ class Event:
     reason: str
     by: str
     principal: str = ""
+    trace_id: str = ""
 
 
 async def events(store: FenceStore, sought: Sought, cursor: str | None, count: int = PAGE) -> Page[Event]:
@@ -82,10 +84,12 @@ async def _of_all(store: FenceStore, since_ms: int, after: Position | None, coun
     async def read(shard: str, after: Position | None, asked: int) -> list[Entry]:
         return await _entries(store, shard, since_ms, after, asked)
 
-    entries = await newest(read, after, count + 1)
+    silent: Silent = {}
+    entries = await newest(read, after, count + 1, silent)
     shown = entries[:count]
     more = len(entries) > count
-    return Page(tuple(map(_event, shown)), shown[-1].position.cursor if more else None)
+    incomplete = told(store.link, silent)
+    return Page(tuple(map(_event, shown)), shown[-1].position.cursor if more else None, incomplete)
 
 
 async def _of_shard(store: FenceStore, shard: str, sought: Sought, after: Position | None, count: int) -> Page[Event]:
@@ -150,6 +154,7 @@ def _event(entry: Entry) -> Event:
         reason=event.reason,
         by=event.by,
         principal=event.principal,
+        trace_id=event.trace,
     )
 
 

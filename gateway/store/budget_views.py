@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from gateway.core.budget import Usage
+from gateway.core.budget import Budget, Fullest, Usage
 from gateway.core.epoch import parse_u64
 from gateway.core.rule import Rule
 from gateway.store.answer import number, text
@@ -33,6 +33,24 @@ async def usages(store: FenceStore, rules: Sequence[Rule], cursor: str | None) -
         items += ((rules[at], usage) for usage in found)
         at, over = (at, over + seen) if seen == wanted else (at + 1, 0)
     return Page(tuple(items), f"{at}.{over}" if at < len(rules) else None)
+
+
+async def fullest(store: FenceStore, rules: Sequence[Rule]) -> tuple[Fullest, ...]:
+    """Of each budget of these rules the most that anybody has used, among the hundred that used the rule's last.
+
+    Raises StoreUnavailable.
+    """
+    found = []
+    for rule in rules:
+        _, used = await _of_rule(store, rule, 0, PAGE)
+        found += [_fullest(rule, budget, used) for budget in rule.budgets]
+    return tuple(found)
+
+
+def _fullest(rule: Rule, budget: Budget, used: Sequence[Usage]) -> Fullest:
+    own = [usage for usage in used if usage.budget is budget]
+    count = max((usage.count for usage in own), default=0)
+    return Fullest(rule.upstream.name, rule.name, budget, count, max((usage.sum for usage in own), default=0))
 
 
 async def _of_rule(store: FenceStore, rule: Rule, over: int, wanted: int) -> tuple[int, list[Usage]]:

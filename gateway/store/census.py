@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import get_args
 
+from gateway.core.budget import Fullest
 from gateway.core.census import Census, Flown, Lasting, Letters
 from gateway.core.intent import IntentId, State
 from gateway.core.pause import Kind
+from gateway.core.rule import Rule
 from gateway.core.write import ResourceKey, TicketId
 from gateway.store import losses
 from gateway.store.answer import number, text
+from gateway.store.budget_views import fullest
 from gateway.store.fence import FenceStore
 from gateway.store.intent_views import GLANCE
 from gateway.store.keys import deadlines, shard_keys, shard_of_id, shards
@@ -34,6 +37,8 @@ CENSUS = Script("census", ())
 _FRESH_S = 2.0
 # The script takes the store 17 ms for all shards, in pieces of 17 µs.
 _ENDED_FRESH_S = 60.0
+# A call for each rule that has budgets. Nobody reacts faster to a window of minutes or days.
+_BUDGETS_FRESH_S = 15.0
 # Of one shard: of a thousand times as many in flight nobody asks for the last one.
 _TICKETS_LOOKED_AT = 256
 
@@ -69,6 +74,8 @@ class Counting:
         self._counted_at = 0.0
         self._ended: Counter[str] = Counter()
         self._ended_at: float | None = None
+        self._budgets: tuple[Fullest, ...] = ()
+        self._budgets_at: float | None = None
 
     async def census(self) -> Census:
         """Raises StoreUnavailable: a number from before would hide that nobody knows."""
@@ -78,6 +85,15 @@ class Counting:
                 census = await self._count()
                 self._census, self._counted_at = census, self._now()
             return self._census
+
+    async def budgets(self, rules: Sequence[Rule]) -> tuple[Fullest, ...]:
+        """What is used of the budgets of these rules, up to 15 seconds ago. Raises StoreUnavailable."""
+        async with self._lock:
+            if self._budgets_at is None or self._now() - self._budgets_at >= _BUDGETS_FRESH_S:
+                self._budgets_at = None
+                self._budgets = await fullest(self._store, rules)
+                self._budgets_at = self._now()
+            return self._budgets
 
     async def _count(self) -> Census:
         asked = (_read(self._store, shard, _PENDING, _LASTING) for shard in await _busy(self._store))

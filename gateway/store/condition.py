@@ -54,14 +54,18 @@ def _replicas(info: dict[str, str], least: int | None, durability: Durability) -
     saw = f"{len(online)} online" + (f", the slowest {max(lags)} s behind" if lags else "")
     saw += "" if least is None else f", min-replicas-to-write {least}"
     if lags and max(lags) > _LAG_S:
-        todo = "Look at the replica that is behind: what it lacks is lost if it takes over."
-        return Check("replicas", True, saw, todo)
+        what_to_do = "Look at the replica that is behind: what it lacks is lost if it takes over."
+        return Check("replicas", True, saw, what_to_do)
     if online and not durability.replicas:
-        todo = "Start gateways with --durability replica:N: one that takes over lacks what it had not been sent yet."
-        return Check("replicas", True, saw, todo)
+        what_to_do = (
+            "Start gateways with --durability replica:N: one that takes over lacks what it had not been sent yet."
+        )
+        return Check("replicas", True, saw, what_to_do)
     if durability.replicas and not least:
-        todo = f"Set min-replicas-to-write {durability.replicas}: a primary that was cut off then takes no writes."
-        return Check("replicas", True, saw, todo)
+        what_to_do = (
+            f"Set min-replicas-to-write {durability.replicas}: a primary that was cut off then takes no writes."
+        )
+        return Check("replicas", True, saw, what_to_do)
     return Check("replicas", True, saw)
 
 
@@ -73,8 +77,8 @@ async def _functions(link: Link) -> Check:
         if (await _refusal(link, *command)).startswith("NOPERM")
     ]
     if lacking:
-        todo = "Allow FCALL and FUNCTION LOAD: each write then costs the store a third less."
-        return Check("functions", True, f"not allowed: {', '.join(lacking)}; scripts are run instead", todo)
+        what_to_do = "Allow FCALL and FUNCTION LOAD: each write then costs the store a third less."
+        return Check("functions", True, f"not allowed: {', '.join(lacking)}; scripts are run instead", what_to_do)
     return Check("functions", True, "allowed")
 
 
@@ -93,8 +97,8 @@ def _memory(info: dict[str, str]) -> Check:
     host = int(info.get("total_system_memory", "0"))
     if most == 0:
         saw = f"{used // _MIB} MiB used, no maxmemory; its machine has {host // _MIB} MiB"
-        todo = "Set maxmemory below what the machine has: a full store refuses writes, a killed one loses them."
-        return Check("memory", True, saw, todo)
+        what_to_do = "Set maxmemory below what the machine has: a full store refuses writes, a killed one loses them."
+        return Check("memory", True, saw, what_to_do)
     saw = f"{used // _MIB} of {most // _MIB} MiB used"
     if used > most * _FULL:
         return Check("memory", True, saw, "Raise maxmemory, or keep less: past it every write is refused.")
@@ -108,5 +112,5 @@ async def _latency(link: Link) -> Check:
         await link.call("PING")
         took_ms.append((time.perf_counter() - began) * 1000)
     median = statistics.median(took_ms)
-    todo = "Bring the store nearer, or look at what keeps it busy: a write asks it at least twice."
-    return Check("latency", True, f"{median:.2f} ms (median of {_PINGS})", todo if median > _SLOW_MS else "")
+    what_to_do = "Bring the store nearer, or look at what keeps it busy: a write asks it at least twice."
+    return Check("latency", True, f"{median:.2f} ms (median of {_PINGS})", what_to_do if median > _SLOW_MS else "")

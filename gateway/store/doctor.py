@@ -52,8 +52,8 @@ def _version(info: dict[str, str]) -> Check:
     shown = info.get("valkey_version") or info.get("redis_version", "unknown")
     parts = re.match(r"(\d+)\.(\d+)", shown)
     ok = parts is not None and (int(parts[1]), int(parts[2])) >= least
-    todo = "" if ok else "Use Redis 7 or newer, or Valkey 8 or newer."
-    return Check("version", ok, f"{name} {shown}", todo)
+    what_to_do = "" if ok else "Use Redis 7 or newer, or Valkey 8 or newer."
+    return Check("version", ok, f"{name} {shown}", what_to_do)
 
 
 def _role(info: dict[str, str]) -> Check:
@@ -76,8 +76,8 @@ def _persistence(info: dict[str, str]) -> Check:
 def _eviction(info: dict[str, str]) -> Check:
     policy = info.get("maxmemory_policy", "unknown")
     ok = policy == "noeviction"
-    todo = "" if ok else "Set maxmemory-policy noeviction: an evicted epoch lets an old writer in again."
-    return Check("eviction", ok, policy, todo)
+    what_to_do = "" if ok else "Set maxmemory-policy noeviction: an evicted epoch lets an old writer in again."
+    return Check("eviction", ok, policy, what_to_do)
 
 
 async def _appendfsync(link: Link) -> str | ErrorReply:
@@ -92,11 +92,11 @@ async def _appendfsync(link: Link) -> str | ErrorReply:
 
 def _flushing(mode: str | ErrorReply) -> Check:
     if isinstance(mode, ErrorReply):
-        todo = (
+        what_to_do = (
             "Allow CONFIG GET to this user; or make sure yourself that appendfsync is everysec or always, and "
             "acknowledge that with --allow-unsafe-store."
         )
-        return Check("flushing", False, f"CONFIG GET was refused: {mode}", todo)
+        return Check("flushing", False, f"CONFIG GET was refused: {mode}", what_to_do)
     ok = mode in ("everysec", "always")
     return Check("flushing", ok, f"appendfsync {mode}", "" if ok else "Set appendfsync everysec or always.")
 
@@ -105,8 +105,8 @@ async def _scripts(link: Link) -> Check:
     try:
         missing = await missing_rights(link)
     except StoreUnavailable as refused:
-        todo = "Allow EVAL, EVALSHA and PUBLISH to this user, on keys and channels that begin with fg:."
-        return Check("scripts", False, str(refused), todo)
+        what_to_do = "Allow EVAL, EVALSHA and PUBLISH to this user, on keys and channels that begin with fg:."
+        return Check("scripts", False, str(refused), what_to_do)
     if missing:
         return Check("scripts", False, f"not allowed in them: {', '.join(missing)}", "Allow what deploy/store.acl has.")
     return Check("scripts", True, "allowed")

@@ -21,6 +21,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from gateway.store import tether
+from gateway.store.holes import cut_holes
 
 # sun_path holds 108 bytes on Linux, 104 on macOS, the closing NUL included.
 _SOCKET_PATH_LIMIT = 100
@@ -32,6 +33,8 @@ _ACCEPT_WITHIN_S = 10.0
 _STOP_WITHIN_S = 10.0
 _RESTART_PAUSES_S = (0.05, 0.2, 1.0, 2.0)
 _SHORT_LIVED_S = 5.0
+# What a server says that ends because of its file.
+_UNREADABLE = "Bad file format"
 
 # `everysec` loses up to a second when the machine dies, and where the disk is busy up to two when the server is killed:
 # it then answers first and writes later. `always` loses nothing; a server whose disk is full then ends, and is started
@@ -157,6 +160,27 @@ class EmbeddedStore:
         Path(self._directory, "store.log").unlink(missing_ok=True)
 
     async def _run_server(self) -> None:
+        try:
+            await self._run_server_once()
+        except EmbeddedStoreError as error:
+            if _UNREADABLE not in str(error) or not await self._cut_holes():
+                raise
+            await self._run_server_once()
+
+    async def _cut_holes(self) -> bool:
+        """Whether there were any."""
+        cutting = asyncio.ensure_future(asyncio.to_thread(cut_holes, self._directory / "appendonlydir"))
+        try:
+            cut = await asyncio.shield(cutting)
+        except asyncio.CancelledError:
+            # Nobody else gets the directory before that is over.
+            await cutting
+            raise
+        if cut:
+            self._note(f"the embedded store's file had a gap of {cut} bytes, as a full disk leaves one: it is cut out")
+        return cut > 0
+
+    async def _run_server_once(self) -> None:
         log = os.open(self._directory / "store.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             self._server = await asyncio.create_subprocess_exec(

@@ -1,21 +1,14 @@
 """The fence: one method for each script. Nothing is decided here; a method spells a question and reads the answer."""
 
-import asyncio
-import base64
 import contextlib
-import hashlib
-import hmac
 import itertools
-import json
-import secrets
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 
 from gateway.core.caller import ANONYMOUS
 from gateway.core.compensation import Kept, Undoable
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
-from gateway.core.faults import PartUnavailable, StoreUnavailable
-from gateway.core.intent import IntentId
+from gateway.core.faults import StoreUnavailable
 from gateway.core.kept_request import KeptRequest
 from gateway.core.late import LateResult
 from gateway.core.lease import Lease, LeaseMark, LeaseSecret
@@ -34,32 +27,21 @@ from gateway.core.write import (
 )
 from gateway.store import reply
 from gateway.store.abandoned import Abandoned
-from gateway.store.answer import Answer, number, read_answer
+from gateway.store.answer import Answer, number
+from gateway.store.asking import Asking
 from gateway.store.clock import StoreClock
-from gateway.store.durable import Durable
 from gateway.store.kept import deflate_answer
 from gateway.store.kept_requests import QuarantineBounds, parked, spelled, spelled_undo
-from gateway.store.keys import (
-    HINTS,
-    KEPT_BYTES,
-    PEPPER,
-    intent_id,
-    probe,
-    resource_keys,
-    shard_keys,
-    shard_of,
-    shard_of_id,
-)
+from gateway.store.keys import HINTS, KEPT_BYTES, resource_keys, shard_keys, shard_of, shard_of_id
+from gateway.store.lease_secrets import LeaseSecrets
 from gateway.store.link import ErrorReply
-from gateway.store.recent import Recent
 from gateway.store.refusal import Asked
 from gateway.store.reply import FenceRecord
 from gateway.store.script import KEEPING_PARTS, Script
-from gateway.store.seen import SeenEpochs
 from gateway.store.share import give_place_back, take_place, without_place
-from gateway.store.topology import Topology, places
+from gateway.store.topology import Topology
 from gateway.store.wake import Wake
-from gateway.store.words import Words
+from gateway.store.words import Words, intent_arguments
 
 ADMIT = Script("admit")
 SETTLE = Script("settle")
@@ -83,96 +65,30 @@ _GRACE_S = 1.0
 # Until an abandoned ticket is tried again when the store was away.
 _AGAIN_S = 0.5
 
-# Bytes that name a call with a key, and as many that are drawn for each of its grants (`scripts/grant.lua`). The first
-# of them are the same for all calls of a principal.
-_MARK_HALF = 16
-# In base64, as which they are a part of a key's name.
-_OF_PRINCIPAL = 3
-
-# Whoever looks at the store's keys should not find this one.
-_PROBE_MS = 1000
-
 # Of a question that makes none.
 _NO_TICKET = TicketId("")
-
-# A JSON string; the encoder around it costs ten times as much.
-_quoted = json.encoder.encode_basestring
 
 # Of all shards together, where nobody says otherwise: the store's memory is for fencing first.
 PARKED_BYTES_AT_MOST = 256 << 20
 
-OnCall = Callable[[str, float], None]
 
-
-class FenceStore:
-    """The store's side of `gateway.flow.ports.Store`, for one gateway. Every call raises StoreUnavailable.
-
-    `on_call` is told the name of each script that answered, and how many seconds that took.
-    """
+class FenceStore(Asking):
+    """The store's side of `gateway.flow.ports.Store`, for one gateway. Every call raises StoreUnavailable."""
 
     def __init__(self, link: Topology, wake: Wake, gateway: str, clock: StoreClock) -> None:
-        self.link = link
-        self.gateway = gateway
-        self.on_call: OnCall = _unobserved
-        self.recent: Recent | None = None
-        """What was acknowledged of late, where somebody looks whether the store still has it."""
-        self.durable: Durable | None = None
-        """Where scripts are run whose answer is acted on, if that has to be safer than the store's process."""
-        self.marking: asyncio.Task[None] | None = None
-        """Ends with this store."""
+        super().__init__(link, wake, gateway, clock)
         self.quarantine_bounds = QuarantineBounds()
         self.parked_bytes = PARKED_BYTES_AT_MOST
         self.write_lasts_s: Callable[[], float] = _no_time
         """How long a write may be in flight at most: so long a new lease waits for those that the store forgot."""
-        self._wake = wake
-        self._clock = clock
-        self._seen = SeenEpochs()
         self._words = Words(gateway)
         self._tickets = itertools.count(1)
-        self._pepper: bytes | None = None
+        self._secrets = LeaseSecrets(link)
         self._abandoned = Abandoned(self._abandon)
 
-    @property
-    def healthy(self) -> bool:
-        """Whether the store answered the last time that it was asked, and is connected."""
-        return self.link.healthy
-
-    def expected_ms(self) -> int:
-        """What the store's clock should say now, in milliseconds since 1970, unless it jumped."""
-        return self._clock.expected_ms()
-
-    async def ping(self) -> None:
-        """Whether a write could be recorded now, on each server: one may answer and have no room, or be a replica.
-
-        Raises PartUnavailable where it is so of some of them only.
-        """
-        asked = places(self.link)
-        told = await asyncio.gather(*map(self._probe, asked))
-        if away := [why for why in told if why is not None]:
-            raise (PartUnavailable if len(away) < len(asked) else StoreUnavailable)("; ".join(away))
-
-    async def _probe(self, place: str) -> str | None:
-        """Why the server of this shard cannot be written to; None where it can."""
-        key = probe(place)
-        try:
-            await self.link.call("SET", key, self.gateway, "PX", _PROBE_MS)
-        except StoreUnavailable as away:
-            name = self.link.at(key).name
-            return f"{name}: {away}" if name else str(away)
-        return None
-
-    def expect(self, recent: Recent) -> None:
-        """From now on the store must have what it acknowledges, or has lost it."""
-        self.recent, self._seen = recent, recent.seen
-
     async def close(self) -> None:
-        if self.marking is not None:
-            self.marking.cancel()
         await self._abandoned.close()
-        await self._wake.close()
-        if self.durable is not None:
-            await self.durable.close()
-        await self.link.close()
+        await super().close()
 
     def new_ticket(self, resource: ResourceKey) -> TicketId:
         return TicketId(f"{shard_of(resource)}{self.gateway}{next(self._tickets):x}")
@@ -181,14 +97,14 @@ class FenceStore:
         self._clock.hold(ttl_s)
         answer = await self._ask_to_admit(write, ticket, self._words.admit(write, ttl_s, queued=queued, behind=behind))
         if answer.word == "token-invalid" or answer.word == "stale-epoch":
-            answer = self._compared(answer, write.resource)
+            answer = self._acknowledged.compared(answer, write.resource)
         found = reply.admit_reply(answer, write, ticket)
         if isinstance(found, Admitted):
-            self._note(write.resource, write.epoch)
+            self._acknowledged.note(write.resource, write.epoch)
             if self.recent is not None:
                 self.recent.admitted(found, self._clock.read())
-        elif answer.word == "store-regressed":
-            self._doubt(write.resource)
+        elif isinstance(found, Refused):
+            self._acknowledged.doubt_where(answer, write.resource)
         return found
 
     async def would_admit(self, write: Write, ticket: TicketId, *, queued: bool, behind: int) -> AdmitReply | Ready:
@@ -215,7 +131,7 @@ class FenceStore:
         if answer.word != "parked":
             told = reply.park_reply(answer, write)
             return without_place(told, place) if answer.word == "no-room" and isinstance(told, Refused) else told
-        self._note(write.resource, write.epoch)
+        self._acknowledged.note(write.resource, write.epoch)
         # Whoever delivers looks into every shard now and then.
         with contextlib.suppress(StoreUnavailable):
             await self.link.call("ZADD", HINTS, answer.now_ms, shard_of(write.resource))
@@ -240,7 +156,7 @@ class FenceStore:
     async def deliver(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         """Admit a write that was queued: as `admit`, but only its epoch counts."""
         self._clock.hold(ttl_s)
-        words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self._seen_words(write)
+        words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self._acknowledged.words(write)
         intent = reply.intent_of(write, ticket)
         arguments = (write.resource, ticket, self.gateway, intent, self._expected(), words, str(write.epoch))
         found = reply.admit_reply(await self._ask(DELIVER, write.resource, *arguments), write, ticket)
@@ -261,11 +177,17 @@ class FenceStore:
 
     async def peek(self, write: Write) -> Refused | None:
         """What admission would refuse now, whatever the body says; it moves nothing and is not counted."""
-        arguments: tuple[str | bytes, ...] = str(write.epoch), write.holder or "", write.secret_digest or b""
-        seen = max(self._must_have(write.resource), self._largest_seen(write))
-        if seen:
-            arguments = (*arguments, str(seen), "told" if self._is_told(write.resource, seen) else "")
-        refused = reply.peek_reply(await self._ask(PEEK, write.resource, *arguments), write)
+        known = self._acknowledged
+        seen = max(known.must_have(write.resource), known.ruling(write))
+        told = "told" if seen and known.is_told(write.resource, seen) else ""
+        answer = await self._ask(
+            PEEK,
+            write.resource,
+            *(str(write.epoch), write.holder or "", write.secret_digest or b""),
+            *(str(seen or ""), told, known.origin(write.resource)),
+        )
+        known.doubt_where(answer, write.resource)
+        refused = reply.peek_reply(answer, write)
         if refused is not None and write.rule.mode == "enforce":
             await self._tell_refused(write, refused)
         return refused
@@ -274,9 +196,10 @@ class FenceStore:
         rule = write.rule
         principal = "" if write.principal == ANONYMOUS else write.principal
         about = (str(write.epoch), write.holder or "", rule.upstream.name, rule.name, principal)
+        told = (*about, refused.decision.name, write.trace_id)
         # Where it cannot be told it is refused all the same.
         with contextlib.suppress(StoreUnavailable):
-            await self._ask(REFUSE, write.resource, write.resource, self.gateway, *about, refused.decision.name)
+            await self._ask(REFUSE, write.resource, write.resource, self.gateway, *told)
 
     async def quarantine(self, late: LateResult) -> str | None:
         kept, resource = await spelled(late), late.write.resource
@@ -336,21 +259,22 @@ class FenceStore:
     ) -> Lease | Refused:
         marked = () if mark is None else (mark.spelled,)
         repeats = mark is not None and mark.repeats
-        largest = self._seen.largest(resource)
-        known = 0 < largest == self._must_have(resource)
+        largest = self._acknowledged.largest(resource)
+        known = 0 < largest == self._acknowledged.must_have(resource)
         words = " ".join(["takeover"] * takeover + ["watch"] * watch + ["repeats"] * repeats + ["known"] * known)
         words += f" lasts:{self._write_lasts_ms()}"
-        seen = str(largest)
+        seen, origin = str(largest), self._acknowledged.origin(resource)
         answer = await self._ask(
             GRANT,
             resource,
-            *(resource, self.gateway, holder, secret_digest, str(ttl_ms), self._expected(), seen, words, *marked),
+            *(resource, self.gateway, holder, secret_digest, str(ttl_ms), self._expected(), seen, words, origin),
+            *marked,
         )
         lease = reply.lease_reply(answer, Asked("Not granted", resource, None))
         if isinstance(lease, Lease):
-            self._note(resource, lease.epoch)
-        elif answer.word == "store-regressed":
-            self._doubt(resource)
+            self._acknowledged.note(resource, lease.epoch)
+        else:
+            self._acknowledged.doubt_where(answer, resource)
         return lease
 
     async def renew(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
@@ -362,12 +286,14 @@ class FenceStore:
         return reply.lease_reply(answer, Asked("Not released", resource, epoch))
 
     async def register(self, resource: ResourceKey, epoch: Epoch, holder: str, *, watch: bool) -> int | Refused:
-        words, known = "watch" if watch else "", str(self._must_have(resource))
+        words, known = "watch" if watch else "", str(self._acknowledged.must_have(resource))
         lasts = str(self._write_lasts_ms())
         arguments = (resource, self.gateway, str(epoch), holder, self._expected(), words, known, lasts)
-        answer = await self._ask(REGISTER, resource, *arguments)
+        answer = await self._ask(REGISTER, resource, *arguments, self._acknowledged.origin(resource))
         if answer.word == "registered":
-            self._note(resource, epoch)
+            self._acknowledged.note(resource, epoch)
+        else:
+            self._acknowledged.doubt_where(answer, resource)
         return reply.register_reply(answer, Asked("Not registered", resource, epoch))
 
     async def advance(
@@ -379,11 +305,11 @@ class FenceStore:
         larger than the highest, and with `epochs-exhausted`.
         """
         wanted = "" if epoch is None else str(epoch)
-        seen = str(self._seen.largest(resource))
+        seen = str(self._acknowledged.largest(resource))
         answer = await self._ask(ADVANCE, resource, resource, wanted, request, seen, by)
         advanced = reply.advance_reply(answer, Asked("Not advanced", resource, epoch))
         if not isinstance(advanced, Refused):
-            self._note(resource, advanced)
+            self._acknowledged.note(resource, advanced)
         return advanced
 
     async def sweep(self, resource: ResourceKey, ticket: TicketId) -> int:
@@ -397,104 +323,26 @@ class FenceStore:
         """256 bits, from a key that only the store has: while the call's lease lives, all gateways find the same secret
         again, and nobody else does. Where there is none, what it is made of is drawn anew, for the script to judge.
         """
-        pepper = await self._peppered()
-        of_principal = base64.urlsafe_b64encode(_named(pepper, tenant, principal)[:_OF_PRINCIPAL])
-        call = (of_principal + _named(pepper, tenant, principal, key, resource, holder))[:_MARK_HALF]
-        found = await self.link.call("HMGET", resource_keys(resource)[0], "k", "x")
-        assert isinstance(found, list)
-        live, expires = found
-        repeats = isinstance(live, bytes) and live[:_MARK_HALF] == call and number(expires or 0) > self.expected_ms()
-        mark = live if isinstance(live, bytes) and repeats else call + secrets.token_bytes(_MARK_HALF)
-        digest = hmac.digest(pepper, mark, hashlib.sha256)
-        return LeaseSecret(base64.urlsafe_b64encode(digest).rstrip(b"=").decode(), LeaseMark(mark, repeats))
-
-    async def _peppered(self) -> bytes:
-        if self._pepper is None:
-            await self.link.call("SET", PEPPER, secrets.token_bytes(32), "NX")
-            pepper = await self.link.call("GET", PEPPER)
-            assert isinstance(pepper, bytes)
-            self._pepper = pepper
-        return self._pepper
+        return await self._secrets.secret_of((tenant, principal, key), resource, holder, self.expected_ms())
 
     async def knows(self, resource: ResourceKey) -> bool:
         """Whether the resource has a fence record."""
-        return self._seen.largest(resource) > 0 or bool(await self.link.call("EXISTS", resource_keys(resource)[0]))
-
-    async def run(self, script: Script, keys: Sequence[str], *arguments: str | bytes) -> Answer:
-        """One script's answer; its time is told to `on_call`."""
-        asked = self._clock.read()
-        servers = self.link if self.durable is None or not script.is_acted_on else self.durable
-        answer = read_answer(await script.run(servers, keys, arguments))
-        answered = self._clock.read()
-        self._clock.learn(answer.now_ms, asked, answered)
-        self.on_call(script.name, answered - asked)
-        return answer
-
-    def _note(self, resource: ResourceKey, epoch: int) -> None:
-        """The store has acknowledged this epoch."""
-        if self._seen.note(resource, epoch) and self.recent is not None:
-            self.recent.raised(resource, epoch)
-
-    def _compared(self, refused: Answer, resource: ResourceKey) -> Answer:
-        """A token that nobody knows is no invalid one where the store does not know of an epoch that was seen."""
-        highest = number(refused.rest[0] or 0)
-        if highest:
-            self._note(resource, highest)
-        seen = self._seen.largest(resource)
-        if highest >= seen or self._has_ended(seen):
-            return refused
-        if refused.word == "stale-epoch" and self._is_told(resource, seen):
-            # The record has forgotten what rules it, and that one's holder.
-            return refused._replace(rest=[str(seen).encode(), b"", *refused.rest[2:]])
-        return refused._replace(word="store-regressed")
-
-    def _seen_words(self, write: Write) -> str:
-        """For a store that may have forgotten it: an epoch that rules the write's, or that it must still have."""
-        expected = self._must_have(write.resource)
-        if expected == write.epoch:
-            return " known"
-        seen = self._largest_seen(write) or expected
-        told = " told" if self._is_told(write.resource, seen) else ""
-        return f" seen:{seen}{told}" if seen else ""
-
-    def _must_have(self, resource: ResourceKey) -> int:
-        """The epoch without which the store has lost something; zero for none, or where no loss is ever told of."""
-        return 0 if self.recent is None else self._seen.expected(resource)
-
-    def _is_told(self, resource: ResourceKey, seen: int) -> bool:
-        """Whether the epoch is from before a loss that everybody was told of: nobody need be told again."""
-        return self.recent is not None and seen > self._seen.expected(resource)
-
-    def _doubt(self, resource: ResourceKey) -> None:
-        """Where this gateway alone knows of the loss so far, the others are not to wait for its next mark."""
-        if self.recent is not None and self._must_have(resource):
-            self.recent.doubted.set()
-
-    def _largest_seen(self, write: Write) -> int:
-        """One that rules the write's; zero for none."""
-        seen = self._seen.largest(write.resource)
-        ended = seen <= write.epoch or (write.secret_digest is not None and self._has_ended(seen))
-        return 0 if ended else seen
-
-    def _has_ended(self, epoch: int) -> bool:
-        """Of a lease: with a loss that everybody was told of, so that the scripts know of it themselves."""
-        return self.recent is not None and epoch < self.recent.floor
+        is_seen = self._acknowledged.largest(resource) > 0
+        return is_seen or bool(await self.link.call("EXISTS", resource_keys(resource)[0]))
 
     def _ask_to_admit(
         self, write: Write, ticket: TicketId, words: str, *request: bytes
     ) -> Coroutine[None, None, Answer]:
-        words += self._seen_words(write)
+        words += self._acknowledged.words(write)
         return self._ask(
             ADMIT,
             write.resource,
             *(write.resource, ticket, self.gateway, str(write.epoch), write.holder or "", write.secret_digest or b""),
             *(self._expected(), write.rule.upstream.name, write.rule.name, words),
-            *_intent_arguments(write, None),
+            *intent_arguments(write, None),
+            self._acknowledged.origin(write.resource),
             *request,
         )
-
-    def _ask(self, script: Script, resource: ResourceKey, *arguments: str | bytes) -> Coroutine[None, None, Answer]:
-        return self.run(script, resource_keys(resource), *arguments)
 
     async def end(self, admitted: Admitted, outcome: str, reason: str, kept: Kept | None, also: str = "") -> Answer:
         """The answer of `settle.lua`. `also`: what it has to know besides, in words."""
@@ -507,7 +355,7 @@ class FenceStore:
             write.resource,
             *(write.resource, admitted.ticket, str(write.epoch), write.holder or "", rule.upstream.name, rule.name),
             *(outcome, reason, self._words.settle(admitted) + also),
-            *_intent_arguments(write, admitted.intent),
+            *intent_arguments(write, admitted.intent),
             b"" if answer is None else deflate_answer(answer),
             *spelled_undo(undo),
         )
@@ -519,28 +367,7 @@ class FenceStore:
     def _write_lasts_ms(self) -> int:
         return round(self.write_lasts_s() * 1000)
 
-    def _expected(self) -> str:
-        return str(self.expected_ms())
-
-
-def _intent_arguments(write: Write, record: IntentId | None) -> tuple[str | bytes, ...]:
-    """The record's id, the fingerprint, and what people are shown. `record`: the id where the write is no intent."""
-    intent = write.intent
-    if intent is None:
-        return record or "", b"", ""
-    about = f"[{_quoted(intent.key)},{_quoted(intent.tenant)},{_quoted(intent.target)}]"
-    return intent_id(write.resource, intent.digest), intent.fingerprint, about
-
 
 def _no_time() -> float:
     """Where nobody says how long a write lasts."""
     return 0.0
-
-
-def _named(pepper: bytes, *about: str) -> bytes:
-    """256 bits that nobody can make without the store's key."""
-    return hmac.digest(pepper, json.dumps(about).encode(), hashlib.sha256)
-
-
-def _unobserved(name: str, seconds: float) -> None:
-    """The observer where nobody observes."""

@@ -23,6 +23,13 @@ def is_elsewhere(reply: FirstReply) -> bool:
     return isinstance(reply, MovedError | AskError)
 
 
+def reply_of(reply: FirstReply) -> Reply:
+    """Raises the error that it is."""
+    if isinstance(reply, Exception):
+        raise reply
+    return reply
+
+
 async def _reply(connection: AbstractConnection) -> FirstReply:
     try:
         return cast(Reply, await connection.read_response(disable_decoding=True))

@@ -1,8 +1,9 @@
 """What one process remembers of its store, and how it finds out that the store does not.
 
 Every second it leaves a mark in each server, and it looks for the last acknowledged one before anything else leaves
-over a new connection, and for what was acknowledged since. Where something is missing it says so in the store itself:
-scripts refuse from then on what may be wrong (parts/loss.lua), through every gateway, until an operator accepts it.
+over a new connection, for what was acknowledged since, and for what each shard began with (origins.py). Where something
+is missing it says so in the store itself: scripts refuse from then on what may be wrong (parts/loss.lua), through every
+gateway, until an operator accepts it.
 """
 
 import asyncio
@@ -19,9 +20,10 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.loss import Found, Kept, Lost, Remembered, Told, judge
 from gateway.store.answer import text
 from gateway.store.fence import FenceStore
-from gateway.store.first_words import FirstReply, ask_first, is_elsewhere
-from gateway.store.keys import marks, shard_keys, shards, store_record
+from gateway.store.first_words import FirstReply, ask_first, is_elsewhere, reply_of
+from gateway.store.keys import SHARDS, marks, origin, shard_keys, shards, store_record
 from gateway.store.link import Reply, hang_up
+from gateway.store.origins import count_lost, learn, learn_anew
 from gateway.store.recent import Proof, Recent
 from gateway.store.script import Script
 from gateway.store.topology import places
@@ -97,6 +99,15 @@ class Incarnation:
 
     async def mark(self, store: FenceStore) -> None:
         """Leave one mark in each server. Raises StoreUnavailable."""
+        await self._mark_all(store)
+        for shard in self.recent.take_doubtful():
+            # Its server has the last mark, and not the shard: a new connection tells.
+            store.link.at(origin(shard)).leave()
+        if await learn(store.link, self.recent):
+            # A store that was emptied since that mark would pass for the one that is known.
+            await self._mark_all(store)
+
+    async def _mark_all(self, store: FenceStore) -> None:
         self.recent.turn()
         asked_at = self.read()
         for place in places(store.link):
@@ -153,6 +164,8 @@ class Incarnation:
         if missing:
             why = f"it has forgotten {missing} of {len(proofs)} steps that it acknowledged in its last second"
             await self._check_one(connection, place, why)
+        elif emptied := await count_lost(connection, self.recent):
+            await self._check_one(connection, place, f"{emptied} of {SHARDS} shards have been emptied under it")
 
     async def _tell(self, connection: AbstractConnection, place: str, found: Found, why: str) -> None:
         incarnation = _new()
@@ -170,6 +183,7 @@ class Incarnation:
         assert found.incarnation is not None
         if found.is_open:
             await _regress_shards(connection, place, found.floor)
+        await learn_anew(connection, self.recent)
         self._remembered[place] = Remembered(found.incarnation)
         self.recent.forget(int(found.floor))
         if found.incarnation in self._told:
@@ -184,7 +198,7 @@ async def _found(connection: AbstractConnection, place: str, name: str) -> Found
     if is_elsewhere(record):
         return None
     incarnation, before, floor, accepted = map(_word, _list(record))
-    made = _word(_reply(mark))
+    made = _word(reply_of(mark))
     found = Found(incarnation, int(made.partition(" ")[0]) if made else 0)
     if before is None or floor is None:
         return found
@@ -209,7 +223,7 @@ async def _run_id(connection: AbstractConnection) -> bytes | None:
 
 def _missing(asked: Iterator[tuple[Proof, FirstReply]]) -> Iterator[Proof]:
     for proof, reply in asked:
-        if not is_elsewhere(reply) and not proof.holds(_reply(reply)):
+        if not is_elsewhere(reply) and not proof.holds(reply_of(reply)):
             yield proof
 
 
@@ -226,12 +240,6 @@ def _word(reply: Reply) -> str | None:
 
 
 def _list(reply: FirstReply) -> list[Reply]:
-    found = _reply(reply)
+    found = reply_of(reply)
     assert isinstance(found, list)
     return found
-
-
-def _reply(reply: FirstReply) -> Reply:
-    if isinstance(reply, Exception):
-        raise reply
-    return reply

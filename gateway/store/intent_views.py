@@ -49,7 +49,7 @@ async def intents(store: FenceStore, state: Listed, cursor: str | None) -> Page[
         # It may have left the state a moment ago, or its time may be over and its entry not pruned yet.
         return record if record is not None and record.state == state else None
 
-    return await newest_page(read, look, cursor)
+    return await newest_page(store.link, read, look, cursor)
 
 
 async def in_flight(store: FenceStore, cursor: str | None) -> Page[Flight]:
@@ -61,7 +61,7 @@ async def in_flight(store: FenceStore, cursor: str | None) -> Page[Flight]:
     async def look(entry: Entry) -> Flight | None:
         return await _flight(store, entry.position.name)
 
-    return await newest_page(read, look, cursor)
+    return await newest_page(store.link, read, look, cursor)
 
 
 async def flight(store: FenceStore, id: str) -> Flight | None:

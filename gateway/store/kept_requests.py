@@ -123,6 +123,7 @@ def _spell(late: LateResult) -> Spelled:
         "highest_epoch": "" if late.highest_epoch is None else str(late.highest_epoch),
         "holder": write.holder or "",
         "principal": write.principal,
+        "trace": write.trace_id,
         "tenant": write.tenant,
         "upstream": write.rule.upstream.name,
         "rule": write.rule.name,

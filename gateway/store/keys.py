@@ -94,6 +94,11 @@ def marks(shard: str) -> str:
     return f"fg:{{{shard}}}:marks"
 
 
+def origin(shard: str) -> str:
+    """What the shard begins with (origins.py)."""
+    return f"fg:{{{shard}}}:origin"
+
+
 def intent_record(id: str) -> str:
     return f"fg:{{{id[:3]}}}:i:{id}"
 

@@ -41,7 +41,7 @@ async def letters(store: FenceStore, state: LetterState, cursor: str | None) -> 
         fields = {} if shard is None else _fields(await store.link.call("HGETALL", notification(shard, id)))
         return _letter(fields | {"id": id.encode()}, at_ms) if fields else None
 
-    return await newest_page(read, look, cursor)
+    return await newest_page(store.link, read, look, cursor)
 
 
 async def resend(store: FenceStore, id: str) -> Letter | None:

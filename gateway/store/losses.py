@@ -7,11 +7,13 @@ import asyncio
 from dataclasses import dataclass
 
 from gateway.core.decision import STORE_REGRESSED, Facts, Refused
+from gateway.core.faults import StoreUnavailable
 from gateway.store.answer import Answer, number, text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import marks, shard_keys, shards, store_record
 from gateway.store.newest import pairs
 from gateway.store.script import Script
+from gateway.store.silence import Silent, heard, why
 from gateway.store.topology import places
 
 ACCEPT = Script("accept", ("epoch", "audit"))
@@ -52,7 +54,7 @@ class Loss:
 @dataclass(frozen=True, slots=True)
 class ServerState:
     """One server of the store. `incarnation` is None as long as no gateway has written there. `loss` is the last one;
-    `marks` are of those that are at work.
+    `marks` are of those that are at work. `away`: why it does not answer, and nothing else is known then.
     """
 
     shard: str
@@ -60,6 +62,7 @@ class ServerState:
     began_at_ms: int | None
     loss: Loss | None
     marks: tuple[Mark, ...]
+    away: str | None = None
 
     @property
     def is_regressed(self) -> bool:
@@ -67,13 +70,25 @@ class ServerState:
 
 
 async def states(store: FenceStore) -> tuple[ServerState, ...]:
-    """What each server says of itself."""
-    return tuple(await asyncio.gather(*(_state(store, place) for place in places(store.link))))
+    """What each server says of itself, as far as any of them answers."""
+    silent: Silent = {}
+    asked = places(store.link)
+    found = await heard(((place, _state(store, place)) for place in asked), silent)
+    if len(silent) == len(asked):
+        raise next(iter(silent.values()))
+    return tuple(
+        state or ServerState(place, None, None, None, (), why(store.link, place, silent[place]))
+        for place, state in zip(asked, found, strict=True)
+    )
 
 
 async def regressed(store: FenceStore) -> Loss | None:
-    """A loss that nobody has accepted."""
-    return next((state.loss for state in await states(store) if state.is_regressed), None)
+    """A loss that nobody has accepted. Raises StoreUnavailable also where one may be at a server that is away."""
+    found = await states(store)
+    loss = next((state.loss for state in found if state.is_regressed), None)
+    if loss is None:
+        _all_answer(found)
+    return loss
 
 
 async def accept(store: FenceStore, *, note: str, by: str) -> int | None:
@@ -82,6 +97,7 @@ async def accept(store: FenceStore, *, note: str, by: str) -> int | None:
     Called again after a failure, it ends what is left.
     """
     before = await states(store)
+    _all_answer(before)
     floors = [state.loss.floor for state in before if state.loss is not None and state.is_regressed]
     if not floors:
         return None
@@ -97,6 +113,12 @@ def not_before_accepted(facts: Facts) -> Refused:
     """What is said to an operator of what may have been sent before."""
     why = "the store has lost what it had acknowledged, and this may have been sent before"
     return Refused(STORE_REGRESSED, f"Nothing was done: {why}. First end the loss: `fencegate store accept`.", facts)
+
+
+def _all_answer(found: tuple[ServerState, ...]) -> None:
+    """Raises StoreUnavailable."""
+    if away := [state.away for state in found if state.away is not None]:
+        raise StoreUnavailable("; ".join(away))
 
 
 async def _accept_shard(store: FenceStore, shard: str, floor: str, by: str) -> int:

@@ -1,6 +1,5 @@
 """The newest of what is kept shard by shard, merged, without reading all of any shard."""
 
-import asyncio
 import heapq
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from gateway.store.fence import FenceStore
 from gateway.store.keys import shards
 from gateway.store.link import Reply
 from gateway.store.page import PAGE, Item, Page, Position, position
+from gateway.store.silence import Silent, heard, told
+from gateway.store.topology import Topology
 
 # How many times more is asked of a shard whose entries were used up: most pages are spread over many shards, some are
 # all of one busy resource.
@@ -21,10 +22,13 @@ _ROUNDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a shard. `fields` is what the store has under it; None where the position's name says all."""
+    """One entry of a shard. `fields` is what the store has under it; None where the position's name says all. The shard
+    is filled in by `newest`.
+    """
 
     position: Position
     fields: Reply = None
+    shard: str = ""
 
 
 # Of one shard, at most so many entries that are older than the position, the newest first. Fewer: there are no more.
@@ -33,16 +37,21 @@ Read = Callable[[str, Position | None, int], Awaitable[list[Entry]]]
 Look = Callable[[Entry], Awaitable[Item | None]]
 
 
-async def newest(read: Read, after: Position | None, count: int) -> list[Entry]:
-    """Of all shards the `count` newest entries that are older than `after`, the newest first.
+async def newest(read: Read, after: Position | None, count: int, silent: Silent) -> list[Entry]:
+    """Of all shards the `count` newest entries that are older than `after`, the newest first; those of shards that do
+    not answer are missing, and the shards are noted in `silent`.
 
     Each shard is asked for its newest one. Only those that reach into the result are asked for more, all at once, until
     none is left that might have another.
     """
     found: list[Entry] = []
-    asked, begins = 1, [(shard, after) for shard in shards()]
+    asked, begins = 1, [(shard, after) for shard in shards() if shard not in silent]
     while begins:
-        answers = await asyncio.gather(*(read(shard, begin, asked) for shard, begin in begins))
+        replies = await heard(((shard, read(shard, begin, asked)) for shard, begin in begins), silent)
+        answers = [
+            [Entry(one.position, one.fields, shard) for one in reply or ()]
+            for (shard, _), reply in zip(begins, replies, strict=True)
+        ]
         found = heapq.nlargest(count, chain(found, *answers), key=lambda entry: entry.position)
         begins = [
             (shard, answer[-1].position)
@@ -53,13 +62,14 @@ async def newest(read: Read, after: Position | None, count: int) -> list[Entry]:
     return found
 
 
-async def newest_page(read: Read, look: Look[Item], cursor: str | None) -> Page[Item]:
+async def newest_page(store: Topology, read: Read, look: Look[Item], cursor: str | None) -> Page[Item]:
     """A page of what the newest entries lead to. Entries whose record has gone are passed over. Raises BadCursor."""
     after = position(cursor)
     found: list[Item] = []
+    silent: Silent = {}
     for _ in range(_ROUNDS):
-        entries = await newest(read, after, PAGE + 1)
-        items = await asyncio.gather(*(look(entry) for entry in entries[:PAGE]))
+        entries = await newest(read, after, PAGE + 1, silent)
+        items = await heard(((entry.shard, look(entry)) for entry in entries[:PAGE]), silent)
         for entry, item in zip(entries, items, strict=False):
             after = entry.position
             if item is not None:
@@ -67,11 +77,11 @@ async def newest_page(read: Read, look: Look[Item], cursor: str | None) -> Page[
             if len(found) == PAGE:
                 break
         if not entries or after == entries[-1].position:
-            return Page(tuple(found), None)
+            return Page(tuple(found), None, told(store, silent))
         if len(found) == PAGE:
             break
     assert after is not None
-    return Page(tuple(found), after.cursor)
+    return Page(tuple(found), after.cursor, told(store, silent))
 
 
 async def members(store: FenceStore, key: str, after: Position | None, count: int) -> list[Entry]:

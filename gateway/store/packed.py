@@ -49,6 +49,7 @@ class PackedEvent:
     reason: str
     by: str
     principal: str
+    trace: str = ""
 
 
 def unpack_ticket(packed: bytes) -> PackedTicket:
@@ -61,9 +62,12 @@ def unpack_event(packed: bytes) -> PackedEvent:
     texts = list(_texts(packed, _NUMBER, _OF_EVENT))
     before, after, intent, resource, ticket, epoch, holder, upstream, rule = (text.decode() for text in texts[:9])
     reason, by, principal = (text.decode() for text in texts[10:])
+    end = _NUMBER + sum(_OF_EVENT) + sum(map(len, texts))
+    # One byte of length before it: only events of a request that names its trace have one.
+    trace = packed[end + 1 :].decode()
     return PackedEvent(
         *(_number(packed, 0, _NUMBER), before, after, intent, resource, ticket, epoch, holder, upstream, rule),
-        *(texts[9], reason, by, principal),
+        *(texts[9], reason, by, principal, trace),
     )
 
 

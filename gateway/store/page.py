@@ -16,10 +16,14 @@ class BadCursor(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """Some of the items, and where the next page begins; None at the end. A page may be short and not the last."""
+    """Some of the items, and where the next page begins; None at the end. A page may be short and not the last.
+
+    `incomplete` says what of the store did not answer, so that items of it may be missing; None where all did.
+    """
 
     items: tuple[Item, ...]
     next: str | None
+    incomplete: str | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)

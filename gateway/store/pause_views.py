@@ -29,19 +29,20 @@ def new_id(resource: ResourceKey) -> str:
 
 async def pauses(store: FenceStore, cursor: str | None) -> Page[Pause | WidePause]:
     """The pauses in force, wide ones and those of resources, the newest first. Raises BadCursor."""
-    wide = {Position(pause.created_at_ms, 0, pause.id): pause for pause in await wide_pauses(store)}
+    wide: dict[Position, WidePause] = {}
 
     async def read(shard: str, after: Position | None, count: int) -> list[Entry]:
         of_resources = await members(store, paused_resources(shard), after, count)
         if shard != PAUSES_SHARD:
             return of_resources
+        wide.update({Position(pause.created_at_ms, 0, pause.id): pause for pause in await wide_pauses(store)})
         beside = (Entry(position) for position in wide if after is None or position < after)
         return heapq.nlargest(count, chain(of_resources, beside), key=lambda entry: entry.position)
 
     async def look(entry: Entry) -> Pause | WidePause | None:
         return wide.get(entry.position) or await pause_of(store, ResourceKey(entry.position.name))
 
-    return await newest_page(read, look, cursor)
+    return await newest_page(store.link, read, look, cursor)
 
 
 async def pause_of(store: FenceStore, resource: ResourceKey) -> Pause | None:

@@ -56,7 +56,7 @@ async def late_results(store: FenceStore, sought: Sought, cursor: str | None) ->
         # Its time may be over, and its entry not pruned yet.
         return found if found is not None and sought.matches(found) else None
 
-    return await newest_page(read, look, cursor)
+    return await newest_page(store.link, read, look, cursor)
 
 
 async def late_result(store: FenceStore, id: str) -> tuple[Quarantined, KeptRequest] | None:

@@ -56,13 +56,31 @@ class Recent:
         self.floor = 0
         """Leases below it have ended with a loss."""
         self.seen = SeenEpochs()
+        self.origins: dict[str, str] = {}
+        """What each shard began with, as far as this process has learned it (origins.py)."""
         self.doubted = asyncio.Event()
         """Set when a script has missed something: a mark tells whether it is lost."""
+        self._anew: set[str] = set()
         self._newest = _Since()
         self._marked = _Since()
 
+    def doubt(self, shard: str) -> None:
+        """A script has found that the shard began anew."""
+        self._anew.add(shard)
+        self.doubted.set()
+
+    def take_doubtful(self) -> set[str]:
+        """The shards that began anew, until somebody was told."""
+        doubtful, self._anew = self._anew, set()
+        return doubtful
+
     def raised(self, resource: ResourceKey, epoch: int) -> None:
         self._newest.epochs[resource] = epoch
+
+    def lowered(self, resource: ResourceKey) -> None:
+        """An operator has forgotten its epochs: none is missing."""
+        self._newest.epochs.pop(resource, None)
+        self._marked.epochs.pop(resource, None)
 
     def admitted(self, admitted: Admitted, now: float) -> None:
         """`now`: by the boot clock."""
@@ -94,7 +112,7 @@ class Recent:
     def forget(self, floor: int) -> None:
         """It is known to be lost, as far as it is; leases below the floor have ended."""
         self.floor = max(self.floor, floor)
-        self._newest, self._marked = _Since(), _Since()
+        self._newest, self._marked, self._anew = _Since(), _Since(), set()
         self.seen.lost()
 
     def proofs(self, now: float) -> Iterator[Proof]:

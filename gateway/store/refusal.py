@@ -12,6 +12,7 @@ from gateway.core.decision import (
     HOLDER_MISMATCH,
     INTENT_IN_PROGRESS,
     INTENT_MISMATCH,
+    KEYS_SPENT,
     LEASE_EXPIRED,
     LEASE_HELD,
     LEASE_LOST,
@@ -37,6 +38,9 @@ _ASK_AGAIN_S = {"intent-in-progress": 1, "outcome-unknown": 10, "no-room": 10, "
 Undone = Literal[
     "Not forwarded", "Not taken", "Not granted", "Not renewed", "Not released", "Not registered", "Not advanced"
 ]
+
+# The decision, why nothing was done, and what to do.
+_Sentences = tuple[Decision, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +77,10 @@ def refusal(answer: Answer, asked: Asked) -> Refused:
 
 
 def _record(answer: Answer) -> _Record:
-    if len(answer.rest) != 6:
+    # What may stand behind them is no news for whoever is refused.
+    if len(answer.rest) not in (6, 7):
         raise unknown_word(answer)
-    highest, holder, expires, revision, intent, state = map(text, answer.rest)
+    highest, holder, expires, revision, intent, state = map(text, answer.rest[:6])
     return _Record(
         int(highest) if highest else None,
         holder or None,
@@ -86,7 +91,19 @@ def _record(answer: Answer) -> _Record:
     )
 
 
-def _sentences(answer: Answer, asked: Asked, record: _Record) -> tuple[Decision, str, str]:
+def _sentences(answer: Answer, asked: Asked, record: _Record) -> _Sentences:
+    for told in (_of_the_fence, _of_the_intent, _of_the_lease):
+        found = told(answer, asked, record)
+        if found is not None:
+            return found
+    match answer.word:
+        case "store-regressed" | "began-anew":
+            return STORE_REGRESSED, *_of_a_loss(asked)
+        case _:
+            raise unknown_word(answer)
+
+
+def _of_the_fence(answer: Answer, asked: Asked, record: _Record) -> _Sentences | None:
     resource, epoch = asked.resource, asked.epoch
     match answer.word:
         case "stale-epoch" if asked.undone == "Not advanced":
@@ -115,6 +132,12 @@ def _sentences(answer: Answer, asked: Asked, record: _Record) -> tuple[Decision,
         case "paused":
             why = f"all writes of {resource} are stopped by an operator or an incident"
             return PAUSED, why, "Wait: somebody has to look at it first."
+        case _:
+            return None
+
+
+def _of_the_intent(answer: Answer, asked: Asked, record: _Record) -> _Sentences | None:
+    match answer.word:
         case "intent-mismatch":
             why = "its idempotency key belongs to another request"
             return INTENT_MISMATCH, why, "Stop: repeat a request unchanged, or give a new action a new key."
@@ -132,10 +155,15 @@ def _sentences(answer: Answer, asked: Asked, record: _Record) -> tuple[Decision,
             why = "this intent was sent before, and may or may not have happened"
             return STILL_UNKNOWN, why, "Do not send it under another key; wait until it is resolved."
         case "resource-held":
-            why = f"another write of {resource} may or may not have happened, and holds it"
+            why = f"another write of {asked.resource} may or may not have happened, and holds it"
             return STILL_UNKNOWN, why, "Wait until that intent is resolved, then read the resource again."
-        case "store-regressed":
-            return STORE_REGRESSED, *_of_a_loss(asked)
+        case _:
+            return None
+
+
+def _of_the_lease(answer: Answer, asked: Asked, record: _Record) -> _Sentences | None:
+    resource, epoch = asked.resource, asked.epoch
+    match answer.word:
         case "lease-held":
             until = instant(record.expires_at_ms or answer.now_ms)
             return LEASE_HELD, f"{record.holder} has the lease of {resource} until {until}", "Wait for it to end."
@@ -144,13 +172,17 @@ def _sentences(answer: Answer, asked: Asked, record: _Record) -> tuple[Decision,
             return GRANT_ENDED, why, "Ask with a new key for a new lease, and read the resource again before writing."
         case "key-in-use":
             return GRANT_IN_PROGRESS, "the same call was granted a moment ago", "Repeat it for its lease."
+        case "keys-remembered":
+            why = f"a thousand calls for {resource} with a key were granted, and each key is remembered for a day"
+            return KEYS_SPENT, why, "Ask without an Idempotency-Key, or later."
         case "lease-lost":
             why = f"the lease of epoch {epoch} on {resource} has expired, was released or was overtaken"
             return LEASE_LOST, why, "Acquire a new lease, and read the resource again before writing."
         case "epochs-exhausted":
-            return EPOCHS_EXHAUSTED, f"{resource} has used the largest epoch there is", "Stop and tell an operator."
+            why = f"{resource} has used the largest epoch there is"
+            return EPOCHS_EXHAUSTED, why, "Stop, and tell an operator: `fencegate resources reset`."
         case _:
-            raise unknown_word(answer)
+            return None
 
 
 def _of_a_loss(asked: Asked) -> tuple[str, str]:
@@ -172,7 +204,7 @@ def _of_a_loss(asked: Asked) -> tuple[str, str]:
 
 def _facts(decision: Decision, answer: Answer, asked: Asked, record: _Record) -> Facts:
     """Who has no valid token is not told who has."""
-    held = decision is LEASE_HELD
+    held, ends = decision is LEASE_HELD, decision in (LEASE_HELD, KEYS_SPENT)
     told_holder = held or decision in (STALE_EPOCH, HOLDER_MISMATCH, LEASE_LOST)
     left_ms = (record.expires_at_ms or 0) - answer.now_ms
     return Facts(
@@ -182,7 +214,7 @@ def _facts(decision: Decision, answer: Answer, asked: Asked, record: _Record) ->
         revision=record.revision if decision is REVISION_MISMATCH else None,
         holder=record.holder if told_holder else None,
         expires_at_ms=record.expires_at_ms if held else None,
-        retry_after_s=max(1, ceil(left_ms / 1000)) if held else _ASK_AGAIN_S.get(decision.name),
+        retry_after_s=max(1, ceil(left_ms / 1000)) if ends else _ASK_AGAIN_S.get(decision.name),
         intent=record.intent,
         intent_state=record.intent_state,
     )

@@ -6,10 +6,12 @@ function yet, or does not run it (no right to it; no room, in which a script may
 script is run.
 """
 
+import contextlib
 import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 
+from gateway.store.lesson import lesson, taught
 from gateway.store.link import ErrorReply, Reply, ScriptMissing, pack
 from gateway.store.topology import Server, Servers
 
@@ -23,9 +25,12 @@ _ACTED_ON = frozenset(
     {
         *("admit", "deliver", "extend", "settle", "compensate", "resolve", "reserve", "quarantine", "decide", "retry"),
         *("grant", "renew", "release", "register", "advance"),
-        *("pause", "resume", "begin_pause", "end_pause", "accept", "accept_shard", "mark"),
+        *("pause", "resume", "begin_pause", "end_pause", "reset", "accept", "accept_shard", "mark"),
     }
 )
+# How often a script is asked for by its digest before its text is sent: whoever has waited for another one's text finds
+# the script, unless the server was emptied again.
+_BY_DIGEST = 3
 # For what keeps requests. The others, which run for every write, would only make these functions anew each time.
 KEEPING_PARTS = ("epoch", "audit", "kept")
 # For what sends notifications.
@@ -58,28 +63,45 @@ class Script:
             try:
                 return await server.send(pack("FCALL", self.function, len(keys), *keys, *arguments))
             except ScriptMissing:
-                await _load(server)
+                return await self._run_loaded(link, keys, arguments)
             except ErrorReply as error:
                 # A right may be given later; the next connection finds out.
                 server.runs_functions = error.word != "NOPERM"
-        try:
-            return await link.at(keys[0]).send(pack("EVALSHA", self.sha, len(keys), *keys, *arguments))
-        except ScriptMissing:
-            return await link.at(keys[0]).send(pack("EVAL", self.text, len(keys), *keys, *arguments))
+        return await self._run_as_script(link, keys, arguments)
+
+    async def _run_loaded(self, link: Servers, keys: Sequence[str], arguments: Sequence[str | bytes]) -> Reply:
+        server = link.at(keys[0])
+        if not await taught(server, _VERSION):
+            with lesson(server, _VERSION):
+                await _load(server)
+        if self.function is not None and server.runs_functions:
+            with contextlib.suppress(ScriptMissing, ErrorReply):
+                return await server.send(pack("FCALL", self.function, len(keys), *keys, *arguments))
+        return await self._run_as_script(link, keys, arguments)
+
+    async def _run_as_script(self, link: Servers, keys: Sequence[str], arguments: Sequence[str | bytes]) -> Reply:
+        """By its digest, and where that is not known by its text, which one call at a time brings."""
+        for _ in range(_BY_DIGEST):
+            server = link.at(keys[0])
+            try:
+                return await server.send(pack("EVALSHA", self.sha, len(keys), *keys, *arguments))
+            except ScriptMissing:
+                if not await taught(server, self.sha):
+                    break
+        server = link.at(keys[0])
+        with lesson(server, self.sha):
+            return await server.send(pack("EVAL", self.text, len(keys), *keys, *arguments))
 
 
 async def _load(link: Server) -> None:
-    """Give the server the library. Meanwhile the others' scripts are run, and if it is refused, until it connects anew.
+    """Give the server the library. If it is refused, scripts are run until it connects anew.
 
     Raises StoreUnavailable.
     """
-    link.runs_functions = refused = False
     try:
         await link.send(pack("FUNCTION", "LOAD", "REPLACE", LIBRARY))
     except ErrorReply:
-        refused = True
-    finally:
-        link.runs_functions = not refused
+        link.runs_functions = False
 
 
 def _part(name: str) -> str:

@@ -23,6 +23,11 @@ class SeenEpochs:
             del self._seen[next(iter(self._seen))]
         return True
 
+    def forget(self, resource: ResourceKey) -> None:
+        """The store is no longer expected to have any epoch of it."""
+        self._seen.pop(resource, None)
+        self._before_loss.pop(resource, None)
+
     def lost(self) -> None:
         """The store has lost some of them, and everybody was told: from here on none is expected to be there."""
         self._before_loss |= self._seen

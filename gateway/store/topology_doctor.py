@@ -30,14 +30,16 @@ def judge_sentinels(told: list[Named], asked: int) -> list[Check]:
         return [Check("sentinels", False, "none answers", "Start them, or correct their addresses in --store.")]
     number, primaries = newest.others + 1, sorted({str(one.primary) for one in told})
     saw = f"{len(told)} of {asked} answer, {number} know each other, quorum {newest.quorum}"
-    todo = "Look at those that do not answer." if len(told) < asked else ""
+    what_to_do = "Look at those that do not answer." if len(told) < asked else ""
     if number < _LEAST_SENTINELS or newest.quorum > number:
-        todo = "Run three sentinels or more, each on a machine of its own, and a quorum of more than half of them."
+        what_to_do = (
+            "Run three sentinels or more, each on a machine of its own, and a quorum of more than half of them."
+        )
     if len(primaries) > 1:
-        saw, todo = f"they name several primaries: {', '.join(primaries)}", "Look at the network between them."
+        saw, what_to_do = f"they name several primaries: {', '.join(primaries)}", "Look at the network between them."
     standby = "" if newest.replicas else "Add a replica: without one there is nothing to promote."
     return [
-        Check("sentinels", len(primaries) == 1, saw, todo),
+        Check("sentinels", len(primaries) == 1, saw, what_to_do),
         Check("standby", True, f"{newest.replicas} replicas of {newest.primary}", standby),
     ]
 
@@ -51,5 +53,5 @@ async def _state(node: Link) -> Check:
     fields = dict(line.split(":", 1) for line in info.splitlines() if ":" in line)
     state, slots = fields.get("cluster_state", "unknown"), fields.get("cluster_slots_ok", "0")
     ok = state == "ok"
-    todo = "" if ok else "Look at the nodes that are away: the resources of their slots cannot be written."
-    return Check(name, ok, f"{state}, {slots} slots served by {fields.get('cluster_size', '0')} primaries", todo)
+    what_to_do = "" if ok else "Look at the nodes that are away: the resources of their slots cannot be written."
+    return Check(name, ok, f"{state}, {slots} slots served by {fields.get('cluster_size', '0')} primaries", what_to_do)

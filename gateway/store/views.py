@@ -3,24 +3,20 @@
 import asyncio
 import json
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from gateway.core.epoch import Epoch, parse_u64
+from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId
 from gateway.core.write import ResourceKey, TicketId
 from gateway.store.answer import text
 from gateway.store.fence import FenceStore
-from gateway.store.keys import fence_pattern, resource_keys, resource_of
+from gateway.store.keys import resource_keys, shard_of
 from gateway.store.link import Reply
 from gateway.store.newest import pairs
 from gateway.store.packed import TICKET_MARK, unpack_ticket
-from gateway.store.page import PAGE, BadCursor, Page
+from gateway.store.page import PAGE, Page
 from gateway.store.reply import FenceRecord
-
-# Keys that a step of a scan looks at, and steps until a page is answered though it is not full: a prefix that hardly
-# anything has must not hold the operator's call while millions of keys are passed.
-_STEP = 1000
-_STEPS = 100
+from gateway.store.silence import heard, told
+from gateway.store.walk import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,45 +57,11 @@ async def resources(store: FenceStore, prefix: str, cursor: str | None) -> Page[
 
     Raises BadCursor.
     """
-    servers = store.link.servers
-    found: dict[ResourceKey, None] = {}
-    place: _Place | None = _read_place(cursor, len(servers))
-    for _ in range(_STEPS):
-        if place is None or len(found) >= PAGE:
-            break
-        reply = await servers[place.server].call("SCAN", place.at, "MATCH", fence_pattern(prefix), "COUNT", _STEP)
-        assert isinstance(reply, list)
-        keys = reply[1]
-        assert isinstance(keys, list)
-        found.update(dict.fromkeys(resource_of(text(key)) for key in keys))
-        place = place.next(text(reply[0]), len(servers))
-    records = await asyncio.gather(*(store.look(resource) for resource in found))
-    return Page(tuple(record for record in records if record is not None), place and place.cursor)
-
-
-class _Place(NamedTuple):
-    """Where a scan goes on: at which of the servers, and where there."""
-
-    server: int
-    at: str
-
-    @property
-    def cursor(self) -> str:
-        return f"{self.server}.{self.at}" if self.server else self.at
-
-    def next(self, at: str, servers: int) -> "_Place | None":
-        """None after the last server's end."""
-        if at != "0":
-            return _Place(self.server, at)
-        return _Place(self.server + 1, "0") if self.server + 1 < servers else None
-
-
-def _read_place(cursor: str | None, servers: int) -> _Place:
-    server, _, at = (cursor or "0").rpartition(".")
-    number = parse_u64(server or "0")
-    if number is None or number >= servers or parse_u64(at) is None:
-        raise BadCursor
-    return _Place(number, at)
+    stretch = await walk(store.link, prefix, cursor, PAGE)
+    silent = dict(stretch.silent)
+    records = await heard(((shard_of(resource), store.look(resource)) for resource in stretch.resources), silent)
+    items = tuple(record for record in records if record is not None)
+    return Page(items, stretch.next, told(store.link, silent))
 
 
 def read_ticket(id: TicketId, packed: Reply) -> Ticket:

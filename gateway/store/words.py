@@ -1,11 +1,18 @@
 """What a call asks of the scripts or tells them, in words: `ttl:30000 serial`. A rule's own words are spelled once."""
 
+import json
+
 from gateway.core.caller import ANONYMOUS
+from gateway.core.intent import IntentId
 from gateway.core.rule import Rule
 from gateway.core.write import Admitted, Write
+from gateway.store.keys import intent_id
 
 # Rules in force, and those of the policies before them that a write still holds.
 _REMEMBERED = 10_000
+
+# A JSON string; the encoder around it costs ten times as much.
+_quoted = json.encoder.encode_basestring
 
 
 class _RuleWords:
@@ -58,6 +65,8 @@ class Words:
             text += " queued"
         if behind:
             text += " behind"
+        if write.trace_id:
+            text += f" trace:{write.trace_id}"
         return text if write.principal == ANONYMOUS else f"{text} principal:{write.principal}"
 
     def park(self, write: Write, digest: str, room: int) -> str:
@@ -72,6 +81,8 @@ class Words:
         text = f"ttl:{round(ttl_s * 1000)}"
         if write.rule.fence.concurrency == "serial":
             text += " serial"
+        if write.trace_id:
+            text += f" trace:{write.trace_id}"
         return text + " queued" * queued + " behind" * bool(behind)
 
     def settle(self, admitted: Admitted) -> str:
@@ -88,6 +99,8 @@ class Words:
             text += " in-doubt"
         if write.costs:
             text += " costs"
+        if write.trace_id:
+            text += f" trace:{write.trace_id}"
         return text if write.principal == ANONYMOUS else f"{text} principal:{write.principal}"
 
     def _of(self, rule: Rule) -> _RuleWords:
@@ -98,6 +111,15 @@ class Words:
                 self._rules.clear()
             known = self._rules[id(rule)] = _RuleWords(rule)
         return known
+
+
+def intent_arguments(write: Write, record: IntentId | None) -> tuple[str | bytes, ...]:
+    """The record's id, the fingerprint, and what people are shown. `record`: the id, where it is known already."""
+    intent = write.intent
+    if intent is None:
+        return record or "", b"", ""
+    about = f"[{_quoted(intent.key)},{_quoted(intent.tenant)},{_quoted(intent.target)}]"
+    return record or intent_id(write.resource, intent.digest), intent.fingerprint, about
 
 
 def _intent_words(rule: Rule) -> str:

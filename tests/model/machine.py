@@ -21,8 +21,9 @@ from gateway.store.connect import open_store
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys, shard_of
 from tests.model.drawn import RETAIN_S
-from tests.model.oracle import Fence, Refusal, Told, Wait
+from tests.model.oracle import Fence
 from tests.model.record import Record, Step
+from tests.model.told import Refusal, Told, Wait
 from tests.model.trail import Trail, check_lists
 
 T = TypeVar("T")
@@ -136,7 +137,11 @@ class StoreMachine(RuleBasedStateMachine):
     def remember(self) -> None:
         """A replica has all of it."""
         self.check_trail()
-        keys = [(key, self.redis.dump(key), self.redis.pexpiretime(key)) for key in self.redis.keys("*")]
+        names, pipe = self.redis.keys("*"), self.redis.pipeline(transaction=False)
+        for name in names:
+            pipe.dump(name).pexpiretime(name)
+        found = pipe.execute()
+        keys = list(zip(names, found[::2], found[1::2], strict=True))
         self.remembered = copy.deepcopy((keys, self.fences, self.trails, self.left_over))
         self.admitted_by_then = len(self.admitted)
 
@@ -145,11 +150,12 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.remembered is not None
         keys, self.fences, self.trails, self.left_over = copy.deepcopy(self.remembered)
         self.lost += self.admitted[self.admitted_by_then :]
-        self.redis.flushall()
+        pipe = self.redis.pipeline(transaction=False).flushall()
         for key, dump, expires_at in keys:
             # Who waits is forgotten by time alone.
             if dump is not None:
-                self.redis.restore(key, max(expires_at, 0), dump, absttl=True)
+                pipe.restore(key, max(expires_at, 0), dump, absttl=True)
+        pipe.execute()
 
     def record_key(self, record: Record) -> str:
         return f"{resource_keys(record.write.resource)[6]}i:{record.id}"
@@ -160,11 +166,12 @@ class StoreMachine(RuleBasedStateMachine):
 
     def check_fence(self, resource: ResourceKey, fence: Fence) -> None:
         key, current, older, *_ = resource_keys(resource)
-        record = {name.decode(): value for name, value in self.redis.hgetall(key).items()}
-        assert _shown(record) == _expected(fence)
-        assert self.redis.ttl(key) in (-1, -2), "the fence record has no time to live"
-        assert {id.decode() for id in self.redis.hkeys(current)} == set(fence.tickets)
-        assert {id.decode() for id in self.redis.hkeys(older)} == set(fence.older)
+        pipe = self.redis.pipeline(transaction=False)
+        fields, ttl, tickets, older_tickets = pipe.hgetall(key).ttl(key).hkeys(current).hkeys(older).execute()
+        assert _shown({name.decode(): value for name, value in fields.items()}) == _expected(fence)
+        assert ttl in (-1, -2), "the fence record has no time to live"
+        assert {id.decode() for id in tickets} == set(fence.tickets)
+        assert {id.decode() for id in older_tickets} == set(fence.older)
         assert not (fence.tickets and fence.older), "nothing is admitted while older tickets are in flight"
 
     def check_record(self, record: Record) -> None:

@@ -9,6 +9,7 @@ from gateway.core.outcome import Outcome
 from gateway.core.write import Admitted, Replayed, Settled, TicketId, Write
 from gateway.store.keys import intent_id
 from tests.model.record import TOOK_EFFECT, Record, Resolution, Step
+from tests.model.told import Refusal, Told, Wait
 
 _FOLLOWS: dict[str, State] = {"applied": "compensated", "not_applied": "applied"}
 
@@ -24,23 +25,6 @@ class Ticket:
     @property
     def write(self) -> Write:
         return self.admitted.write
-
-
-@dataclass(frozen=True)
-class Wait:
-    why: Literal["older", "busy"]
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """`intent` and its state are told to whoever may know them."""
-
-    name: str
-    intent: str | None = None
-    state: str | None = None
-
-
-Told = Admitted | Replayed | Wait | Refusal
 
 
 @dataclass

@@ -17,9 +17,9 @@ from gateway.store.compensations import Compensations
 from gateway.store.keys import resource_keys
 from tests.model import drawn
 from tests.model.machine import compare
-from tests.model.oracle import Wait
 from tests.model.record import Record
 from tests.model.test_intents import IntentMachine
+from tests.model.told import Wait
 
 UNDO = KeptRequest("DELETE", "/mails/1", (), b"")
 
@@ -88,7 +88,7 @@ def shown(reply: Admitted | Waiting | Refused) -> Admitted | Wait | str:
 @pytest.mark.timeout(300)
 def test_the_scripts_agree_about_compensations(store_url: str) -> None:
     """Every reply, every record, every list and every event equals the oracle's, for two gateways on one store."""
-    compare(CompensationMachine, store_url, 50)
+    compare(CompensationMachine, store_url, 25)
 
 
 @pytest.mark.slow

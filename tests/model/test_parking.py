@@ -216,7 +216,7 @@ class ParkingMachine(StoreMachine):
         assert [int(epoch) for epoch in let_go] == self.line.let_go
 
 
-@pytest.mark.parametrize("examples", [60, pytest.param(3000, marks=pytest.mark.slow)], ids=["short", "long"])
+@pytest.mark.parametrize("examples", [30, pytest.param(3000, marks=pytest.mark.slow)], ids=["short", "long"])
 def test_parked_intents_are_the_oracles(store_url: str, examples: int) -> None:
     """Through takeovers, releases, failures, approvals and deliverers that fall silent."""
     compare(ParkingMachine, store_url, examples)

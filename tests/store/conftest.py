@@ -23,7 +23,7 @@ _EXERCISES = {
     *("deliveries", "evidence", "extend", "intent_views", "intents", "kept_requests", "lease", "letters"),
     *("native_keys", "outbox", "parking", "pause", "pauses", "pause_views", "peek", "prune", "quarantine", "questions"),
     *("quotas", "records", "reservations", "resolve", "settle", "sweep", "turns", "views"),
-    *("former", "parked_wholeness", "share", "wholeness"),
+    *("former", "overtaken_deliveries", "parked_wholeness", "share", "wholeness"),
 }
 
 

@@ -31,24 +31,18 @@ PATIENCE_S = 20.0
 SERIAL = Fence()
 
 
-_MONOTONIC = Fence()
-
-
 def rule(
-    fence: Fence = _MONOTONIC, *, authority: Authority = "header", counts: bool = False, total_s: float = TTL_S
+    fence: Fence = SERIAL, *, authority: Authority = "header", counts: bool = False, total_s: float = TTL_S
 ) -> Rule:
     upstream = Upstream("reports", Origin("http", "localhost", 80), timeouts=Timeouts(total_s=total_s))
     return Rule("replace", upstream, authority, revision="gateway" if counts else "off", fence=fence)
-
-
-_HEADER = rule()
 
 
 PLAIN = rule()
 
 
 def bare(
-    epoch: int, holder: str = "A", of: Rule = _HEADER, *, sequence: int | None = None, if_revision: int | None = None
+    epoch: int, holder: str = "A", of: Rule = PLAIN, *, sequence: int | None = None, if_revision: int | None = None
 ) -> Write:
     """A write whose epoch was granted elsewhere."""
     return Write(of, RESOURCE, Epoch(epoch), holder, None, sequence, if_revision)

@@ -167,3 +167,18 @@ async def test_another_resource_of_the_shard_has_its_own_refusals(store: FenceSt
     assert [event.resource for event in await refusals(store)] == [RESOURCE]
     page = await events(store, Sought(resource=other), None)
     assert [event.after for event in page.items] == ["refused", "registered"]
+
+
+async def test_what_a_request_did_bears_its_trace(store: FenceStore) -> None:
+    """Each step that it made, and its refusal, before its body was read or after; of others their own, or none."""
+    one, two, three = "1" * 32, "a" * 32, "f" * 32
+    await ended(store, replace(bare(42), trace_id=one), "applied")
+    await ask(store, replace(bare(41), trace_id=two))
+    await store.peek(replace(bare(40), trace_id=three))
+    await ended(store, bare(42), "applied")
+
+    steps = (await events(store, Sought(resource=RESOURCE), None)).items
+
+    assert [(event.after, event.trace_id) for event in reversed(steps)] == [
+        ("in_flight", one), ("applied", one), ("refused", two), ("refused", three), ("in_flight", ""), ("applied", ""),
+    ]  # fmt: skip

@@ -63,3 +63,12 @@ def test_a_server_that_cannot_give_it_is_unfit(
 
     assert (check.name, check.ok) == ("durability", ok)
     assert check.ok or check.what_to_do
+
+
+@pytest.mark.parametrize(("wanted", "advised"), [(1, True), (2, False)])
+def test_who_waits_for_some_of_the_replicas_is_told_what_that_leaves_open(wanted: int, advised: bool) -> None:
+    """One of them is promoted, and the former primary goes on with the others until it is told."""
+    check = check_durability(Durability(replicas=wanted), {"slave0": _REPLICA, "slave1": _REPLICA}, "no")
+
+    assert check.ok
+    assert ("use replica:2" in check.what_to_do) is advised

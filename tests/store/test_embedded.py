@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import ResponseError
 
 from gateway.store.embedded import EmbeddedStore, EmbeddedStoreError, running_store
 from tests.process import is_alive
+from tests.store.room import leave_room
 from tests.until import until
 
 # A gateway as far as its store goes: starts one on the directory it is given, says so, and waits to be killed.
@@ -73,6 +75,46 @@ async def test_a_server_that_was_killed_comes_back_with_its_data(tmp_path: Path)
         assert store.pid != killed
         assert await redis.get("epoch") == b"42"
     assert "SIGKILL" in notes[0]
+
+
+async def test_a_server_whose_file_got_a_gap_comes_back_with_its_data(tmp_path: Path) -> None:
+    """After a rewrite of its file, a full disk leaves one; what was answered since is behind it."""
+    notes: list[str] = []
+    async with started(tmp_path, notes.append) as store, client(store) as redis:
+        await redis.bgrewriteaof()
+        await until(lambda: _has_rewritten(redis))
+        assert store.pid is not None
+        [appended] = tmp_path.glob("appendonlydir/*.2.incr.aof")
+        leave_room(store.pid, appended.stat().st_size + 50)
+        await until(lambda: _is_refused(redis))
+        leave_room(store.pid, None)
+        await until(lambda: _is_answered(redis))
+
+        os.kill(store.pid, signal.SIGKILL)
+        await until(lambda: any("is back" in note for note in notes))
+
+        assert await redis.get("epoch") == b"42"
+    assert "a gap of 50 bytes" in notes[1]
+
+
+async def _has_rewritten(redis: Redis) -> bool:
+    found = await redis.info("persistence")
+    return not found["aof_rewrite_in_progress"] and not found["aof_rewrite_scheduled"]
+
+
+async def _is_refused(redis: Redis) -> bool:
+    try:
+        await redis.set("lease", "A" * 100)
+    except ResponseError:
+        return True
+    return False
+
+
+async def _is_answered(redis: Redis) -> bool:
+    try:
+        return bool(await redis.set("epoch", "42"))
+    except ResponseError:
+        return False
 
 
 async def test_a_second_gateway_on_the_directory_is_told_who_has_it(tmp_path: Path) -> None:

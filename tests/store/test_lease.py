@@ -17,7 +17,9 @@ from tests.store.fences import (
     admitted,
     ask,
     bare,
+    ended,
     granted,
+    keyed,
     leased,
     name_of,
     opened,
@@ -248,25 +250,66 @@ def used_keys(secret: LeaseSecret) -> bytes:
     return f"{resource_keys(RESOURCE)[6]}g:".encode() + secret.mark.spelled[:4] + RESOURCE.encode()
 
 
-async def test_a_key_is_remembered_for_a_day_and_only_so_many(store: FenceStore, raw: Any) -> None:
-    """A loop of grants does not fill the store: a principal's newest keys of a resource are remembered, and nobody
-    else's are forgotten for them."""
-    mine, first = await granted_keyed(store, "bob")
-    await store.release(RESOURCE, first.epoch, mine.digest)
-    for number in range(70):
-        secret = await store.lease_secret("default", "ada", f"key-{number}", RESOURCE, "A")
-        lease = await grant_keyed(store, secret)
-        assert isinstance(lease, Lease)
-        await store.release(RESOURCE, lease.epoch, secret.digest)
+async def test_a_key_is_remembered_for_a_day_and_no_other_takes_its_place(store: FenceStore, raw: Any) -> None:
+    """A late duplicate of the first of many grants takes nothing over, whoever came after it."""
+    secret, first = await granted_keyed(store)
+    await store.release(RESOURCE, first.epoch, secret.digest)
     used = used_keys(secret)
+    raw.zadd(used, {bytes([number] * 16): first.expires_at_ms + 86_400_000 + number for number in range(200)})
+    later = await store.lease_secret("default", "ada", "key-2", RESOURCE, "A")
+    lease = await grant_keyed(store, later)
 
-    late = await store.lease_secret("default", "bob", "key-1", RESOURCE, "A")
+    late = await store.lease_secret(*CALL)
     assert name_of(await grant_keyed(store, late, takeover=True)) == "lease-lost"
-    assert raw.zcard(used) == 64
+    assert await store.lookup(RESOURCE) == lease
+    assert raw.zcard(used) == 202
     assert 86_000_000 < raw.pttl(used) <= 86_400_000
-    raw.zadd(used, dict.fromkeys(raw.zrange(used, 0, -1), 1))
-    again = await store.lease_secret("default", "ada", "key-69", RESOURCE, "A")
-    assert name_of(await grant_keyed(store, again)) == "Lease"
+
+
+async def test_a_thousand_keys_of_a_day_are_all_that_are_granted(store: FenceStore, raw: Any) -> None:
+    """A loop of grants does not fill the store: the next key waits until the first is forgotten, and moves no epoch.
+    The live lease's own repeat, calls without a key, and other principals are granted as before."""
+    secret, lease = await granted_keyed(store)
+    now_ms = lease.expires_at_ms - LEASE_MS
+    others = {number.to_bytes(16, "big"): now_ms + 3_600_000 + number for number in range(999)}
+    raw.zadd(used_keys(secret), others)
+    another = await store.lease_secret("default", "ada", "key-2", RESOURCE, "A")
+
+    refused = await grant_keyed(store, another, takeover=True)
+
+    assert isinstance(refused, Refused)
+    assert (refused.decision.name, refused.decision.status) == ("quota-exceeded", 429)
+    assert "Ask without an Idempotency-Key" in refused.detail
+    assert refused.facts.retry_after_s is not None
+    assert 3_500 < refused.facts.retry_after_s <= 3_600
+    assert await grant_keyed(store, secret) == await store.lookup(RESOURCE) == lease
+    assert isinstance(await grant(store, OTHER_SECRET, takeover=True), Lease)
+    of_bob = await store.lease_secret("default", "bob", "key-1", RESOURCE, "A")
+    assert isinstance(await grant_keyed(store, of_bob, takeover=True), Lease)
+    raw.zadd(used_keys(secret), {next(iter(others)): now_ms})
+    assert isinstance(await grant_keyed(store, another, takeover=True), Lease)
+    assert raw.zcard(used_keys(secret)) == 1000
+
+
+async def test_a_key_that_was_forgotten_brings_nothing_back(store: FenceStore, raw: Any) -> None:
+    """A day later its repeat gets a lease of its own, of a newer epoch under another secret; what was written under the
+    first one is written once, and the first one's token stays dead."""
+    secret, first = await granted_keyed(store)
+    write = keyed(leased(first.epoch, secret.digest, "A"))
+    await ended(store, write, "applied")
+    await store.release(RESOURCE, first.epoch, secret.digest)
+    raw.zadd(used_keys(secret), dict.fromkeys(raw.zrange(used_keys(secret), 0, -1), 1))
+    later = await store.lease_secret("default", "ada", "key-2", RESOURCE, "A")
+    lease = await grant_keyed(store, later)
+    assert isinstance(lease, Lease)
+    await store.release(RESOURCE, lease.epoch, later.digest)
+
+    late = await store.lease_secret(*CALL)
+    again = await grant_keyed(store, late)
+    assert isinstance(again, Lease)
+    assert (again.epoch > lease.epoch, late.text == secret.text) == (True, False)
+    assert name_of(await ask(store, write)) == "stale-epoch"
+    assert name_of(await ask(store, keyed(leased(again.epoch, late.digest, "A")))) == "Replayed"
 
 
 async def test_a_lease_is_held_by_anyone_the_same_name_included(store: FenceStore) -> None:

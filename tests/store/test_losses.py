@@ -361,6 +361,7 @@ async def test_once_a_loss_is_accepted_an_older_epoch_is_only_stale(store_url: s
         store = one.store
         await settled(store, await admitted(store, bare(60, "H")), "applied")
         one.incarnation.recent.forget(1)
+        one.incarnation.recent.origins.clear()
         raw.flushall()
         lose(raw, store.expected_ms())
         assert name_of(await ask(store, bare(55, "H"))) == "store-regressed"

@@ -1,17 +1,31 @@
 """Lists over all shards: the newest first, each once, and only as much of a shard as is shown."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from gateway.core.faults import StoreUnavailable
 from gateway.store.fence import FenceStore
 from gateway.store.newest import Entry, members, newest, newest_page
 from gateway.store.page import PAGE, BadCursor, Position
+from gateway.store.topology import Topology
 
 SPREAD = {f"{shard:03x}": [Position(1000 - shard, 0, f"{shard:03x}")] for shard in range(300)}
 CROWDED = {"3ff": [Position(1000 - number, 0, "3ff") for number in range(500)], "000": [Position(700, 0, "000")]}
 AT_ONCE = {f"{shard:03x}": [Position(7, 0, f"{shard:03x}{n:02d}") for n in range(20)] for shard in range(20)}
+
+
+class _Servers:
+    """Of one server, which needs no name."""
+
+    name = ""
+
+    def at(self, key: str) -> "_Servers":
+        return self
+
+
+STORE = cast(Topology, _Servers())
 
 
 class Shards:
@@ -34,7 +48,7 @@ async def test_the_newest_of_all_shards_come_first(entries: dict[str, list[Posit
     wanted = sorted((entry for of in entries.values() for entry in of), reverse=True)
 
     for after in (None, *wanted[10:11]):
-        found = await newest(Shards(entries).read, after, count)
+        found = await newest(Shards(entries).read, after, count, {})
 
         rest = [entry for entry in wanted if after is None or entry < after]
         assert [entry.position for entry in found] == rest[:count]
@@ -46,7 +60,7 @@ async def test_of_a_shard_little_more_than_what_is_shown_is_read() -> None:
         {f"{shard:03x}": [Position(1000 - n, 0, f"{shard:03x}") for n in range(400)] for shard in range(300)}
     )
 
-    await newest(shards.read, None, PAGE + 1)
+    await newest(shards.read, None, PAGE + 1, {})
 
     assert max(shards.read_of.values()) <= 9
 
@@ -56,7 +70,7 @@ async def test_pages_follow_each_other() -> None:
     shards = Shards(CROWDED)
     cursor, found = None, []
     while True:
-        page = await newest_page(shards.read, itself, cursor)
+        page = await newest_page(STORE, shards.read, itself, cursor)
         found += page.items
         cursor = page.next
         if cursor is None:
@@ -72,7 +86,7 @@ async def test_what_has_gone_leaves_room_for_another() -> None:
     async def every_third(entry: Entry) -> Position | None:
         return entry.position if entry.position.ms % 3 == 0 else None
 
-    page = await newest_page(shards.read, every_third, None)
+    page = await newest_page(STORE, shards.read, every_third, None)
 
     assert [position.ms for position in page.items] == [999 - 3 * number for number in range(PAGE)]
 
@@ -84,7 +98,7 @@ async def test_a_list_of_nothing_but_gone_entries_does_not_hold_the_call() -> No
     async def gone(_: Entry) -> Position | None:
         return None
 
-    page = await newest_page(shards.read, gone, None)
+    page = await newest_page(STORE, shards.read, gone, None)
 
     assert (page.items, page.next is None) == ((), False)
     assert shards.read_of["000"] < 3000
@@ -95,8 +109,53 @@ async def test_a_cursor_of_nobody_is_refused_before_anything_is_read() -> None:
     shards = Shards(CROWDED)
 
     with pytest.raises(BadCursor):
-        await newest_page(shards.read, itself, "x")
+        await newest_page(STORE, shards.read, itself, "x")
     assert not shards.read_of
+
+
+class Away(Shards):
+    """Those of one server do not answer."""
+
+    async def read(self, shard: str, after: Position | None, count: int) -> list[Entry]:
+        if shard < "100":
+            self.read_of[shard] += 1
+            raise StoreUnavailable("no answer within 2 s")
+        return await super().read(shard, after, count)
+
+
+async def test_what_does_not_answer_is_told_beside_what_does() -> None:
+    """It holds up nothing else, and is not asked a second time."""
+    away = Away(SPREAD)
+
+    page = await newest_page(STORE, away.read, itself, None)
+
+    assert [entry.name for entry in page.items] == [f"{shard:03x}" for shard in range(256, 300)]
+    assert page.incomplete == "256 of 1024 shards do not answer: no answer within 2 s"
+    assert {away.read_of[f"{shard:03x}"] for shard in range(256)} == {1}
+
+
+async def test_an_entry_that_cannot_be_looked_at_is_missing_and_told() -> None:
+    """Its shard fell silent between the two."""
+
+    async def look(entry: Entry) -> Position:
+        if entry.shard == "005":
+            raise StoreUnavailable("the connection was lost")
+        return entry.position
+
+    page = await newest_page(STORE, Shards(SPREAD).read, look, None)
+
+    assert "005" not in [entry.name for entry in page.items]
+    assert page.incomplete == "1 of 1024 shards do not answer: the connection was lost"
+
+
+async def test_a_store_of_which_nothing_answers_has_no_list() -> None:
+    """An empty one would pass for the truth."""
+
+    async def read(shard: str, after: Position | None, count: int) -> list[Entry]:
+        raise StoreUnavailable("away")
+
+    with pytest.raises(StoreUnavailable, match="away"):
+        await newest_page(STORE, read, itself, None)
 
 
 @pytest.mark.parametrize("count", [1, 2, 50, 200])

@@ -1,12 +1,16 @@
 """The scripts as text: clean Lua, each opening with what it promises, needs and writes; and how a server runs them."""
 
+import asyncio
 import shutil
 import subprocess
+from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gateway.core.write import ResourceKey
 from gateway.store.fence import FenceStore
 from gateway.store.script import BUDGET_PARTS, KEEPING_PARTS, PRUNING_PARTS, SENDING_PARTS, Script
 from tests.store.fences import bare, ended, opened
@@ -37,17 +41,17 @@ def test_a_script_opens_with_its_five_blocks(name: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("luacheck") is None, reason="no luacheck on PATH")
-@pytest.mark.parametrize("name", NAMES)
-def test_a_script_is_clean_lua(name: str) -> None:
+def test_each_script_is_clean_lua(tmp_path: Path) -> None:
     """As the server gets it: the shared parts before the script."""
-    options = ["--std", "lua51", "--globals", *GLOBALS, "--ignore", UNUSED_PARTS]
+    for name in NAMES:
+        script = Script(name, PARTS[name]) if name in PARTS else Script(name)
+        (tmp_path / f"{name}.lua").write_text(script.text)
+    options = ["--no-color", "--std", "lua51", "--globals", *GLOBALS, "--ignore", UNUSED_PARTS]
 
-    script = Script(name, PARTS[name]) if name in PARTS else Script(name)
-    checked = subprocess.run(
-        ["luacheck", "-", *options], input=script.text, check=False, capture_output=True, text=True
-    )
+    checked = subprocess.run(["luacheck", ".", *options], cwd=tmp_path, check=False, capture_output=True, text=True)
 
     assert checked.returncode == 0, checked.stdout
+    assert f"/ 0 errors in {len(NAMES)} files" in checked.stdout
 
 
 def ran(raw: Any, command: str) -> int:
@@ -57,15 +61,36 @@ def ran(raw: Any, command: str) -> int:
 
 
 async def test_what_every_write_calls_is_a_function(store: FenceStore, raw: Any) -> None:
-    """The first call finds none, runs as a script and loads the library; so it is again after a flush."""
+    """The first call finds none and loads the library; so it is again after a flush."""
     for _ in range(2):
         raw.function_flush()
         raw.config_resetstat()
         for _ in range(3):
             await ended(store, bare(42), "applied")
 
-        assert (ran(raw, "fcall"), ran(raw, "function|load")) == (5, 1)
-        assert ran(raw, "evalsha") + ran(raw, "eval") == 1
+        assert (ran(raw, "fcall"), ran(raw, "function|load")) == (6, 1)
+        assert ran(raw, "evalsha") + ran(raw, "eval") == 0
+
+
+async def test_calls_that_miss_the_library_together_send_it_once(store: FenceStore, raw: Any) -> None:
+    """A thousand copies of it would take more memory than all the rest of a gateway."""
+    raw.function_flush()
+    raw.config_resetstat()
+
+    writes = [replace(bare(42), resource=ResourceKey(f"report/{number}")) for number in range(50)]
+    await asyncio.gather(*(ended(store, write, "applied") for write in writes))
+
+    assert (ran(raw, "fcall"), ran(raw, "function|load")) == (100, 1)
+
+
+async def test_calls_that_miss_a_script_together_send_it_once(store: FenceStore, raw: Any) -> None:
+    """The others wait for the first, and ask by the digest again."""
+    raw.script_flush()
+    raw.config_resetstat()
+
+    await asyncio.gather(*(store.look(ResourceKey(f"report/{number}")) for number in range(50)))
+
+    assert (ran(raw, "eval"), ran(raw, "evalsha")) == (1, 49)
 
 
 async def test_who_may_not_call_functions_runs_scripts(store_url: str, raw: Any) -> None:

@@ -5,16 +5,17 @@
 --          ('' under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
 --          words: ttl:MS, strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind, seen:E,
 --          told (E is larger, and of before a loss that was told of), known (this epoch is seen), observes, holds,
---          probes, principal:NAME, notify:EVENTS, and of an intent
+--          probes, principal:NAME, notify:EVENTS, trace:ID, and of an intent
 --          retain:MS, query:MS, retry:MS, native:HEADER; and where it is not to be sent now, parks:STATE, room:BYTES,
 --          digest:D, risk:R, approve:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its key, tenant
---          and target in one text, 14 the request to be kept
+--          and target in one text, 14 what the shard began with ('' where this gateway does not know it),
+--          15 the request to be kept
 -- Returns  {admitted, now, n, attempt, in doubt or ''}, or {ready, now, in doubt or ''} where it only probes;
 --          {replayed, now, answer, resolved by, evidence}; {parked, now, by how many bytes more is kept, the record's
 --          fields and their values in turn}; {wait-older or wait-busy, now, ms until to ask again}; or a refusal
 --          {paused, stale-epoch, token-invalid, holder-mismatch, lease-expired, intent-mismatch, intent-in-progress,
---          approval-denied, outcome-unknown, out-of-sequence, revision-mismatch, no-room, store-regressed or
---          resource-held (with what holds it for its intent), now, e, h, x, n, intent, its state}
+--          approval-denied, outcome-unknown, out-of-sequence, revision-mismatch, no-room, store-regressed,
+--          began-anew or resource-held (with what holds it for its intent), now, e, h, x, n, intent, its state}
 -- Writes   f (e, h, w, q, u), t and d; i, a and n for the intent; q, q:, e, r, k and s for one that is parked; o, i,
 --          s, p, a, n, m and l for overdue tickets; w for whoever waits; refused, a and n for what the fence refuses
 
@@ -66,7 +67,7 @@ local function refuse(word)
     local of = word == 'lease-expired' and fence.h or holder
     audit.refused({
       id = intent, resource = resource, ticket = id, epoch = mine, holder = of, upstream = ARGV[8], rule = ARGV[9],
-      fingerprint = fingerprint, principal = asks.principal,
+      fingerprint = fingerprint, principal = asks.principal, trace = asks.trace,
     }, word, gateway)
   end
   leave()
@@ -86,7 +87,7 @@ end
 
 -- What is to be delivered later, or approved first, waits for nothing now.
 local function park(of)
-  if not intents.fits(ARGV[14], asks.room) then
+  if not intents.fits(ARGV[15], asks.room) then
     return refuse('no-room')
   end
   local one = record or intents.new(intent, '', now)
@@ -97,11 +98,12 @@ local function park(of)
   one.fingerprint, one.about, one.in_doubt = fingerprint, ARGV[13], ''
   one.retain, one.query, one.asked = tonumber(asks.retain), tonumber(asks.query or 0), 0
   one.native, one.answer, one.evidence, one.resolved_by, one.heir = asks.native or '', '', '', '', ''
+  one.trace = asks.trace
   intents.park_as(one, {
     since = clock.text(now), failures = 0, digest = asks.digest, risk = asks.risk, senders = senders,
     approval = asks.approve and 'awaited' or nil, expires = asks.approve and clock.text(now + asks.approve) or nil,
   })
-  local size = intents.park(one, asks.parks, ARGV[14], now, micros, gateway)
+  local size = intents.park(one, asks.parks, ARGV[15], now, micros, gateway)
   return { 'parked', now, size, unpack(intents.shown(one)) }
 end
 
@@ -109,6 +111,10 @@ end
 local own = in_flight + older > 0 and tickets.find(id)
 if own then
   return { 'admitted', now, fence.n or '0', own.attempt or 1, own.in_doubt or '' }
+end
+
+if losses.began_anew(ARGV[14]) then
+  return refuse('began-anew')
 end
 
 if fence.p then
@@ -177,6 +183,7 @@ end
 
 local parked = lives and (record.state == 'queued' or record.state == 'awaiting_approval')
 if asks.parks and (parked or lives and record.state == 'in_flight' and record.parking ~= '') then
+  record.trace = asks.trace
   intents.adopt(record, mine, h, asks.principal or '', now, gateway)
   return { 'parked', now, 0, unpack(intents.shown(record)) }
 end
@@ -258,7 +265,7 @@ end
 
 local one = record or intents.new(intent ~= '' and intent or id, '', now)
 one.ticket, one.epoch, one.holder, one.upstream, one.rule, one.resource = id, mine, h, ARGV[8], ARGV[9], resource
-one.principal, one.notify = asks.principal or '', asks.notify or ''
+one.principal, one.notify, one.trace = asks.principal or '', asks.notify or '', asks.trace
 one.holds = asks.holds and '1' or lives and one.holds or ''
 one.attempts, one.in_doubt = one.attempts + 1, lives and 'unknown' or ''
 if intent ~= '' then

@@ -19,9 +19,12 @@ if a == request then
   return { 'advanced', now, e }
 end
 
-local epoch = wanted
+local epoch, seen = wanted, ARGV[4]
+if epochs.less(e or '0', seen) and losses.behind_by_right(e, seen, '', now) then
+  seen = '0'
+end
 if wanted == '' then
-  epoch = epochs.fresh(e, ARGV[4], now)
+  epoch = epochs.fresh(e, seen, now)
 end
 if not epoch then
   return epochs.refusal('epochs-exhausted', now)

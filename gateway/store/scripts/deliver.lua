@@ -2,7 +2,8 @@
 --          that it was taken under, and nothing older is in flight. Its lease and its secret were proved then.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 the intent's id, 5 expected store ms, 6 in words: ttl:MS, serial, and
---          queued or behind of the gateway's other writes that wait, seen:E, known; 7 the epoch of what was taken
+--          queued or behind of the gateway's other writes that wait, seen:E, known, trace:ID; 7 the epoch of what was
+--          taken
 -- Returns  as admit.lua: {admitted, now, n, attempt, ''}; {wait-older or wait-busy, now, ms until to ask again}; or a
 --          refusal {paused, store-regressed, stale-epoch (and it is superseded) or intent-in-progress (not queued any
 --          more), now, e, h, x, n, intent, its state}, or resource-held, the same of what holds it
@@ -53,7 +54,8 @@ end
 
 -- It may have been sent before, and that lost; or a newer epoch was.
 local seen = asks.known and ARGV[7] or asks.seen
-if loss and loss.open or seen and epochs.less(e or '0', seen) then
+local is_behind = seen and epochs.less(e or '0', seen) and not losses.behind_by_right(e, seen, '', now)
+if loss and loss.open or is_behind then
   return refuse('store-regressed')
 end
 
@@ -107,7 +109,7 @@ if asks.serial and waiting > 0 and not is_older and not waiters.none_before(gate
   return wait('wait-busy', 500)
 end
 
-record.ticket, record.attempts, record.sent_at = id, record.attempts + 1, now
+record.ticket, record.attempts, record.sent_at, record.trace = id, record.attempts + 1, now, asks.trace
 intents.step(record, 'in_flight', now, 'delivered', gateway)
 tickets.issue(id, resource, {
   epoch = record.epoch,

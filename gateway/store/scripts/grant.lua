@@ -2,30 +2,36 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 gateway, 3 holder, 4 digest of the secret, 5 ttl in ms, 6 expected store ms, 7 the largest
 --          epoch that this gateway has seen for the resource, 8 words: takeover, watch, repeats, known (the store must
---          have that epoch, or has lost it), lasts:MS (how long a write may be in flight); 9 of a call with a key:
---          16 bytes that name it, and those that make its secret this grant's alone
+--          have that epoch, or has lost it), lasts:MS (how long a write may be in flight); 9 what the shard began
+--          with ('' where this gateway does not know it); 10 of a call with a key: 16 bytes that name it, and
+--          those that make its secret this grant's alone
 -- Returns  {granted, now, e, h, l, x, older writes in flight}; or a refusal {word, now, e, h, x, n}: lease-held,
---          epochs-exhausted, store-regressed; key-used: the lease of the call's key has ended; key-in-use: it lives
---          under another secret
+--          epochs-exhausted, store-regressed, began-anew; key-used: the lease of the call's key has ended; key-in-use:
+--          it lives under another secret; keys-remembered: too many are (x is when the first of them is forgotten)
 -- Writes   f (e, h, s, k, x, l, g), g, t and o, a and n; t, o, d, i, s and p for overdue tickets; w for a watcher
 
 local resource, gateway, secret, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
 local asks = ' ' .. ARGV[8] .. ' '
-local mark = ARGV[9] or ''
+local mark = ARGV[10] or ''
 -- Each principal's apart: nobody's grants make another's key forgotten.
 local used_keys = KEYS[7] .. 'g:' .. string.sub(mark, 1, 4) .. resource
 
 -- A late duplicate comes within minutes, and a day later hardly anybody repeats a call.
 local REMEMBERED_MS = 24 * 3600 * 1000
--- So many of a principal and resource: more would let a loop of grants fill the store.
-local REMEMBERED = 64
+-- So many of a principal and resource, some 120 kB: more would let a loop of grants fill the store. None makes room for
+-- another before its day is over: its late duplicate would be granted anew, and evict who has the lease by then.
+local REMEMBERED = 1000
 
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[6])
 local e, h, s, x, l, k = unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'l', 'k'))
 local loss = losses.read()
+local seen = ARGV[7]
+if epochs.less(e or '0', seen) and losses.behind_by_right(e, seen, secret, now) then
+  seen = '0'
+end
 -- Nor does one live that was overtaken, which the store may have forgotten.
-local lives = s and tonumber(x) > now and not losses.ended(loss, e) and not epochs.less(e, ARGV[7])
+local lives = s and tonumber(x) > now and not losses.ended(loss, e) and not epochs.less(e, seen)
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
 redis.call('HLEN', K.waiters)
@@ -68,9 +74,13 @@ local function succeeds()
   return string.format(', the lease of %s ended with what the store lost', h)
 end
 
+if losses.began_anew(ARGV[9]) then
+  return epochs.refusal('began-anew', now)
+end
+
 -- A lease would write what was written before and is forgotten. Once the loss is told of, it may not.
 local is_told = loss and loss.open
-if not is_told and string.find(asks, ' known ', 1, true) and epochs.less(e or '0', ARGV[7]) then
+if not is_told and string.find(asks, ' known ', 1, true) and epochs.less(e or '0', seen) then
   return epochs.refusal('store-regressed', now)
 end
 
@@ -95,7 +105,13 @@ if lives and not string.find(asks, ' takeover ', 1, true) then
   return epochs.refusal('lease-held', now)
 end
 
-local epoch = epochs.fresh(e, ARGV[7], now)
+if mark ~= '' and redis.call('ZCOUNT', used_keys, '(' .. clock.text(now), '+inf') >= REMEMBERED then
+  local refused = epochs.refusal('keys-remembered', now)
+  refused[5] = redis.call('ZRANGEBYSCORE', used_keys, '(' .. clock.text(now), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  return refused
+end
+
+local epoch = epochs.fresh(e, seen, now)
 if not epoch then
   return epochs.refusal('epochs-exhausted', now)
 end
@@ -113,7 +129,6 @@ if mark ~= '' then
   redis.call('HSET', K.fence, 'k', mark)
   redis.call('ZREMRANGEBYSCORE', used_keys, '-inf', clock.text(now))
   redis.call('ZADD', used_keys, clock.text(now + REMEMBERED_MS), call)
-  redis.call('ZREMRANGEBYRANK', used_keys, 0, -REMEMBERED - 1)
   redis.call('PEXPIRE', used_keys, REMEMBERED_MS)
 end
 audit.note_epoch(resource, epoch, ARGV[3], 'granted', string.format('for %g s', ttl / 1000) .. succeeds(), gateway)

@@ -3,11 +3,11 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 epoch, 4 holder, 5 upstream, 6 rule, 7 outcome: applied, not_applied, unknown, or
 --          abandoned (not_applied of a ticket that may never have been), 8 reason, 9 in words: by:GATEWAY, sequence:N,
---          counts, holds, costs, attempt:N, in-doubt, principal:NAME, notify:EVENTS, of an intent retain:MS, query:MS,
---          native:HEADER, and of a delivery, for when it is proved not applied, again:MS or again:never; 10 the
---          intent's id (the ticket's without one), 11 its fingerprint, 12 its key, tenant and target ('' without one),
---          13 the answer to keep ('' if none); of a rule with a compensation 14 request or none, 15 the request that
---          would take it back, or why there is none; and of what takes another intent back, in 9, compensates:ID
+--          counts, holds, costs, attempt:N, in-doubt, principal:NAME, notify:EVENTS, trace:ID, of an intent retain:MS,
+--          query:MS, native:HEADER, and of a delivery, for when it is proved not applied, again:MS or again:never; 10
+--          the intent's id (the ticket's without one), 11 its fingerprint, 12 its key, tenant and target ('' without
+--          one), 13 the answer to keep ('' if none); of a rule with a compensation 14 request or none, 15 the request
+--          that would take it back, or why there is none; and of what takes another intent back, in 9, compensates:ID
 -- Returns  {settled, now, n, the intent's outcome, incident or ''}; {overtaken, ...} where a newer epoch is the highest
 -- Writes   f (e, n, u; q and w, also given back), t or o, and d; i, s, p, c, a and n; q, q:, r, k and f (g) of a
 --          delivery; m and l; w when it wakes
@@ -40,6 +40,7 @@ if not record or record.ticket ~= id then
   own.in_doubt = tells['in-doubt'] and 'unknown' or ''
   own.compensates = tells.compensates or ''
 end
+own.trace = tells.trace
 local concluded, incident = intents.concluded(own, proved), ''
 -- A write without a key has a record only when nobody knows what became of it, or where its budgets will ask.
 local kept = about ~= '' or concluded == 'unknown' or tells.costs
@@ -79,7 +80,7 @@ if ticket and newest and plain and proved == 'applied' then
 end
 
 local function report(kind)
-  incident = kind
+  incident, record.trace = kind, tells.trace
   intents.report(record, kind, id, reason, gateway)
 end
 
@@ -246,7 +247,10 @@ local function restore()
   end
 end
 
-if not abandoned and (not e or epochs.less(e, epoch)) then
+local is_ahead = not abandoned and (not e or epochs.less(e, epoch))
+local forgotten = is_ahead and redis.call('HGET', K.fence, 'r')
+-- A failover lost the epoch, unless an operator has forgotten it.
+if is_ahead and (not forgotten or epochs.less(forgotten, epoch)) then
   if ARGV[4] == '' then
     epochs.raise(epoch)
   else

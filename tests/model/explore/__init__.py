@@ -19,6 +19,7 @@ In a world there are
 - an upstream that executes, refuses or does nothing, at any time once it has the whole request;
 - a replica that stops following, and takes over: the store loses what it acknowledged since, all gateways are told
   before anything else leaves, and in the end an operator accepts that;
+- a store that is emptied under living connections, of which nobody is told before a gateway misses its mark there;
 - an operator who says of an unknown intent what is true.
 
 Worlds are alike where they differ by which of two unused gateways is used, by the order in which writes came, by

@@ -104,6 +104,12 @@ FAULTS = (
         Conduct(tells_of_loss=False),
     ),
     Fault(
+        "nobody looks at what the shard began with",
+        "G4",
+        Bounds("header", holders=1, keyed=2, plain=0, ticks=0, grants=0, emptied=1),
+        (Change("return origin ~= '' and redis.call('GET', K.shard .. 'origin') ~= origin\n", "return false\n"),),
+    ),
+    Fault(
         "a lease outlives the loss of its successor",
         "G2",
         Bounds(keyed=0, plain=1, ticks=3, losses=1, lease_ms=5000),

@@ -12,6 +12,7 @@ from gateway.core.write import ResourceKey
 from gateway.store.answer import Answer, read_answer
 from gateway.store.clock import StoreClock
 from gateway.store.fence import FenceStore
+from gateway.store.keys import shard_of
 from gateway.store.recent import Recent
 from gateway.store.script import Script
 from gateway.store.topology import Topology
@@ -20,6 +21,7 @@ from tests.model.explore.era import ERA_MS
 from tests.model.explore.shelf import Shelf, State
 
 RESOURCE = ResourceKey("r")
+SHARD = shard_of(RESOURCE)
 
 T = TypeVar("T")
 # One call. Its arguments are compared: the same question at the same store has the same answer.
@@ -27,10 +29,13 @@ Question = Callable[..., Coroutine[Any, Any, Any]]
 
 
 class Memory(NamedTuple):
-    """What a gateway remembers: the largest epoch that it has seen, and below which leases have ended with a loss."""
+    """What a gateway remembers: the largest epoch that it has seen, below which leases have ended with a loss, and what
+    the shard began with; the last is empty where it has not learned it.
+    """
 
     seen: int = 0
     floor: int = 0
+    origin: str = ""
 
 
 class _Silence:
@@ -75,12 +80,20 @@ class ShelfStore(FenceStore):
             recent.seen.note(RESOURCE, memory.seen)
         if memory.floor:
             recent.forget(memory.floor)
+        if memory.origin:
+            recent.origins[SHARD] = memory.origin
         self.expect(recent)
+
+    def begin_anew(self, origin: str) -> None:
+        """The shard gets another origin, and this gateway learns it."""
+        assert self.recent is not None
+        self.state = self._shelf.begun_with(self.state, origin)
+        self.recent.origins[SHARD] = origin
 
     @property
     def memory(self) -> Memory:
         assert self.recent is not None
-        return Memory(self._seen.largest(RESOURCE), self.recent.floor)
+        return Memory(self._acknowledged.largest(RESOURCE), self.recent.floor, self._acknowledged.origin(RESOURCE))
 
 
 class Gateways:

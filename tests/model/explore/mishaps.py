@@ -6,9 +6,13 @@ from gateway.core.decision import Refused
 from tests.model.explore import questions
 from tests.model.explore.asking import Asking, Move, usable
 from tests.model.explore.era import moved, names_of
+from tests.model.explore.gateway import Question
 from tests.model.explore.questions import tickets_in
 from tests.model.explore.shelf import State
 from tests.model.explore.world import GRACE_MS, TICK_MS, Arrived, Bounds, Gateway, Token, World
+
+FIRST = "first"
+"""What the shard begins with, where gateways look at that."""
 
 
 class Mishaps:
@@ -37,9 +41,22 @@ class Mishaps:
         if left.losses and world.behind is not None and world.behind != world.store:
             yield Move("the replica takes over", self._falls_back(world))
 
+        if left.emptied and world.tokens != (None,) * self._bounds.holders:
+            left = left._replace(emptied=left.emptied - 1)
+            empty = world._replace(store=self._asking.shelf.empty, left=left, lost="unnoticed")
+            yield Move("the store is emptied under living connections", empty)
+        if world.lost == "unnoticed":
+            yield Move("a mark is missed there, and all are told", self._told(world, questions.tell_of_emptying))
+
+    def _told(self, world: World, tell: Question) -> World:
+        for number, gateway in enumerate(world.gateways):
+            if gateway.lives:
+                _, world = self._asking.ask(world, number, tell, use=False)
+        return world._replace(lost="open")
+
     def _later(self, world: World) -> World:
         """Epochs of the past are renamed, unless the store may fall back: a loss compares them with instants."""
-        shelf, keeps = self._asking.shelf, self._bounds.losses > 0
+        shelf, keeps = self._asking.shelf, self._bounds.losses + self._bounds.emptied > 0
         tokens = (*world.tokens, *(attempt.token for attempt in world.attempts))
         names = {} if keeps else names_of(moved(one.epoch, TICK_MS) for one in tokens if one)
 
@@ -79,12 +96,7 @@ class Mishaps:
         assert world.behind is not None
         left = world.left._replace(losses=world.left.losses - 1)
         world = world._replace(store=world.behind, behind=None, left=left, lost="open")
-        if not self._tells_of_loss:
-            return world
-        for number, gateway in enumerate(world.gateways):
-            if gateway.lives:
-                _, world = self._asking.ask(world, number, questions.tell_of_loss, use=False)
-        return world
+        return self._told(world, questions.tell_of_loss) if self._tells_of_loss else world
 
     def _people(self, world: World) -> Iterator[Move]:
         """An operator says what is true."""
@@ -124,5 +136,5 @@ def _without_gateway(world: World, number: int) -> World:
 
 
 def _gateway_later(gateway: Gateway) -> Gateway:
-    seen, floor = gateway.memory
+    seen, floor, _ = gateway.memory
     return gateway._replace(memory=gateway.memory._replace(seen=moved(seen, TICK_MS), floor=moved(floor, TICK_MS)))

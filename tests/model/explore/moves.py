@@ -6,7 +6,7 @@ from tests.model.explore import promises, questions
 from tests.model.explore.asking import Asking, Move
 from tests.model.explore.gateway import Gateways, Memory
 from tests.model.explore.leases import Leases
-from tests.model.explore.mishaps import Mishaps
+from tests.model.explore.mishaps import FIRST, Mishaps
 from tests.model.explore.promises import Books, Broken
 from tests.model.explore.questions import INTENT, tickets_in
 from tests.model.explore.shelf import State
@@ -21,7 +21,7 @@ class Moves:
     """Of a world within its bounds."""
 
     def __init__(self, gateways: Gateways, bounds: Bounds, conduct: Conduct = HONEST) -> None:
-        asking = Asking(gateways, forgets=bounds.losses == 0)
+        asking = Asking(gateways, forgets=bounds.losses + bounds.emptied == 0)
         self._gateways = gateways
         self._bounds = bounds
         self._all = (
@@ -32,7 +32,10 @@ class Moves:
         self._records: dict[State, tuple[Books, Books]] = {}
 
     def beginning(self) -> World:
-        return beginning(self._bounds, self._gateways.shelf.empty)
+        shelf = self._gateways.shelf
+        if self._bounds.emptied:
+            return beginning(self._bounds, shelf.begun_with(shelf.empty, FIRST), Memory(origin=FIRST))
+        return beginning(self._bounds, shelf.empty)
 
     @property
     def script_runs(self) -> int:

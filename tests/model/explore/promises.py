@@ -82,7 +82,7 @@ def _dishonest(world: World, intent: str, now: Books, at_last: Books) -> Iterato
         yield "G5: a write stays in flight for ever"
     if now.states.get(intent) == "applied" and not any(one.arrived == "executed" for one in keyed):
         yield "G5: the intent is said to be applied, and nothing was executed"
-    if world.lost == "open":
+    if world.lost in ("unnoticed", "open"):
         return
     if now.states.get(intent) == "not_applied" and any(_may_have_effect(one) for one in keyed):
         yield "G5: the intent is said not to be applied, and may be"

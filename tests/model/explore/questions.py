@@ -141,5 +141,11 @@ async def tell_of_loss(store: ShelfStore) -> None:
     store.recent.forget(int(floor))
 
 
+async def tell_of_emptying(store: ShelfStore) -> None:
+    """The same, once somebody has missed a mark: the store then begins with something else."""
+    await tell_of_loss(store)
+    store.begin_anew("second")
+
+
 async def accept_loss(store: ShelfStore, floor: int) -> None:
     await store.run(ACCEPT_SHARD, shard_keys(shard_of(RESOURCE)), str(floor), _AT_ONCE, _FLOOR_MS, "operator")

@@ -1,7 +1,7 @@
 """One exploration, from a server to its figures."""
 
 from tests.model.explore.faults import Fault
-from tests.model.explore.gateway import Gateways
+from tests.model.explore.gateway import SHARD, Gateways
 from tests.model.explore.moves import Moves
 from tests.model.explore.search import Explored, explore
 from tests.model.explore.shelf import Shelf
@@ -19,7 +19,7 @@ def run_with(url: str, fault: Fault) -> Explored:
 
 
 def _run(url: str, fault: Fault, depth: int | None, most: int | None) -> Explored:
-    gateways = Gateways(Shelf(url, fault.changes), fault.bounds.gateways)
+    gateways = Gateways(Shelf(url, fault.changes, SHARD), fault.bounds.gateways)
     try:
         return explore(Moves(gateways, fault.bounds, fault.conduct), depth, most)
     finally:

@@ -11,6 +11,7 @@ from typing import Any
 
 import redis
 
+from gateway.store.keys import origin as origin_key
 from gateway.store.link import Reply
 from gateway.store.script import Script
 from tests.model.explore.era import ERA_MS, moved_text, renamed_text
@@ -57,12 +58,13 @@ class State:
 class Shelf:
     """One server, and what is known of its scripts."""
 
-    def __init__(self, url: str, changes: Sequence[Change] = ()) -> None:
+    def __init__(self, url: str, changes: Sequence[Change] = (), shard: str = "") -> None:
         self.calls = 0
         """How often a script was run, and not remembered."""
         # Untyped: redis-py's replies are unions.
         self._redis: Any = redis.Redis.from_url(url)
         self._redis.function_load(_library(changes), replace=True)
+        self._origin = origin_key(shard).encode()
         self._known: dict[tuple[object, ...], tuple[Reply, State]] = {}
         self._states: dict[Content, State] = {}
         self._later: dict[tuple[State, int], State] = {}
@@ -85,6 +87,11 @@ class Shelf:
             reply, found = self._redis.execute_command("FCALL", _NAME, len(keys), *keys, *words)
             known = self._known[question] = reply, self._state(tuple((key, kind, tuple(c)) for key, kind, c in found))
         return known
+
+    def begun_with(self, state: State, origin: str) -> State:
+        """The store with another origin of the resource's shard."""
+        rest = (entry for entry in state.content if entry[0] != self._origin)
+        return self._state(tuple(sorted((*rest, (self._origin, b"string", (origin.encode(),))))))
 
     def later(self, state: State, by_ms: int) -> State:
         """The store when so much time has passed."""

@@ -18,6 +18,8 @@ TICK_MS = 1100
 
 HOLDERS = ("A", "B", "C")
 
+_NOTHING = Memory()
+
 Stage = Literal["asking", "admitted", "sending", "sent", "settling", "abandoned", "done", "dead"]
 """Where the gateway is with a write. `asking`: it has no answer yet; `abandoned`: it has given up on one; `sending`:
 the first bytes have left; `settling`: it knows the outcome, and the store does not yet. `dead`: its gateway is.
@@ -30,6 +32,7 @@ Arrived = Literal["", "begun", "broken", "whole", "executed", "refused", "droppe
 class Bounds:
     """How large the world is: how often at most each thing happens.
 
+    `losses`: a replica that lags takes over, and all are told; `emptied`: under living connections, and nobody is yet.
     `keyed` and `plain`: writes of each holder, those of the one intent and those without a key. `slow`: how often a
     call or its answer is late or lost. `pieces`: a request may be cut off between its first byte and its last.
     `retries`: the upstream refuses a second execution of the intent by itself, so that an unknown one is sent again.
@@ -48,6 +51,7 @@ class Bounds:
     deaths: int = 0
     resolutions: int = 0
     losses: int = 0
+    emptied: int = 0
     pieces: bool = False
     retries: bool = False
     lease_ms: int = 1500
@@ -64,6 +68,7 @@ class Left(NamedTuple):
     deaths: int
     resolutions: int
     losses: int
+    emptied: int
 
 
 class Token(NamedTuple):
@@ -135,7 +140,8 @@ class Attempt(NamedTuple):
 
 class World(NamedTuple):
     """`behind`: what a replica has that stopped following. `granted` and `seen` are the largest epochs of a grant, and
-    of a write that was not refused for its proof; `lost`: whether the store has lost what it had acknowledged.
+    of a write that was not refused for its proof; `lost`: whether the store has lost what it had acknowledged, and
+    whether anybody was told.
     """
 
     store: State
@@ -146,7 +152,7 @@ class World(NamedTuple):
     left: Left
     granted: int = 0
     seen: int = 0
-    lost: Literal["", "open", "accepted"] = ""
+    lost: Literal["", "unnoticed", "open", "accepted"] = ""
 
     def attempt(self, slot: Slot) -> Attempt:
         return next(one for one in self.attempts if one.slot == slot)
@@ -163,17 +169,17 @@ class World(NamedTuple):
         return self._replace(gateways=(*self.gateways[:number], gateway, *self.gateways[number + 1 :]))
 
 
-def beginning(bounds: Bounds, store: State) -> World:
-    """Nothing was written yet. Epochs that are granted elsewhere are there from the start."""
+def beginning(bounds: Bounds, store: State, memory: Memory = _NOTHING) -> World:
+    """Nothing was written yet; all gateways have this `memory`. Epochs that are granted elsewhere are there already."""
     tokens: tuple[Token | None, ...] = (None,) * bounds.holders
     if bounds.authority == "header":
         tokens = tuple(Token(41 + number, None) for number in range(bounds.holders))
     left = Left(
         (bounds.grants,) * bounds.holders,
         *(bounds.renewals, bounds.releases, bounds.ticks, bounds.slow),
-        *(bounds.deaths, bounds.resolutions, bounds.losses),
+        *(bounds.deaths, bounds.resolutions, bounds.losses, bounds.emptied),
     )
-    return World(store, None, (Gateway(),) * bounds.gateways, tokens, (), left)
+    return World(store, None, (Gateway(memory),) * bounds.gateways, tokens, (), left)
 
 
 def _slot_of(attempt: Attempt) -> Slot:

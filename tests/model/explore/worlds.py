@@ -23,6 +23,8 @@ LARGE: Mapping[str, Bounds] = {
     "leases": Bounds(gateways=1, grants=2, renewals=1, releases=1, keyed=0, plain=1, ticks=2),
     "retry and death": Bounds(keyed=1, plain=0, ticks=2, slow=1, deaths=1, retries=True),
     "elsewhere, and loss": Bounds("header", keyed=0, plain=1, ticks=1, deaths=1, losses=1),
+    "emptied": Bounds(keyed=1, plain=0, ticks=1, emptied=1),
+    "emptied, and epochs from elsewhere": Bounds("header", keyed=1, plain=0, ticks=1, emptied=1),
     "loss and death": Bounds(keyed=1, plain=0, ticks=2, deaths=1, losses=1, lease_ms=_LONG_MS),
     "loss and delay": Bounds(gateways=1, keyed=1, plain=0, ticks=2, slow=1, losses=1, lease_ms=_LONG_MS),
     "loss and retry": Bounds(

@@ -57,11 +57,18 @@ class GuardedServers:
 
 
 def start_guarded(
-    directory: Path, replicas: int = 1, sentinels: int = 3, *, binary: str | None = None, tls: Tls | None = None
+    directory: Path,
+    replicas: int = 1,
+    sentinels: int = 3,
+    *,
+    options: tuple[str, ...] = (),
+    binary: str | None = None,
+    tls: Tls | None = None,
 ) -> GuardedServers:
-    """Returns once the sentinels know each other and the replicas, and the replicas are in step."""
+    """Returns once the sentinels know each other and the replicas, and the replicas are in step. `options` are the
+    servers', and go before what they have here."""
     common = {"binary": binary, "tls": tls}
-    servers = [Node(directory / f"server{at}", *_SERVER, **common) for at in range(1 + replicas)]
+    servers = [Node(directory / f"server{at}", *_SERVER, *options, **common) for at in range(1 + replicas)]
     guard = _GUARD.format(service=SERVICE, port=servers[0].port, quorum=sentinels // 2 + 1)
     places = (directory / f"sentinel{at}" for at in range(sentinels))
     nodes = [Node(place, "--sentinel", configuration=guard, **common) for place in places]

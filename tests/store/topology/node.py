@@ -92,11 +92,23 @@ class Node:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def written_bytes(self) -> int:
+        """The size of the append-only file that it writes to."""
+        newest = max(self._directory.glob("appendonlydir/*.incr.aof"), key=lambda file: file.stat().st_mtime_ns)
+        return newest.stat().st_size
+
     def start(self) -> None:
         """Returns once it answers."""
         log = (self._directory / "log").open("ab")
         with log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+            # Python ignores SIGXFSZ, and so does its child: at a limit of its files' size it is told that they are too
+            # large, as it is of a full disk, and does not end.
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, restore_signals=False)
         soon(self._answers)
 
     def stop(self) -> None:
@@ -110,7 +122,7 @@ class Node:
         """Untyped: redis-py's replies are unions."""
         return redis.Redis(port=self.port)
 
-    def ask(self, *words: str | int) -> Any:
+    def ask(self, *words: str | bytes | int) -> Any:
         """One command, and its reply as it came."""
         connection = self._connection()
         try:

@@ -1,13 +1,16 @@
 """A node of a cluster that went back in time stops its own shards, and no others."""
 
+from dataclasses import replace
+
 import pytest
 
 from gateway.core.lease import Lease
 from gateway.core.write import ResourceKey
 from gateway.store import losses
 from gateway.store.keys import resource_keys, shards
+from gateway.store.slots import slot_of
 from gateway.store.topology import places
-from tests.store.fences import RESOURCE, ask, granted, leased, name_of
+from tests.store.fences import RESOURCE, ask, bare, granted, leased, name_of
 from tests.store.losing import remembering
 from tests.store.topology.cluster import ClusterOfNodes
 from tests.until import until
@@ -45,3 +48,25 @@ async def test_one_node_of_a_cluster_is_emptied(cluster: ClusterOfNodes) -> None
 
         assert await losses.accept(one.store, note="looked", by="operator") == 0
         assert await losses.regressed(one.store) is None
+
+
+async def test_a_node_that_was_emptied_lets_nobody_in_before_a_mark_is_missed(cluster: ClusterOfNodes) -> None:
+    """Its shards began anew, and those of the other nodes did not; one that moved to another node is the same there."""
+    cluster.flush()
+    fences = [resource_keys(ResourceKey(f"report/{number}"))[0] for number in range(1000)]
+    fence = resource_keys(RESOURCE)[0]
+    emptied = cluster.owner(fence)
+    other = next(at for at, key in enumerate(fences) if cluster.owner(key) is not emptied)
+    async with remembering(cluster.url) as one:
+        assert one.store.marking is not None
+        one.store.marking.cancel()
+        moves = slot_of(fences[other]), cluster.owner(fences[other])
+        emptied.ask("FLUSHALL")
+        cluster.move(*moves, emptied)
+        try:
+            elsewhere = replace(bare(42), resource=ResourceKey(f"report/{other}"))
+            assert name_of(await ask(one.store, bare(42))) == "store-regressed"
+            assert name_of(await ask(one.store, elsewhere)) == "Admitted"
+            assert emptied.ask("EXISTS", fence) == 0
+        finally:
+            cluster.move(moves[0], emptied, moves[1])

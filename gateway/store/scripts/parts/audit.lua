@@ -4,7 +4,8 @@
 local audit = {}
 
 -- Number, from, to, intent, resource, ticket, epoch, holder, upstream, rule, fingerprint, reason, by and principal: one
--- packed field, as packed.py reads it. Numbers are big-endian, and a text has its length before it.
+-- packed field, as packed.py reads it. Numbers are big-endian, and a text has its length before it. Of a request that
+-- names its trace that one's id comes behind: a gateway that does not know it reads no further than the rest.
 local EVENT = '>I6Bc0Bc0Hc0I4c0Bc0Bc0Hc0Hc0Hc0Bc0I4c0Hc0Hc0'
 -- So many refusals of a shard are told within so many ms: who tries on and on must not push out what others did.
 local REFUSALS, REFUSALS_MS = 16, 60000
@@ -19,16 +20,22 @@ function audit.check()
   end
 end
 
--- `about` has id, resource, ticket, epoch, holder, upstream, rule, fingerprint and principal, as far as they are known.
+-- `about` has id, resource, ticket, epoch, holder, upstream, rule, fingerprint, principal and trace, as far as they are
+-- known.
 -- The number counts the shard's events without a gap; `by` is a gateway, or who resolved. Returns the event's id.
 function audit.note(about, from, to, reason, by)
   local id, resource, ticket, epoch, holder = about.id, about.resource, about.ticket, about.epoch, about.holder
   local upstream, rule, input, principal = about.upstream, about.rule, about.fingerprint or '', about.principal or ''
   local number = redis.call('INCR', K.number)
-  return redis.call('XADD', K.audit, '*', 'e', struct.pack(
+  local packed = struct.pack(
     EVENT, number, #from, from, #to, to, #id, id, #resource, resource, #ticket, ticket, #epoch, epoch, #holder, holder,
     #upstream, upstream, #rule, rule, #input, input, #reason, reason, #by, by, #principal, principal
-  ))
+  )
+  local trace = about.trace
+  if trace and trace ~= '' then
+    packed = packed .. struct.pack('Bc0', #trace, trace)
+  end
+  return redis.call('XADD', K.audit, '*', 'e', packed)
 end
 
 -- What belongs to no write: an epoch, and who has it.

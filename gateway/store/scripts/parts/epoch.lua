@@ -126,8 +126,9 @@ function epochs.fault(fence, mine, holder, secret, now)
 end
 
 -- What every refusal tells: the highest epoch, its holder, its lease's end and the count of revisions, where they are,
--- and the intent's id and state where its caller may know them.
+-- and the intent's id and state where its caller may know them. Where an operator has forgotten epochs, at the end the
+-- largest of those.
 function epochs.refusal(word, now, intent, state)
-  local e, h, x, n = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'x', 'n'))
-  return { word, now, e or '', h or '', x or '', n or '0', intent or '', state or '' }
+  local e, h, x, n, r = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'x', 'n', 'r'))
+  return { word, now, e or '', h or '', x or '', n or '0', intent or '', state or '', r or nil }
 end

@@ -25,9 +25,34 @@ function losses.accept(floor, ms)
   redis.call('SET', K.lost, floor .. ACCEPTED, 'PX', ms)
 end
 
+-- Whether the shard is not the one that the asking gateway has known: it was emptied, or is another store's. What it
+-- had acknowledged is gone then, and nobody may have been told yet. `origin`: what the shard began with (origins.py),
+-- or '' where the gateway does not know it.
+function losses.began_anew(origin)
+  return origin ~= '' and redis.call('GET', K.shard .. 'origin') ~= origin
+end
+
 -- Whether a lease's epoch is from before the loss. Who has it now may not be who had it last.
 function losses.ended(loss, epoch)
   return loss and epochs.less(epoch, loss.floor)
+end
+
+-- An operator may have records collected whose lease was granted so long ago (collect.lua). A lease lives a day at
+-- most, unless it is renewed.
+local COLLECTED_AFTER_MS = 24 * 3600 * 1000
+
+function losses.collectable(epoch, now)
+  return epochs.less(epoch, clock.text(now - COLLECTED_AFTER_MS))
+end
+
+-- Whether a record whose highest epoch is `e` (or nil) is by right behind an epoch that was `seen`: an operator has
+-- forgotten that (reset.lua), or had the record of an old lease (`secret`) collected.
+function losses.behind_by_right(e, seen, secret, now)
+  local forgotten = redis.call('HGET', K.fence, 'r')
+  if forgotten and not epochs.less(forgotten, seen) then
+    return true
+  end
+  return not e and secret ~= '' and losses.collectable(seen, now)
 end
 
 -- Why a write of epoch `mine` may not be made, or nil. An epoch from elsewhere (without a secret) cannot be compared
@@ -40,7 +65,7 @@ end
 -- does not know it is a former one, whatever the write's own epoch is: what was done under it may be forgotten as well.
 -- `told`: `seen` is larger than `mine`, and its loss was told of; once that is accepted, `mine` is only an old one.
 function losses.fault_of_all(loss, seen, fence, mine, holder, secret, now, told)
-  if seen and epochs.less(fence.e or '0', seen) then
+  if seen and epochs.less(fence.e or '0', seen) and not losses.behind_by_right(fence.e, seen, secret, now) then
     return told and not (loss and loss.open) and 'stale-epoch' or 'store-regressed'
   end
   local fault = losses.fault(loss, mine, secret) or epochs.fault(fence, mine, holder, secret, now)

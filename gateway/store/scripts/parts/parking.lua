@@ -175,6 +175,8 @@ end
 function intents.hand_over(record, now, by)
   if record.state == 'queued' or AGAIN[record.state] then
     local epoch, holder, principal = unpack(cjson.decode(record.heir))
+    -- The delivery's: the successor's is not kept.
+    record.trace = nil
     intents.adopt(record, epoch, holder, principal, now, by)
   end
 end

@@ -1,0 +1,107 @@
+"""One gateway's side of the connection to its store: where a script is run, how long it took, what the clock says."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+
+from gateway.core.faults import PartUnavailable, StoreUnavailable
+from gateway.core.write import ResourceKey
+from gateway.store.acknowledged import Acknowledged
+from gateway.store.answer import Answer, read_answer
+from gateway.store.clock import StoreClock
+from gateway.store.durable import Durable
+from gateway.store.keys import probe, resource_keys
+from gateway.store.recent import Recent
+from gateway.store.script import Script
+from gateway.store.topology import Topology, places
+from gateway.store.wake import Wake
+
+# Whoever looks at the store's keys should not find this one.
+_PROBE_MS = 1000
+
+OnCall = Callable[[str, float], None]
+
+
+class Asking:
+    """What every question to the store goes through. Every call raises StoreUnavailable.
+
+    `on_call` is told the name of each script that answered, and how many seconds that took.
+    """
+
+    def __init__(self, link: Topology, wake: Wake, gateway: str, clock: StoreClock) -> None:
+        self.link = link
+        self.gateway = gateway
+        self.on_call: OnCall = _unobserved
+        self.recent: Recent | None = None
+        """What was acknowledged of late, where somebody looks whether the store still has it."""
+        self.durable: Durable | None = None
+        """Where scripts are run whose answer is acted on, if that has to be safer than the store's process."""
+        self.marking: asyncio.Task[None] | None = None
+        """Ends with this store."""
+        self._wake = wake
+        self._clock = clock
+        self._acknowledged = Acknowledged()
+
+    @property
+    def healthy(self) -> bool:
+        """Whether the store answered the last time that it was asked, and is connected."""
+        return self.link.healthy
+
+    def expected_ms(self) -> int:
+        """What the store's clock should say now, in milliseconds since 1970, unless it jumped."""
+        return self._clock.expected_ms()
+
+    def expect(self, recent: Recent) -> None:
+        """From now on the store must have what it acknowledges, or has lost it."""
+        self.recent, self._acknowledged = recent, Acknowledged(recent)
+
+    def forget(self, resource: ResourceKey) -> None:
+        """An operator has forgotten the resource's epochs: the store is not expected to have them."""
+        self._acknowledged.forget(resource)
+
+    async def close(self) -> None:
+        if self.marking is not None:
+            self.marking.cancel()
+        await self._wake.close()
+        if self.durable is not None:
+            await self.durable.close()
+        await self.link.close()
+
+    async def ping(self) -> None:
+        """Whether a write could be recorded now, on each server: one may answer and have no room, or be a replica.
+
+        Raises PartUnavailable where it is so of some of them only.
+        """
+        asked = places(self.link)
+        told = await asyncio.gather(*map(self._probe, asked))
+        if away := [why for why in told if why is not None]:
+            raise (PartUnavailable if len(away) < len(asked) else StoreUnavailable)("; ".join(away))
+
+    async def _probe(self, place: str) -> str | None:
+        """Why the server of this shard cannot be written to; None where it can."""
+        key = probe(place)
+        try:
+            await self.link.call("SET", key, self.gateway, "PX", _PROBE_MS)
+        except StoreUnavailable as away:
+            name = self.link.at(key).name
+            return f"{name}: {away}" if name else str(away)
+        return None
+
+    async def run(self, script: Script, keys: Sequence[str], *arguments: str | bytes) -> Answer:
+        """One script's answer; its time is told to `on_call`."""
+        asked = self._clock.read()
+        servers = self.link if self.durable is None or not script.is_acted_on else self.durable
+        answer = read_answer(await script.run(servers, keys, arguments))
+        answered = self._clock.read()
+        self._clock.learn(answer.now_ms, asked, answered)
+        self.on_call(script.name, answered - asked)
+        return answer
+
+    def _ask(self, script: Script, resource: ResourceKey, *arguments: str | bytes) -> Coroutine[None, None, Answer]:
+        return self.run(script, resource_keys(resource), *arguments)
+
+    def _expected(self) -> str:
+        return str(self.expected_ms())
+
+
+def _unobserved(name: str, seconds: float) -> None:
+    """The observer where nobody observes."""

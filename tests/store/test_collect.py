@@ -1,0 +1,162 @@
+"""Records of leases that ended long ago are collected, and whoever had one is refused as before."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from gateway.core.write import ResourceKey
+from gateway.store.collect import collect
+from gateway.store.fence import FenceStore
+from gateway.store.keys import resource_keys
+from tests.store.fences import (
+    LEASE_MS,
+    OTHER_SECRET,
+    RESOURCE,
+    SECRET,
+    admitted,
+    ask,
+    bare,
+    granted,
+    leased,
+    name_of,
+    opened,
+)
+from tests.store.losing import remembering
+from tests.store.parked import leased_mail, parked
+
+FENCE, TICKETS, OLDER, WAITERS, _, _, SHARD = resource_keys(RESOURCE)
+DAY_MS = 24 * 3_600_000
+
+
+@dataclass(frozen=True)
+class Old:
+    """The record of a lease that was granted so long ago."""
+
+    epoch: int
+
+
+def made_old(raw: Any, now_ms: int, ago_ms: int = DAY_MS + 1000, *, ended_ago_ms: int = 1000) -> Old:
+    old = Old(now_ms - ago_ms)
+    raw.hset(FENCE, mapping={"v": 1, "e": old.epoch, "h": "A", "s": SECRET, "x": now_ms - ended_ago_ms, "l": LEASE_MS})
+    return old
+
+
+async def go(store: FenceStore, prefix: str = "", *, looks: bool = False) -> tuple[int, int]:
+    """Once through all: how many were looked at, and have gone."""
+    looked_at = gone = 0
+    cursor = None
+    while True:
+        found = await collect(store, prefix, cursor, looks=looks)
+        looked_at, gone, cursor = looked_at + found.looked_at, gone + found.collected, found.next
+        assert found.incomplete is None
+        if cursor is None:
+            return looked_at, gone
+
+
+async def test_a_lease_of_long_ago_goes(store: FenceStore, raw: Any) -> None:
+    """Nothing is left of the resource; where an operator only looks, all of it."""
+    made_old(raw, store.expected_ms())
+
+    assert await go(store, looks=True) == (1, 1)
+    assert raw.exists(FENCE) == 1
+    assert await go(store, "order/") == (0, 0)
+    assert await go(store, "report/") == (1, 1)
+    assert raw.keys() == []
+    assert await go(store) == (0, 0)
+
+
+STAYS: dict[str, dict[str, object]] = {
+    "counted revisions": {"n": 3},
+    "a pause": {"p": "{}"},
+    "what holds it": {"u": "1 "},
+    "what is delivered of a lease that was given back": {"g": "7 "},
+    "what was reset": {"r": "9"},
+}
+
+
+@pytest.mark.parametrize("what", STAYS)
+async def test_what_is_nowhere_else_stays(what: str, store: FenceStore, raw: Any) -> None:
+    """As long as anybody may ask for it."""
+    made_old(raw, store.expected_ms())
+    raw.hset(FENCE, mapping=STAYS[what])
+
+    assert await go(store) == (1, 0)
+
+
+BESIDE = {"a ticket": TICKETS, "an older ticket": OLDER, "a waiter": WAITERS}
+
+
+@pytest.mark.parametrize("what", BESIDE)
+async def test_what_is_in_use_stays(what: str, store: FenceStore, raw: Any) -> None:
+    """Whatever its age."""
+    made_old(raw, store.expected_ms())
+    raw.hset(BESIDE[what], "x", "x")
+
+    assert await go(store) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("ago_ms", "ended_ago_ms"),
+    [(DAY_MS - 60_000, 1000), (7 * DAY_MS, -60_000)],
+    ids=["granted within a day", "renewed until now"],
+)
+async def test_a_lease_that_may_be_alive_stays(ago_ms: int, ended_ago_ms: int, store: FenceStore, raw: Any) -> None:
+    """And one that ended a moment ago, whose token somebody may still send."""
+    made_old(raw, store.expected_ms(), ago_ms, ended_ago_ms=ended_ago_ms)
+
+    assert await go(store) == (1, 0)
+
+
+async def test_epochs_from_elsewhere_stay(store: FenceStore, raw: Any) -> None:
+    """They know no clock: the highest one is the only thing that refuses an older one."""
+    await store.settle(await admitted(store, bare(42)), "applied", "a test", None)
+
+    assert await go(store) == (1, 0)
+
+
+async def test_what_is_queued_under_it_stays(store: FenceStore, raw: Any) -> None:
+    """It is delivered as long as no newer epoch rules."""
+    lease = await granted(store)
+    await parked(store, leased_mail("one", lease.epoch))
+    made_old(raw, store.expected_ms())
+
+    assert await go(store) == (1, 0)
+
+
+async def test_nothing_goes_while_the_floor_of_a_loss_is_needed(store: FenceStore, raw: Any) -> None:
+    """Leases from before it have ended by it."""
+    made_old(raw, store.expected_ms())
+    raw.set(f"{SHARD}lost", "1 accepted")
+
+    assert await go(store) == (1, 0)
+
+
+async def test_whoever_had_it_is_refused_as_before_and_the_next_lease_is_larger(store_url: str, raw: Any) -> None:
+    """Also at a gateway that has seen the epoch, and would miss it."""
+    async with remembering(store_url) as one, opened(store_url) as another:
+        old = made_old(raw, one.store.expected_ms())
+        assert name_of(await ask(one.store, leased(old.epoch))) == "lease-expired"
+        raw.hset(FENCE, "h", "B")
+        assert name_of(await ask(one.store, leased(old.epoch - 1))) == "stale-epoch"
+        assert await go(another) == (1, 1)
+
+        assert name_of(await ask(one.store, leased(old.epoch))) == "token-invalid"
+        assert name_of(await one.store.peek(leased(old.epoch))) == "token-invalid"
+        assert (await granted(one.store, "B", OTHER_SECRET)).epoch > old.epoch
+        assert one.told == []
+
+
+async def test_all_of_a_large_store_is_gone_through(store: FenceStore, raw: Any) -> None:
+    """Some at a time; each goes once."""
+    now_ms = store.expected_ms()
+    pipe = raw.pipeline(transaction=False)
+    for number in range(1200):
+        fence = resource_keys(ResourceKey(f"report/{number}"))[0]
+        pipe.hset(fence, mapping={"v": 1, "e": now_ms - 2 * DAY_MS, "h": "A", "s": SECRET, "x": 0})
+    pipe.execute()
+    first = await collect(store, "", None, looks=False)
+
+    assert first.next is not None
+    assert (await go(store))[1] + first.collected == 1200
+    assert raw.dbsize() == 0
