@@ -38,6 +38,11 @@ class Budget:
         """The limits are no part of it: what was used is used also under new ones."""
         return f"{self.per} {round(self.window_s * 1000)} {self.value or ''}"
 
+    @property
+    def label(self) -> str:
+        """As metrics name it: `resource 86400s json:/amount`."""
+        return f"{self.per} {self.window_s:g}s" + ("" if self.value is None else f" json:{self.value}")
+
 
 def spelled(millionths: int) -> str:
     """As people write it: `12.5`."""
@@ -57,6 +62,20 @@ class Usage:
     count: int
     sum: int
     leaves_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fullest:
+    """The most that any tenant, principal, holder or resource has used of a rule's budget; `sum` in millionths.
+
+    Not both need be of one: who has written most often may not have moved most.
+    """
+
+    upstream: str
+    rule: str
+    budget: Budget
+    count: int
+    sum: int
 
 
 @dataclass(frozen=True, slots=True)

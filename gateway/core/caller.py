@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from gateway.core.decision import AMBIGUOUS_TARGET, FORBIDDEN, HEADER_MALFORMED, TOKEN_MALFORMED, Facts, Refused
 from gateway.core.epoch import parse_u64
 from gateway.core.field_name import plain_name
+from gateway.core.frozen import frozen
 from gateway.core.request import Headers
 from gateway.core.rights import EVERYTHING, Rights
+from gateway.core.target import Target
 
 # What an agent may present. Any other header that begins with `Fencing-` is dropped unread.
 CONTROL_HEADERS = (
@@ -21,11 +23,14 @@ CONTROL_HEADERS = (
 # A holder is shown in problems, logs and the console: visible, and short enough to be read.
 _HOLDER_LENGTH = 255
 _KEY_LENGTH = 255
+# In digits: 2^64-1.
+_LONGEST_EPOCH = 20
 _KEY = re.compile(rb'"((?:[!#-\[\]-~]|\\["\\])*)"|([!#-~][!-~]*)')
 _ESCAPED = re.compile(rb'\\(["\\])')
 
 
-# What some servers and frameworks take for the method or the target instead of the request's own.
+# What some servers and frameworks take for the method or the target instead of the request's own. What proxies add to
+# every request is not among them: it is dropped (`core/forwarded.py`).
 _OVERRIDES = frozenset(
     (
         b"x-http-method-override",
@@ -34,7 +39,26 @@ _OVERRIDES = frozenset(
         b"x-http-override",
         b"x-original-method",
         b"x-original-url",
+        b"x-original-path",
         b"x-rewrite-url",
+        b"x-rewrite-uri",
+        b"x-rewrite-path",
+        b"x-override-url",
+        b"x-override-uri",
+        b"x-path-override",
+        b"x-http-path-override",
+        b"x-http-destinationurl",
+        b"x-proxy-url",
+        b"x-request-uri",
+        b"request-uri",
+        b"unencoded-url",
+        b"x-unencoded-url",
+        # WSGI's own (PEP 3333) where a server takes them from a field, as gunicorn does of proxies on its machine.
+        b"script-name",
+        b"x-script-name",
+        b"path-info",
+        b"x-path-info",
+        b"path-translated",
     )
 )
 
@@ -61,7 +85,7 @@ class Caller:
 NOBODY = Caller()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Control:
     """The control headers of one request, each at most once and each well-formed, but the token not yet parsed."""
 
@@ -91,6 +115,16 @@ def overrides_request(headers: Headers) -> Refused | None:
     shown = next(name for name in headers.names() if plain_name(name) in _OVERRIDES).decode("latin-1").title()
     detail = f"Not forwarded: {shown} would make another request of this one. Send the one that is meant, without it."
     return Refused(AMBIGUOUS_TARGET, detail)
+
+
+def token_in_target(control: Control, target: Target) -> Refused | None:
+    """The refusal of a request whose target repeats its token: the API would read it, and so would its logs."""
+    token = control.token
+    # `42` may be the epoch and a part of any path.
+    if token is None or len(token) <= _LONGEST_EPOCH or token not in target.raw:
+        return None
+    detail = "Not forwarded: the token stands in the URL too, which the API reads and logs."
+    return Refused(TOKEN_MALFORMED, f"{detail} Send it in Fencing-Token only.")
 
 
 def read_control(headers: Headers) -> Control | Refused:

@@ -101,6 +101,7 @@ PAUSED = _decision("paused", 503, "wait", "An operator or an incident has stoppe
 QUOTA_EXCEEDED = _decision("quota-exceeded", 429, "retry", "The principal's quota is used up")
 # The same words for what a rule's budgets say.
 BUDGET_EXCEEDED = replace(QUOTA_EXCEEDED, title="The rule's budget is used up")
+KEYS_SPENT = replace(QUOTA_EXCEEDED, title="Too many keys of this resource's grants are remembered")
 BEYOND_ANY_BUDGET = replace(QUOTA_EXCEEDED, action="stop", title="The rule's budget is smaller than this")
 AMOUNT_UNRESOLVED = replace(RESOURCE_UNRESOLVED, title="The amount cannot be told")
 BODY_TOO_LARGE = _decision("body-too-large", 413, "fix-request", "The body is too large")
@@ -133,3 +134,15 @@ FORBIDDEN = _decision("forbidden", 403, "stop", "The caller lacks the right")
 NOT_FOUND = _decision("not-found", 404, "fix-request", "There is no such call")
 METHOD_NOT_ALLOWED = _decision("method-not-allowed", 405, "fix-request", "The call takes another method")
 INTERNAL = _decision("internal-error", 500, "retry", "The gateway failed")
+
+# What the fence itself refuses; a request that was malformed or matched no rule never came before it.
+FENCE_REJECTIONS = (
+    TOKEN_INVALID,
+    STALE_EPOCH,
+    HOLDER_MISMATCH,
+    LEASE_EXPIRED,
+    OUT_OF_SEQUENCE,
+    REVISION_MISMATCH,
+    TAKEOVER_PENDING,
+    RESOURCE_BUSY,
+)

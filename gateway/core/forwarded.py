@@ -1,4 +1,5 @@
-"""`X-Forwarded-*` and `Forwarded` (RFC 7239): whom a request was sent for, as far as that is believed.
+"""`X-Forwarded-*` and `Forwarded` (RFC 7239): whom a request was sent for, as far as that is believed; and what proxies
+say beside it of who that is, and of where the request was sent to before they rewrote it.
 
 Anybody can write them: what a peer says counts only if it is a trusted proxy, and only in the form that the upstream is
 sent, because a proxy that keeps one form in order often lets the other one through from its own clients.
@@ -10,7 +11,7 @@ from gateway.core.arrival import Arrival, TrustedProxies, plain_address
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Forwarded
 
-# What servers and frameworks take for the client's address or name, beside all that begins with `x-forwarded`.
+# What servers and frameworks take for the client's address or name, its user, or the host and path that it asked for.
 CLAIMS = frozenset(
     (
         b"forwarded",
@@ -41,9 +42,56 @@ CLAIMS = frozenset(
         b"x-appengine-user-ip",
         b"x-azure-clientip",
         b"x-azure-socketip",
+        # Another host or path: of Envoy, Azure, Traefik and others, and of an accelerator that sends files itself.
+        b"x-http-host-override",
+        b"x-host-override",
+        b"disguised-host",
+        b"x-waws-unencoded-url",
+        b"x-ms-original-url",
+        b"x-replaced-path",
+        b"x-ingress-path",
+        b"x-sendfile-type",
+        b"x-accel-mapping",
+        # Another user: what a server believes of a proxy that has asked who it is.
+        b"remote-addr",
+        b"remote-user",
+        b"remote-name",
+        b"remote-email",
+        b"remote-groups",
+        b"proxy-user",
+        b"x-proxy-user",
+        b"x-proxy-remote-user",
+        b"x-authenticated-user",
+        b"x-authenticated-userid",
+        b"x-authenticated-groups",
+        b"x-credential-identifier",
+        b"x-anonymous-consumer",
+        b"cf-access-authenticated-user-email",
+        # Another client certificate (RFC 9440, and what came before it).
+        b"client-cert",
+        b"client-cert-chain",
+        b"x-client-cert",
+        b"x-arr-clientcert",
     )
 )
-CLAIMS_PREFIX = b"x-forwarded"
+# What begins with one of these is of the same kind, whatever follows.
+CLAIMS_PREFIXES = (
+    b"x-forwarded",
+    b"x-forward-",
+    b"x-envoy-original-",
+    b"x-remote-",
+    b"x-webauth-",
+    b"x-auth-request-",
+    b"x-consumer-",
+    b"x-goog-authenticated-user-",
+    b"x-ms-client-principal",
+    b"x-amzn-oidc-",
+    b"x-amzn-mtls-",
+    b"tailscale-user-",
+    b"ssl-client-",
+    b"x-ssl-client-",
+    b"x-tls-client-",
+)
 # Of these an upstream that wants one of the forms gets what stands here, whoever said something else.
 REPLACED = frozenset((b"forwarded", b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host"))
 

@@ -3,11 +3,10 @@
 import re
 
 from gateway.core.field_name import plain_name
+from gateway.core.host import is_host
 from gateway.core.request import Headers
 from gateway.core.websocket import asks_for_upgrade, handshake_fault
 
-# What RFC 3986, section 3.2, lets an authority hold without user information. Empty is a legal Host.
-_AUTHORITY = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
 # Nineteen digits stay below 2^63: more is no length but an attempt to make a counter overflow somewhere.
 _LENGTH = re.compile(rb"[0-9]{1,19}")
 
@@ -66,6 +65,6 @@ def head_fault(method: str, headers: Headers, *, is_http_10: bool = False) -> st
     if len(hosts) > 1:
         return "Host was sent twice"
     for host in hosts:
-        if not _AUTHORITY.fullmatch(host):
-            return "Host is not a host"
+        if not is_host(host):
+            return "Host is neither a name nor an IP address, with a port or without"
     return None

@@ -16,11 +16,12 @@ What was done may be taken back by its compensation, which is an intent of its o
 applied ─► compensating ─► compensated     and back to applied, where that is proved not applied
 """
 
-import base64
+import binascii
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NewType
 
+from gateway.core.frozen import frozen
 from gateway.core.request import HeaderPairs
 from gateway.core.target import Target
 
@@ -69,6 +70,7 @@ TOOK_EFFECT: frozenset[State] = frozenset({"applied", "compensating", "compensat
 
 # 128 bits: within one tenant, resource and target, two keys never meet.
 _DIGEST_BYTES = 16
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 # What describes the body, or names what was made: true of the answer whenever it is read.
 _REPLAYED_HEADERS = frozenset(
     (
@@ -85,7 +87,7 @@ _REPLAYED_HEADERS = frozenset(
 _HEAD_ENDS = b"\r\n\r\n"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Intent:
     """One business action as a request names it.
 
@@ -106,7 +108,7 @@ class Intent:
         return Intent(self.key, self.tenant, self.target, self.digest, fingerprint)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptAnswer:
     """An upstream's answer as it is replayed: the headers of the allow-list, the body byte for byte."""
 
@@ -152,4 +154,5 @@ def intent_digest(tenant: str, resource: str, method: str, host: str | None, tar
     parts = (tenant, resource, method, host or "", str(len(segments)), *segments, *target.query_pairs(), key)
     spelled = "".join([f"{len(part)}:{part}" for part in parts])
     digest = hashlib.blake2b(spelled.encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
+    # What base64.urlsafe_b64encode does, in half the time.
+    return binascii.b2a_base64(digest, newline=False).translate(_URL_SAFE, b"=").decode("ascii")

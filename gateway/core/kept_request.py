@@ -138,10 +138,13 @@ def _dropped(upstream: Upstream) -> frozenset[bytes]:
 
 
 def _is_kept(name: bytes, dropped: frozenset[bytes]) -> bool:
-    if name in dropped or is_control_header(name):
-        return False
+    return not (name in dropped or is_control_header(name) or is_credential(name))
+
+
+def is_credential(name: bytes) -> bool:
+    """Whether a field (as `plain_name` spells it) is by its name what somebody shows to be let in."""
     words = name.split(b"-")
-    return _NAMES_AN_ACTION in words or name in _OPENS_NOTHING or not any(map(_is_telling, words))
+    return _NAMES_AN_ACTION not in words and name not in _OPENS_NOTHING and any(map(_is_telling, words))
 
 
 def _is_telling(word: bytes) -> bool:

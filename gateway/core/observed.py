@@ -10,20 +10,13 @@ from gateway.core.decision import Decision
 _OBSERVABLE = frozenset(
     one.name
     for one in (
+        *decision.FENCE_REJECTIONS,
         decision.REPLAYED,
         decision.RESOURCE_UNRESOLVED,
         decision.TOKEN_REQUIRED,
         decision.TOKEN_MALFORMED,
-        decision.TOKEN_INVALID,
         decision.KEYS_UNAVAILABLE,
         decision.SEQUENCE_REQUIRED,
-        decision.STALE_EPOCH,
-        decision.HOLDER_MISMATCH,
-        decision.LEASE_EXPIRED,
-        decision.OUT_OF_SEQUENCE,
-        decision.REVISION_MISMATCH,
-        decision.TAKEOVER_PENDING,
-        decision.RESOURCE_BUSY,
         decision.IDEMPOTENCY_KEY_REQUIRED,
         decision.INTENT_IN_PROGRESS,
         decision.INTENT_MISMATCH,

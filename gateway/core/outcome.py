@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
+from gateway.core.frozen import frozen
 from gateway.core.request import HeaderPairs
 from gateway.core.rule import Outcomes
 
@@ -36,7 +37,7 @@ class NoReply:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replied:
     """An answer's head came; `complete` tells whether its body did too, by its own framing."""
 

@@ -1,12 +1,14 @@
 """One agent's request and the answer to it, in our own types: nothing of a web framework goes further than the edge."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gateway.core.arrival import Arrival
 from gateway.core.field_name import respelled_names
+from gateway.core.frozen import frozen
 from gateway.core.target import Target
 from gateway.core.trace import Trace
+from gateway.core.trace_context import read_trace_context
 
 HeaderPairs = tuple[tuple[bytes, bytes], ...]
 
@@ -58,7 +60,7 @@ def _values_by_name(pairs: HeaderPairs) -> dict[bytes, list[bytes]]:
     return values
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """A request as far as a decision needs it. `body` is there only where a rule had to read it.
 
@@ -71,3 +73,11 @@ class Request:
     body: bytes | None = field(default=None, repr=False)
     arrival: Arrival | None = None
     trace: Trace | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def trace_id(self) -> str:
+        """Of the trace that it belongs to, 32 hexadecimal digits; empty where it names none and nothing is traced."""
+        if self.trace is not None:
+            return self.trace.id
+        came = read_trace_context(self.headers.all(b"traceparent"), [])
+        return "" if came is None else came.trace_id

@@ -140,6 +140,10 @@ class Endpoint:
     tls: Tls = Tls()
 
 
+# What every server reads as JSON that reads any.
+JSON_TYPES = frozenset((b"application/json",))
+
+
 @dataclass(frozen=True, slots=True)
 class Upstream:
     """One policy file's upstream. `base_path` comes before every forwarded path; it has no slash at its end.
@@ -149,8 +153,8 @@ class Upstream:
     the mount itself are. `observes`: whether any of its rules is in `mode: observe`.
     `probe`: where it is asked without credentials whether it wants any, as agents spell it; None: nowhere.
     `forwarded`: how it is told whom a request was sent for; `via`: the name with which the gateway adds itself to
-    `Via`, None where it does not. `notify`: where people are told of its events; None: nowhere. `term`: whether this
-    is what the policies in force say.
+    `Via`, None where it does not. `notify`: where people are told of its events; None: nowhere. `json_types`: what it
+    reads as JSON, in lower case. `term`: whether this is what the policies in force say.
     """
 
     name: str
@@ -175,6 +179,7 @@ class Upstream:
     forwarded: Forwarded = "trusted"
     via: bytes | None = None
     notify: Endpoint | None = None
+    json_types: frozenset[bytes] = JSON_TYPES
     term: Term = field(default_factory=Term, repr=False, compare=False)
 
 

@@ -6,6 +6,8 @@ The bytes that came are what is forwarded; the segments here are only what rules
 import re
 from dataclasses import dataclass
 
+from gateway.core.frozen import frozen
+
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 # Printable ASCII without blank, '"', '#', '<', '>', '\', '^', '`', '{', '|', '}': RFC 3986 plus what clients send bare.
 _PATH = re.compile(r"[!$%&'()*+,\-./0-9:;=@A-Z_a-z~\[\]]*")
@@ -21,7 +23,7 @@ class Ambiguous:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """`raw` as it came; `segments` percent-decoded once; `query` the raw text after the first `?`, or None."""
 
@@ -33,6 +35,11 @@ class Target:
     @property
     def has_encoded_slash(self) -> bool:
         return "%2F" in self.path or "%2f" in self.path
+
+    @property
+    def has_encoded_empty_segment(self) -> bool:
+        """Whether to a reader who takes an encoded slash for a slash a segment is empty, which many leave out."""
+        return self.has_encoded_slash and any("/" in segment and _has_empty(segment) for segment in self.segments)
 
     def query_pairs(self) -> list[str]:
         """The query's parameters, decoded and without empty ones, names and values in turn: sorted by name, those of
@@ -46,6 +53,10 @@ class Target:
     def query_values(self, name: str) -> list[str]:
         """Every value of the query parameter `name`, decoded as a form field (`+` is a blank)."""
         return [value for key, value in query_fields(self.query or "") if key == name]
+
+
+def _has_empty(segment: str) -> bool:
+    return segment.startswith("/") or segment.endswith("/") or "//" in segment
 
 
 def query_fields(query: str) -> list[tuple[str, str]]:

@@ -4,17 +4,20 @@ import base64
 import binascii
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from gateway.core.claim import carries_epoch
 from gateway.core.epoch import Epoch, parse_u64
+from gateway.core.frozen import frozen
 
 TokenSource = Literal["fencing-token", "bearer", "basic"]
 
 # base64url of 16 bytes is 22 characters; what the lease API hands out is longer. The bound keeps `42.7` from being
 # taken for a lease token, and a hostile megabyte from being hashed.
 _SECRET = re.compile("[A-Za-z0-9_-]{22,128}")
+_SHORTEST_SECRET = 22
 
 # Three parts in base64url, none of them empty (RFC 7515, section 7.1): a JWS without a signature is no token at all.
 _COMPACT_JWS = re.compile("[A-Za-z0-9_-]+[.][A-Za-z0-9_-]+[.][A-Za-z0-9_-]+")
@@ -24,10 +27,11 @@ _JWS_LENGTH = 8192
 _INSIDE = re.compile(r"(?<![\w.-])[\w-]+[.][\w-]+(?:[.][\w-]+)?(?![\w-]|[.][\w-])", re.ASCII)
 # Base64 of the shortest token, or of more; some leave its padding away, some use the other alphabet (RFC 4648).
 _ENCODED = re.compile("[A-Za-z0-9+/_-]{32,}")
+_ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
 _TO_STANDARD = str.maketrans("-_", "+/")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeaseProof:
     """`42.SECRET`: an epoch and the digest of the secret that was handed out with it."""
 
@@ -35,7 +39,7 @@ class LeaseProof:
     secret_digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BareProof:
     """`42`: an epoch that another system granted; the holder comes in a header of its own."""
 
@@ -99,10 +103,36 @@ def authorization_is_a_token(value: str, sources: tuple[TokenSource, ...]) -> bo
     password of other systems).
     """
     is_basic = value.lstrip(" \t")[:5].lower() == "basic"
-    if _has_token(value) or (is_basic and any(_has_token(_plain(word)) for word in _ENCODED.findall(value))):
+    if any(map(_has_token, _readings(value, decoded=is_basic))):
         return True
     text = token_in_authorization(value, sources)
     return text is not None and isinstance(parse_token(text), BareProof)
+
+
+def shows_secret(value: str, token: str | None) -> bool:
+    """Whether a field shows the secret of the token that its request presents elsewhere, whatever is around it.
+
+    What is compared with the token itself needs no form of its own: `x.T`, the secret alone, any scheme.
+    """
+    secret = "" if token is None else token.partition(".")[2]
+    if len(secret) < _SHORTEST_SECRET:
+        return False
+    if secret in value or ("%" in value and secret in _unescaped(value)):
+        return True
+    return any(secret in _plain(word) for word in _ENCODED.findall(value) if len(word) * 3 >= len(secret) * 4)
+
+
+def _readings(value: str, *, decoded: bool) -> Iterator[str]:
+    """A field's value, and what is percent-encoded in it; `decoded`: what is in base64 too. Each once."""
+    yield value
+    if "%" in value:
+        yield _unescaped(value)
+    for word in _ENCODED.findall(value) if decoded else ():
+        yield from _readings(_plain(word), decoded=False)
+
+
+def _unescaped(value: str) -> str:
+    return _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), value)
 
 
 def _has_token(text: str) -> bool:

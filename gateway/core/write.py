@@ -8,6 +8,7 @@ from gateway.core.clock import Deadline
 from gateway.core.compensation import Rendering
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
+from gateway.core.frozen import frozen
 from gateway.core.intent import Intent, IntentId, KeptAnswer, ResolvedBy
 from gateway.core.outcome import Outcome
 from gateway.core.rule import Rule
@@ -17,7 +18,7 @@ TicketId = NewType("TicketId", str)
 Incident = Literal["duplicate-effect", "late-write", "store-regressed"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Write:
     """Everything that the admit script has to know. `secret_digest` is None where the epoch was granted elsewhere.
 
@@ -25,6 +26,7 @@ class Write:
     `compensating`: the request that would take it back, to be filled from its answer; None where its rule has none.
     `costs`: what it takes of each of the rule's budgets, in millionths; empty where its admission takes nothing.
     `call`: the id of the JSON-RPC call that it is; None where its answer's status alone tells the outcome.
+    `trace_id`: of its request's trace, for the audit trail; empty where there is none.
     """
 
     rule: Rule
@@ -41,6 +43,7 @@ class Write:
     compensating: Rendering | None = field(default=None, repr=False, compare=False)
     costs: tuple[int, ...] = ()
     call: str | None = None
+    trace_id: str = ""
 
     def named(self, intent: Intent) -> "Write":
         """The same write, as this intent."""
@@ -48,10 +51,10 @@ class Write:
         counters = self.sequence, self.if_revision
         proof = self.epoch, self.holder, self.secret_digest
         who = self.principal, self.tenant
-        return Write(self.rule, self.resource, *proof, *counters, intent, self.expires, *who)
+        return Write(self.rule, self.resource, *proof, *counters, intent, self.expires, *who, trace_id=self.trace_id)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Admitted:
     """The right to forward one write once. Only the store makes one, and each is settled once.
 
@@ -101,7 +104,7 @@ class Ready:
     in_doubt: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settled:
     """The ticket has ended. `overtaken`: a newer epoch had come meanwhile. `revision` is the count afterwards.
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from gateway.core.caller import Caller, overrides_request, read_control
+from gateway.core.caller import Caller, overrides_request, read_control, token_in_target
 from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, FORWARDED, OBSERVED, PASSED, Refused
 from gateway.core.field_name import plain_name
 from gateway.core.framing import head_fault
@@ -66,7 +66,9 @@ def form_fault(request: Request) -> Refused | None:
     if fault is not None:
         return Refused(BAD_REQUEST, f"Not forwarded: {fault}. Mend the client.")
     control = read_control(headers)
-    return control if isinstance(control, Refused) else overrides_request(headers)
+    if isinstance(control, Refused):
+        return control
+    return overrides_request(headers) or token_in_target(control, request.target)
 
 
 def answer(ruleset: RuleSet, request: Request, caller: Caller) -> Answer:

@@ -5,65 +5,91 @@ that is missing, there twice or malformed, and many never undo a request's codin
 """
 
 import re
+from dataclasses import dataclass
 from typing import Literal
 
 from gateway.core.decision import AMBIGUOUS_TARGET, UNSUPPORTED_CODING, Refused
 from gateway.core.request import Headers, Request
+from gateway.core.rule import JSON_TYPES
 
 Kind = Literal["json", "form"]
 
-_FORM = b"application/x-www-form-urlencoded"
+FORM = b"application/x-www-form-urlencoded"
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-# RFC 9110, section 5.6.6, without what a reader who knows no quotes would cut at: commas, semicolons, escapes.
-_PARAMETER = rb";[ \t]*(" + _TOKEN + rb")=(" + _TOKEN + rb'|"[\t !#-+\--:<-\[\]-~]*")'
-_TYPE = re.compile(rb"(" + _TOKEN + rb"/" + _TOKEN + rb")((?:[ \t]*(?:" + _PARAMETER + rb"|;))*)")
+# RFC 9110, sections 8.3.1 and 5.6.6, without what some readers take for another type or for none: tabs, several blanks,
+# a parameter of nothing; and without what a reader who knows no quotes would cut at: commas, semicolons, escapes.
+_PARAMETER = rb" ?; ?(" + _TOKEN + rb")=(" + _TOKEN + rb'|"[ !#-+\--:<-\[\]-~]+")'
+_TYPE = re.compile(rb"(" + _TOKEN + rb"/" + _TOKEN + rb")((?:" + _PARAMETER + rb")*)")
 _PARAMETERS = re.compile(_PARAMETER)
 # Readers that take `_` or `.` for `-` see a second field in another spelling; others do not.
 _OF_THE_BODY = frozenset((b"content-type", b"content-encoding"))
 _ADVICE = {
-    "json": "Send `Content-Type: application/json`, once.",
-    "form": f"Send `Content-Type: {_FORM.decode()}`, once; multipart/form-data is not read by rules.",
+    "json": "Send `Content-Type: application/json`, once; a policy names further types in `json_types`.",
+    "form": f"Send `Content-Type: {FORM.decode()}`, once; multipart/form-data is not read by rules.",
 }
 
 
-def body_fault(request: Request, kind: Kind) -> Refused | None:
+def body_fault(request: Request, kind: Kind, json_types: frozenset[bytes] = JSON_TYPES) -> Refused | None:
     """Why the body cannot be read as `kind`, for its headers. An empty one without a type is JSON: it has no members.
+
+    `json_types`: what its upstream reads as JSON; of `application/x+json` many make nothing.
 
     Refused: `ambiguous-target`, and `unsupported-coding` for a form in any coding, because a server that ignores it
     would find other fields in the coded bytes.
     """
     headers = request.headers
-    if not _OF_THE_BODY.isdisjoint(headers.respelled()):
-        return _ambiguous("a header about this body is spelled without its dash.", "Spell it with a dash.")
-    lines = headers.all(b"content-type")
-    if lines or request.body or kind == "form":
-        fault = _type_fault(lines, kind)
-        if fault is not None:
-            return fault
-    if kind == "form" and _is_coded(headers):
-        detail = "Not forwarded: a rule reads this body as a form, and some servers do not undo a request's coding."
-        return Refused(UNSUPPORTED_CODING, f"{detail} Send it without Content-Encoding.")
-    return None
-
-
-def _type_fault(lines: list[bytes], kind: Kind) -> Refused | None:
-    reads = f"a rule reads this body as {'JSON' if kind == 'json' else 'a form'}, and "
-    if not lines:
-        return _ambiguous(f"{reads}no Content-Type says what it is.", _ADVICE[kind])
-    if len(lines) > 1:
-        return _ambiguous(f"{reads}Content-Type is there {len(lines)} times.", _ADVICE[kind])
-    found = _TYPE.fullmatch(lines[0].strip(b" \t"))
-    if found is None:
-        return _ambiguous(f"{reads}Content-Type is not one type with plain parameters.", _ADVICE[kind])
-    name = found[1].lower()
-    if name != _FORM if kind == "form" else name != b"application/json" and not name.endswith(b"+json"):
-        return _ambiguous(f"{reads}Content-Type calls it something else.", _ADVICE[kind])
-    for parameter, value in _PARAMETERS.findall(found[2]):
-        is_utf8 = parameter.lower() == b"charset" and value.strip(b'"').lower() == b"utf-8"
-        if parameter.lower().startswith(b"charset") and not is_utf8:
+    if not headers.all(b"content-type") and not request.body and kind == "json":
+        return _respelled(headers)
+    reads = f"a rule reads this body as {'JSON' if kind == 'json' else 'a form'}"
+    found = read_type(headers, reads, _ADVICE[kind])
+    if isinstance(found, Refused):
+        return found
+    if found.name not in (json_types if kind == "json" else (FORM,)):
+        return _ambiguous(f"{reads}, and Content-Type calls it something else.", _ADVICE[kind])
+    for parameter, value in found.parameters:
+        is_utf8 = parameter == b"charset" and value.strip(b'"').lower() == b"utf-8"
+        if parameter.startswith(b"charset") and not is_utf8:
             advice = "Send it in UTF-8, with `charset=utf-8` or without a charset."
-            return _ambiguous(f"{reads}Content-Type names another charset.", advice)
-    return None
+            return _ambiguous(f"{reads}, and Content-Type names another charset.", advice)
+    return coding_fault(headers, reads) if kind == "form" else None
+
+
+@dataclass(frozen=True, slots=True)
+class MediaType:
+    """What Content-Type says, the names in lower case, the values as spelled."""
+
+    name: bytes
+    parameters: tuple[tuple[bytes, bytes], ...]
+
+
+def read_type(headers: Headers, reads: str, advice: str) -> MediaType | Refused:
+    """The body's type, where it is said once and spelled so that all read the same. `reads`: what wants to know."""
+    respelled = _respelled(headers)
+    if respelled is not None:
+        return respelled
+    lines = headers.all(b"content-type")
+    if not lines:
+        return _ambiguous(f"{reads}, and no Content-Type says what it is.", advice)
+    if len(lines) > 1:
+        return _ambiguous(f"{reads}, and Content-Type is there {len(lines)} times.", advice)
+    found = _TYPE.fullmatch(lines[0].strip(b" "))
+    if found is None:
+        return _ambiguous(f"{reads}, and Content-Type is not one type with plain parameters.", advice)
+    parameters = tuple((name.lower(), value) for name, value in _PARAMETERS.findall(found[2]))
+    return MediaType(found[1].lower(), parameters)
+
+
+def coding_fault(headers: Headers, reads: str) -> Refused | None:
+    if not _is_coded(headers):
+        return None
+    detail = f"Not forwarded: {reads}, and some servers do not undo a request's coding."
+    return Refused(UNSUPPORTED_CODING, f"{detail} Send it without Content-Encoding.")
+
+
+def _respelled(headers: Headers) -> Refused | None:
+    if _OF_THE_BODY.isdisjoint(headers.respelled()):
+        return None
+    return _ambiguous("a header about this body is spelled without its dash.", "Spell it with a dash.")
 
 
 def _is_coded(headers: Headers) -> bool:

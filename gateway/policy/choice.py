@@ -11,18 +11,24 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gateway.core.decision import Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.request import Request
 from gateway.policy.aspect import Aspect, aspects_of
 from gateway.policy.body import Body, BodyWanted
 from gateway.policy.condition import read_subject
 from gateway.policy.entry import Entry, ReadOnly
+from gateway.policy.lenient_paths import LenientPaths
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import Pattern
 
 # What each text of a path and each value takes in memory grows with the number of entries: so many with four texts of
 # their own each take 18 MB. Beyond it time grows instead, by a few microseconds for each batch.
 _AT_ONCE = 8192
+_OF_ANOTHER_RULE = Refused(
+    AMBIGUOUS_TARGET,
+    "Nothing was forwarded: to a server that tells neither case nor a slash at the end this is a path of another rule. "
+    "Spell it as the policy does.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +42,45 @@ class Placed:
 class Choice:
     """The more specific pattern comes first; with the same path, entries with conditions before the one without."""
 
-    __slots__ = ("_batches",)
+    __slots__ = ("_batches", "_lenient", "_lenient_paths")
 
     def __init__(self, placed: Iterable[Placed], at_once: int = _AT_ONCE) -> None:
         ordered = sorted(placed, key=lambda one: (one.pattern.precedence, not one.entry.matcher.conditions))
-        starts = range(0, len(ordered), at_once)
-        self._batches = tuple(_Batch(ordered[start : start + at_once]) for start in starts)
+        self._batches = _batches(ordered, at_once)
+        self._lenient_paths = LenientPaths([one.pattern for one in ordered])
+        lenient = [Placed(one.entry, one.pattern.lenient) for one in ordered] if self._lenient_paths else []
+        self._lenient = _batches(lenient, at_once)
 
     def taker(
         self, request: Request, segments: tuple[str, ...], slash: bool, body: Body
     ) -> Placed | BodyWanted | Refused | None:
-        """The first entry that takes the request, None if none does. Refused as its conditions are."""
+        """The first entry that takes the request, None if none does.
+
+        Refused as its conditions are, and as `ambiguous-target` where a lenient server could find a more specific one.
+        """
         for batch in self._batches:
             taker = batch.taker(request, segments, slash, body)
-            if taker is not None:
+            if taker is None:
+                continue
+            if not self._lenient or not isinstance(taker, Placed):
                 return taker
+            if self._lenient_paths.may_be_of_another(taker.pattern, segments):
+                return self._unless_of_another(taker, request, segments, body)
+            return taker
         return None
+
+    def _unless_of_another(
+        self, taker: Placed, request: Request, segments: tuple[str, ...], body: Body
+    ) -> Placed | BodyWanted | Refused:
+        """Of two that differ in nothing but case or a slash, both are the policy's own, and told apart by it."""
+        folded = tuple(map(str.casefold, segments))
+        for batch in self._lenient:
+            found = batch.taker(request, folded, slash=False, body=body)
+            if isinstance(found, Placed):
+                return _OF_ANOTHER_RULE if found.pattern.precedence < taker.pattern.precedence else taker
+            if found is not None:
+                return found
+        return taker
 
     def first_of_path(self, segments: tuple[str, ...], slash: bool) -> Placed | None:
         """The first entry whose pattern takes a path, whatever its methods and conditions."""
@@ -60,6 +89,10 @@ class Choice:
             if first is not None:
                 return first
         return None
+
+
+def _batches(ordered: Sequence[Placed], at_once: int) -> "tuple[_Batch, ...]":
+    return tuple(_Batch(ordered[start : start + at_once]) for start in range(0, len(ordered), at_once))
 
 
 class _Batch:

@@ -19,7 +19,7 @@ from gateway.core.kept_request import keep_request
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Upstream
 from gateway.core.target import Ambiguous, read_target
-from gateway.policy.body import Body
+from gateway.policy.body import Body, BodyWanted
 from gateway.policy.body_type import Kind
 from gateway.policy.fields import read_header
 from gateway.policy.jsonbody import JsonReader, JsonValue, Missing, Number, Pointer
@@ -82,16 +82,26 @@ class Compensation:
     headers: tuple[tuple[bytes, tuple[Piece, ...]], ...] = ()
     body: tuple[Piece, ...] | None = None
     reads: Kind | None = field(init=False, repr=False, compare=False)
+    reads_query: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Told once: it is asked of each write.
         kinds = (slot.part.reads for slot in self.slots if isinstance(slot.part, Part))
         object.__setattr__(self, "reads", next((kind for kind in kinds if kind is not None), None))
+        origins = (slot.part.origin for slot in self.slots if isinstance(slot.part, Part))
+        object.__setattr__(self, "reads_query", "query" in origins)
 
     @property
     def slots(self) -> Iterator[Slot]:
         for pieces in (self.target, *(value for _, value in self.headers), self.body or ()):
             yield from (piece for piece in pieces if isinstance(piece, Slot))
+
+    def wants(self, body: Body) -> bool:
+        """Whether the write's own body has still to be read for it. One that is there and cannot be read makes no
+        compensation, and is no reason to refuse the write."""
+        if self.reads is not None and isinstance(body.lacking(self.reads), BodyWanted):
+            return True
+        return self.reads_query and isinstance(body.lacking_beside_query(), BodyWanted)
 
     def begin(self, request: Request, path: Mapping[str, str], caller: Caller, body: Body) -> "Begun":
         """Fill in what the write's own request has."""

@@ -7,6 +7,7 @@ from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, NativeKey, Origin
 from gateway.core.target import Ambiguous, Target, read_target
 from gateway.policy import schema
 from gateway.policy.compile_entry import compile_read_only, compile_write
+from gateway.policy.compile_json_types import compile_json_types
 from gateway.policy.compile_notify import compile_notify
 from gateway.policy.compile_query import compile_query
 from gateway.policy.compile_signed import compile_signed, with_claims
@@ -90,6 +91,7 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
         forwarded=shape.forwarded,
         via=compile_via(report, shape),
         notify=compile_notify(report, shape.notify, secrets),
+        json_types=compile_json_types(report, shape),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from gateway.core.rule import Fence, Rule, Upstream
+from gateway.core.token import TokenSource
 from gateway.policy import schema
 from gateway.policy.compile_body import check_conditions, check_parts, form_conditions, graphql_conditions
 from gateway.policy.compile_budget import check_retain, compile_amounts, compile_budgets
@@ -47,9 +48,7 @@ def compile_write(
     key = compile_key(report, (*path, "intent"), shape.intent, matcher.patterns)
     fingerprint = compile_fingerprint(report, (*path, "intent"), shape.intent)
     compensation = compile_compensation(report, path, shape, upstream, matcher.patterns)
-    token_from = upstream.token_from if shape.token_from is None else tuple(shape.token_from)
-    if len(set(token_from)) < len(token_from):
-        report.add((*path, "token_from"), "a source of the token stands here twice; remove one")
+    token_from = _token_from(report, path, shape, upstream)
     if template is None:
         return None
     check_arriving(report, (*path, "resource"), template, upstream)
@@ -72,11 +71,17 @@ def compile_write(
     )
     amounts = compile_amounts(report, path, shape)
     entry = Entry(matcher, rule, template, key, fingerprint, compensation, shape.effect.weight, amounts)
-    check_parts(report, path, entry)
-    check_parked_reads(report, path, entry)
-    check_upgrade_reads(report, path, entry)
-    check_compensation_reads(report, path, entry)
+    for check in (check_parts, check_parked_reads, check_upgrade_reads, check_compensation_reads):
+        check(report, path, entry)
     return entry
+
+
+def _token_from(report: Report, path: Path, shape: schema.Rule, upstream: Upstream) -> tuple[TokenSource, ...]:
+    if shape.token_from is None:
+        return upstream.token_from
+    if len(set(shape.token_from)) < len(shape.token_from):
+        report.add((*path, "token_from"), "a source of the token stands here twice; remove one")
+    return tuple(shape.token_from)
 
 
 def _fence(shape: schema.Fence) -> Fence:
@@ -98,14 +103,22 @@ def _check_promises(report: Report, path: Path, rule: schema.Rule, capabilities:
     if rule.on_stale == "quarantine" and rule.mode == "observe":
         report.add((*path, "on_stale"), "a rule that observes forwards what comes too late; write `reject`")
     _check_unknown(report, (*path, "intent", "on_unknown"), rule.intent, capabilities)
-    guarded = capabilities.idempotency_key is not None or rule.intent.mode == "required" or rule.approval != "none"
-    if rule.effect.risk == "high" and not guarded:
-        report.add(
-            (*path, "effect", "risk"),
-            "`risk: high` wants a guard against a second execution; write `intent: {mode: required}`, or "
-            "`capabilities: {idempotency_key: HEADER}` if the upstream honours a key, or `approval: required`, or "
-            "`risk: low`",
-        )
+    if rule.effect.risk == "high":
+        _check_guard(report, path, rule, has_native_key=capabilities.idempotency_key is not None)
+
+
+def _check_guard(report: Report, path: Path, rule: schema.Rule, *, has_native_key: bool) -> None:
+    """The upstream is sent the keys of intents, and no others."""
+    if rule.approval != "none" or rule.intent.mode == "required" or (has_native_key and rule.intent.mode == "optional"):
+        return
+    what = (
+        ", and without intents no key reaches the upstream; write `intent: {mode: required}` (or `optional`)"
+        if has_native_key
+        else "; write `intent: {mode: required}`, or `intent: {mode: optional}` and `capabilities: {idempotency_key: "
+        "HEADER}` if the upstream honours a key"
+    )
+    why = f"`risk: high` wants a guard against a second execution{what}, or `approval: required`, or `risk: low`"
+    report.add((*path, "effect", "risk"), why)
 
 
 def _check_unknown(report: Report, path: Path, intent: schema.Intent, capabilities: schema.Capabilities) -> None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.request import Request
 from gateway.policy.body import Body, BodyWanted
-from gateway.policy.fields import read_header, read_query
+from gateway.policy.fields import read_header
 from gateway.policy.finding import Wrong
 from gateway.policy.hidden import hidden_in
 from gateway.policy.jsonbody import JsonValue, Missing, Number, Pointer, ambiguous_body, survives_double
@@ -138,9 +138,13 @@ def _read(condition: Condition, request: Request, body: Body) -> Subject | BodyW
         case HeaderCondition(name):
             return read_header(request.headers, name)
         case QueryCondition(name):
-            return read_query(request.target, name)
+            return body.lacking_beside_query() or body.parameter(name)
         case FormCondition(name):
-            return body.lacking("form") or body.field(name)
+            lacking = body.lacking("form")
+            if lacking is not None:
+                return lacking
+            field = body.field(name)
+            return body.stray_field(name) if field is None else field
         case GraphqlCondition():
             return body.lacking("json") or body.operation()
         case JsonCondition(pointer):
@@ -149,7 +153,7 @@ def _read(condition: Condition, request: Request, body: Body) -> Subject | BodyW
                 return found
             if isinstance(found, Number) and not found.survives:
                 return ambiguous_body(f"{pointer.text} is a number that many readers would round")
-            return Absent() if isinstance(found, Missing) else scalar(found)
+            return body.stray_member(pointer, found) or Absent() if isinstance(found, Missing) else scalar(found)
 
 
 def _holds(condition: Condition, found: Subject) -> bool:

@@ -1,22 +1,19 @@
 """A form body (`application/x-www-form-urlencoded`; WHATWG URL, section 5) read in the one way no reader differs from.
 
-Of two equal names some readers take the first, some the last, some a list; `a`, `A`, `a[]` and `a.b` are one name here
-and there; a semicolon separates pairs for some; `_method` and `_charset_` change what all the rest means.
+Of two equal names some readers take the first, some the last, some a list; a semicolon separates pairs for some;
+`_method` and `_charset_` change what all the rest means.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
-from gateway.policy.fields import folded, is_unclosed
 from gateway.policy.finding import Wrong
+from gateway.policy.lenient_name import folded, is_unclosed, readings
+from gateway.policy.parameters import MOST_FIELDS, has_bad_escape
 
-_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
-# What common servers read at most (PHP, Django, Express); some drop the others in silence.
-_MOST_FIELDS = 1000
 # Frameworks take the first for the request's method, the second for the coding of all fields (HTML, section 4.10.21).
 _COMMANDS = ("_method", "_charset_")
 
@@ -39,6 +36,10 @@ class Form:
             return ambiguous_form(f"field {name} is there in another spelling")
         return ambiguous_form(f"field {name} has no equals sign") if value is None else value
 
+    def has(self, name: str) -> bool:
+        """Whether some reader finds a field of this name."""
+        return folded(name) in self._fields
+
 
 def read_form(body: bytes) -> Form | Refused:
     """Parse a body. Refused: what has two readings, whichever field is asked for."""
@@ -48,10 +49,10 @@ def read_form(body: bytes) -> Form | Refused:
         return ambiguous_form("it has bytes that must be percent-encoded")
     if ";" in text:
         return ambiguous_form("it has a bare semicolon, which some read as a separator (spell it %3B)")
-    if text.count("%") != len(_ESCAPE.findall(text)):
+    if has_bad_escape(text):
         return ambiguous_form("it has a percent sign that begins no escape (spell it %25)")
-    if text.count("&") >= _MOST_FIELDS:
-        return ambiguous_form(f"it has more than {_MOST_FIELDS} fields, and some servers drop the others")
+    if text.count("&") >= MOST_FIELDS:
+        return ambiguous_form(f"it has more than {MOST_FIELDS} fields, and some servers drop the others")
     fields: defaultdict[str, list[tuple[str, str | None]]] = defaultdict(list)
     try:
         for pair in filter(None, text.split("&")):
@@ -59,7 +60,9 @@ def read_form(body: bytes) -> Form | Refused:
             spelled = unquote_plus(name, errors="strict")
             if is_unclosed(spelled):
                 return ambiguous_form("a name has a bracket that is not closed, which PHP reads as an underscore")
-            fields[folded(spelled)].append((spelled, unquote_plus(value, errors="strict") if equals else None))
+            field = (spelled, unquote_plus(value, errors="strict") if equals else None)
+            for reading in readings(spelled):
+                fields[reading].append(field)
     except UnicodeDecodeError:
         return ambiguous_form("an escape in it is not UTF-8")
     command = next((name for name in _COMMANDS if name in fields), None)

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.target import Target
-from gateway.policy.fields import read_query
 from gateway.policy.finding import Wrong
 from gateway.policy.jsonbody import JsonValue, read_json
 from gateway.policy.operation import Operation
+from gateway.policy.parameters import read_query
 
 _MEMBERS = ("query", "operationName", "variables", "extensions")
 # `documentId` is the draft's name for a document that the server has. Each of these wins over the body at some server

@@ -7,11 +7,9 @@ nothing, and neither do two answers to one call, or a result beside an error.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
-from gateway.policy.event_stream import EventStream
 from gateway.policy.jsonbody import JsonValue, Number
-from gateway.policy.jsonrpc import VERSION, is_event_stream
+from gateway.policy.jsonrpc import VERSION
 
 _COMPLETE = "complete"
 _INPUT_REQUIRED = "input_required"
@@ -39,18 +37,6 @@ def id_of(call: JsonValue) -> str | None:
         return None
     own = call.get("id")
     return _comparable(float(own.spelled) if isinstance(own, Number) else own)
-
-
-def said_of(call: str | None, status: int, content_type: bytes, body: bytes) -> Said:
-    """What a whole answer with an HTTP status of 2xx says of the call whose id is `call`."""
-    answers, is_stream = Answers(call), is_event_stream(content_type)
-    if is_stream:
-        stream = EventStream(len(body))
-        for text in chain(stream.feed(body), stream.end()):
-            answers.hear(text)
-    else:
-        answers.hear(body)
-    return answers.said(status, is_stream=is_stream)
 
 
 class Answers:

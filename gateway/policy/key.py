@@ -18,17 +18,19 @@ KEY = Naming("an intent's key", "the intent's key", "{header.idempotency-key}", 
 class Key:
     """Where a rule finds an intent's key. `required`: a write without one is refused.
 
-    `reads`: what a body is read as where the key is in it.
+    `reads`: what a body is read as where the key is in it; `reads_query`: as a template's.
     """
 
     templates: tuple[Template, ...]
     required: bool
     reads: Kind | None = field(init=False, repr=False, compare=False)
+    reads_query: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Told once: it is asked of each write.
         reads = next((template.reads for template in self.templates if template.reads is not None), None)
         object.__setattr__(self, "reads", reads)
+        object.__setattr__(self, "reads_query", any(template.reads_query for template in self.templates))
 
     @property
     def reads_header(self) -> bool:
@@ -52,6 +54,9 @@ class Key:
                 return header
             if template.reads is not None and not body.is_there:
                 return BodyWanted()
+            lacking = body.lacking_beside_query() if template.reads_query else None
+            if lacking is not None:
+                return lacking
             key = template.try_fill(request, path, caller, body)
             if not isinstance(key, Absent):
                 return key if isinstance(key, Refused) or _is_plain(key) else _unfit()

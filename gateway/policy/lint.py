@@ -1,7 +1,7 @@
 """What only the whole set shows: rules without an order, rules that never match, names and mounts taken twice."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gateway.core.rule import Rule
 from gateway.policy.aspect import aspects_of
@@ -129,18 +129,28 @@ def _rivals(ways: list[_Way]) -> Iterator[tuple[_Way, _Way]]:
 
 
 def _authorities(policies: tuple[Policy, ...]) -> Iterator[Finding]:
-    """One resource has one source of epochs, or two would overtake each other at random; and one mode: what is only
-    observed goes past the fence that the other rule promises."""
+    """One resource has one source of epochs, or two would overtake each other at random; one mode: what is only
+    observed goes past the fence that the other rule promises; and one count of its writes, which has all of them or is
+    none."""
     made = [Made(entry) for policy in policies for entry in policy.entries]
     for one, other in overlapping(made):
         first, second = sorted((one, other), key=lambda each: (each.place.file, each.place.line))
-        by_mode = (first.rule.authority, first.rule.signed) == (second.rule.authority, second.rule.signed)
-        what, told = ("mode", _mode) if by_mode else ("authority", _authority)
+        what, told = _differing(first.rule, second.rule)
         yield second.place.finding(
             f"rule {second.rule.name} ({told(second.rule)}) can make the same resource as rule "
             f"{first.rule.name} at {first.place} ({told(first.rule)}); give both one {what}, or "
             "begin their resources with different text"
         )
+
+
+def _differing(one: Rule, other: Rule) -> tuple[str, Callable[[Rule], str]]:
+    if (one.authority, one.signed) != (other.authority, other.signed):
+        return "authority", _authority
+    return ("mode", _mode) if one.mode != other.mode else ("revision", _revision)
+
+
+def _revision(rule: Rule) -> str:
+    return f"`revision: {rule.revision}`" if rule.revision == "gateway" else "`revision: 'off'`"
 
 
 def _mode(rule: Rule) -> str:

@@ -6,9 +6,10 @@ with conditions before the one without. `lint.py` refuses rules that this leaves
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
+from gateway.core.browser import is_of_other_site
 from gateway.core.caller import Caller
 from gateway.core.decision import (
     AMBIGUOUS_TARGET,
@@ -19,9 +20,11 @@ from gateway.core.decision import (
     READS_DENIED,
     Refused,
 )
-from gateway.core.page import is_of_other_site
+from gateway.core.frozen import frozen
+from gateway.core.host import host_name
 from gateway.core.request import Request
-from gateway.core.rule import Upstream
+from gateway.core.rule import Mount, Upstream
+from gateway.core.target import Target
 from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
 from gateway.policy.body import Body, BodyWanted
@@ -30,6 +33,7 @@ from gateway.policy.entry import Entry, ReadOnly
 from gateway.policy.graphql import may_be_write_in_url, write_in_url
 from gateway.policy.hidden import hidden_in
 from gateway.policy.mcp import changes_nothing, is_answer, is_endpoint, refused_as_task
+from gateway.policy.parameters import overrides_method
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
 from gateway.policy.template import Template
@@ -38,7 +42,7 @@ from gateway.policy.template import Template
 _GRAPHQL_AT_ONCE = 2 << 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Matched:
     """The rule that takes a write, what its path placeholders took, and the body as far as it was read."""
 
@@ -47,7 +51,7 @@ class Matched:
     body: Body = field(repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """Something that changes nothing, by its method or by the `read_only` entry that takes it.
 
@@ -75,10 +79,12 @@ class NeedsBody:
 class Index:
     """The entries of one upstream, by method and path."""
 
-    __slots__ = ("_choice", "_counted", "_graphql", "_needs_body", "upstream")
+    __slots__ = ("_choice", "_counted", "_deeper", "_graphql", "_needs_body", "upstream")
 
-    def __init__(self, upstream: Upstream, entries: Iterable[Entry | ReadOnly]) -> None:
+    def __init__(self, upstream: Upstream, entries: Iterable[Entry | ReadOnly], deeper: Iterable[Mount] = ()) -> None:
+        """`deeper`: the mounts of other upstreams below this one's."""
         self.upstream = upstream
+        self._deeper = frozenset(_folded(mount.segments) for mount in deeper)
         placed = [Placed(entry, pattern) for entry in entries for pattern in entry.matcher.patterns]
         self._choice = Choice(placed)
         self._counted = _counted(placed)
@@ -92,19 +98,19 @@ class Index:
             return Refused(FORBIDDEN, "Nothing was forwarded: a browser has sent it for a page of another site.")
         if request.method in READ_METHODS and not asks_for_upgrade(request.headers):
             return self._read(request, caller)
-        body = Body(request)
+        overridden = None if request.target.query is None else overrides_method(request.target)
+        if overridden is not None:
+            return overridden
+        body = Body(request, self.upstream.json_types)
         if self.upstream.protocol == "mcp" and is_endpoint(request.target, self.upstream.mount):
             harmless = changes_nothing(request, body)
             if isinstance(harmless, BodyWanted):
                 return NeedsBody(self.upstream)
             if harmless:
                 return harmless if isinstance(harmless, Refused) else Read(self.upstream, None)
-        if request.target.has_encoded_slash and self.upstream.mount.encoded_slash == "refuse":
-            detail = "Nothing was forwarded: the path has an encoded slash (%2F), which some servers take for a slash."
-            return Refused(AMBIGUOUS_TARGET, f"{detail} Use a path without it.")
-        hidden = _hidden_in_path(request)
-        if hidden is not None:
-            return hidden
+        doubt = self._doubt_of_path(request.target)
+        if doubt is not None:
+            return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {doubt}.")
         segments, slash = split_slash(request.target)
         taker = self._choice.taker(request, segments, slash, body)
         if isinstance(taker, Placed):
@@ -114,6 +120,20 @@ class Index:
         if isinstance(taker, Refused):
             return taker
         return _not_switched() if asks_for_upgrade(request.headers) else self._unmatched(body)
+
+    def _doubt_of_path(self, target: Target) -> str | None:
+        """Why some readers would see another path than the rules do, and what to send."""
+        if self._deeper and _begins_with(target.segments, self._deeper):
+            return "in another case this is a path of another upstream. Spell it as that one's mount does"
+        # Without an escape, nothing of a path can be hidden.
+        if "%" not in target.path:
+            return None
+        if target.has_encoded_slash and self.upstream.mount.encoded_slash == "refuse":
+            return "the path has an encoded slash (%2F), which some servers take for a slash. Use a path without it"
+        if target.has_encoded_empty_segment:
+            return "an encoded slash (%2F) has nothing beside it, which some servers drop. Use a path without it"
+        hidden = next(filter(None, map(hidden_in, target.segments)), None)
+        return None if hidden is None else f"a segment of the path {hidden}: readers differ in it. Send it without"
 
     def _unmatched(self, body: Body) -> Refused:
         operation = body.operation() if self._graphql and body.has_operation else "this write"
@@ -130,6 +150,8 @@ class Index:
         if isinstance(entry, ReadOnly):
             return Read(self.upstream, self._counted_resource(request, caller), entry)
         lacking = None if entry.template.reads is None else body.lacking(entry.template.reads)
+        if lacking is None and entry.template.reads_query:
+            lacking = body.lacking_beside_query()
         if lacking is not None:
             return self._needs_body if isinstance(lacking, BodyWanted) else lacking
         as_task = refused_as_task(body) if self.upstream.protocol == "mcp" else None
@@ -163,7 +185,8 @@ class Index:
             return None
         segments, slash = split_slash(target)
         first = self._choice.first_of_path(segments, slash)
-        unread = Body(request)
+        # Nothing is written: whatever body comes with a read, its query is the query.
+        unread = Body(replace(request, body=b""))
         agreed: str | None = None
         for pattern, template in self._counted.get(first.pattern.shape, ()) if first else ():
             name = template.fill(request, pattern.captured(segments), caller, unread)
@@ -177,14 +200,11 @@ def _afterwards_lacking(matched: Matched, request: Request, caller: Caller) -> B
     """What is lacking of the body once the resource is told: for an error in the call's own words, for budgets, for the
     key, for the pointers by which intents are compared, or for what would take the write back."""
     key, fingerprint, undo = matched.entry.key, matched.entry.fingerprint, matched.entry.compensation
-    if undo is not None and undo.reads is not None:
-        # A body that is there and cannot be read makes no compensation, and is no reason to refuse the write.
-        lacking = matched.body.lacking(undo.reads)
-        if isinstance(lacking, BodyWanted):
-            return lacking
+    if undo is not None and undo.wants(matched.body):
+        return BodyWanted()
     if matched.entry.rule.errors == "jsonrpc" or matched.entry.has_amounts:
         return matched.body.lacking("json")
-    if key is None or not (key.reads or fingerprint.needs_json):
+    if key is None or not (key.reads or key.reads_query or fingerprint.needs_json):
         return None
     named = key.read(request, matched.path, caller, matched.body)
     if isinstance(named, BodyWanted):
@@ -192,13 +212,14 @@ def _afterwards_lacking(matched: Matched, request: Request, caller: Caller) -> B
     return matched.body.lacking("json") if fingerprint.needs_json and isinstance(named, str) else None
 
 
-def _hidden_in_path(request: Request) -> Refused | None:
-    """The refusal of a path in which some readers see another one; nothing of it can be hidden without an escape."""
-    hidden = next(filter(None, map(hidden_in, request.target.segments)), None) if "%" in request.target.path else None
-    if hidden is None:
-        return None
-    detail = f"Nothing was forwarded: a segment of the path {hidden}: readers differ in it. Send it without."
-    return Refused(AMBIGUOUS_TARGET, detail)
+def _folded(segments: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(str.casefold, segments))
+
+
+def _begins_with(segments: tuple[str, ...], folded: frozenset[tuple[str, ...]]) -> bool:
+    """Whether a server that tells no case would find one of these mounts at the path."""
+    own = _folded(segments)
+    return any(own[:length] in folded for length in range(1, len(own) + 1))
 
 
 def _not_switched() -> Refused:
@@ -236,7 +257,7 @@ class Mounts:
 
     def find(self, request: Request) -> Index | Refused:
         segments = request.target.segments
-        for host in (named_host(request), None) if self._names_hosts else (None,):
+        for host in (_named_host(request), None) if self._names_hosts else (None,):
             mounted = self._by_host.get(host, {})
             for length in self._lengths:
                 index = mounted.get(segments[:length])
@@ -246,12 +267,13 @@ class Mounts:
         return Refused(NO_UPSTREAM, f"{detail} Do not repeat it; correct the URL.")
 
 
-def named_host(request: Request) -> str | None:
-    """The name in `Host`, lower case and without its port; None without one."""
+def _named_host(request: Request) -> str | None:
     value = request.headers.first(b"host")
-    if not value:
-        return None
-    host = value.decode("latin-1").lower()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
+    return host_name(value) if value else None
+
+
+def lies_below(mount: Mount, other: Mount) -> bool:
+    """Whether `mount` takes a part of what `other` would take, whatever the case."""
+    above = len(other.segments)
+    at_one_host = mount.host == other.host and len(mount.segments) > above
+    return at_one_host and _folded(mount.segments[:above]) == _folded(other.segments)

@@ -16,6 +16,7 @@ from gateway.core.request import Request
 from gateway.core.rule import Mount
 from gateway.core.target import Target
 from gateway.policy.body import Body, BodyWanted
+from gateway.policy.hidden import seen
 from gateway.policy.jsonbody import JsonValue
 from gateway.policy.pattern import split_slash
 
@@ -67,6 +68,8 @@ _NAMED_BY_ANY = ("name", "uri", "taskId")
 # What an answer may say that grants nothing: nothing (to a ping), or where a client's files are.
 _GRANTING_NOTHING = frozenset({"roots", "_meta"})
 _ENVELOPE = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
+# What of a call's params says what is called, and with what.
+_PARAMS = frozenset({"name", "arguments", "_meta", "task"})
 _ENCODED = re.compile(r"=\?base64\?(.*)\?=", re.IGNORECASE)
 
 
@@ -110,9 +113,8 @@ def _reads(message: JsonValue) -> bool | Refused:
     """Whether one message writes nothing: a known method, or an answer that grants nothing."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return _ambiguous("the body is no JSON-RPC 2.0 message")
-    if any(name not in _ENVELOPE and name.casefold() in _ENVELOPE for name in message):
-        # Some readers take members whatever their case, and the last one wins.
-        return _ambiguous("a member of the message is spelled in another case")
+    if _has_another_spelling(message, _ENVELOPE) or _has_another_spelling(message.get("params"), _PARAMS):
+        return _ambiguous("a member of the message is spelled in another case, or with what nobody sees")
     if "method" not in message:
         return _grants_nothing(message)
     method = message["method"]
@@ -121,8 +123,22 @@ def _reads(message: JsonValue) -> bool | Refused:
     return method in READS or (method in NOTIFICATIONS and "id" not in message)
 
 
+def _has_another_spelling(members: JsonValue, known: frozenset[str]) -> bool:
+    """Whether some readers take a member for one of these: whatever its case, or without what is hidden in its name. Of
+    two the last one wins there."""
+    return isinstance(members, dict) and any(name not in known and _plain(name) in known for name in members)
+
+
+def _plain(name: str) -> str:
+    return "".join(seen(name).split()).casefold()
+
+
 def _grants_nothing(answer: Mapping[str, JsonValue]) -> bool | Refused:
-    """Whether no call of a tool waits for what this answer says. It does not say what it answers, nor whose call."""
+    """Whether no call of a tool waits for what this answer says.
+
+    It does not say what it answers, nor whose call, and a server asks on any stream of a session, a resumed one too: so
+    nobody can ask who holds the resource by then. A tool that waits for such an answer is a slow one.
+    """
     if ("result" in answer) == ("error" in answer):
         return _ambiguous("the message is neither a call nor one answer")
     result = answer.get("result")

@@ -99,6 +99,12 @@ class Multipart:
 
 def multipart_of(content_type: bytes) -> Multipart | None:
     """What reads a body of this type; None if it is not multipart, or does not say its boundary plainly and once."""
+    found = boundary_of(content_type)
+    return None if found is None else Multipart(*found)
+
+
+def boundary_of(content_type: bytes) -> tuple[bytes, bytes] | None:
+    """The subtype, in lower case, and the boundary of a multipart type; None as `multipart_of`."""
     kind = _TYPE.match(content_type)
     if kind is None:
         return None
@@ -114,4 +120,4 @@ def multipart_of(content_type: bytes) -> Multipart | None:
         at = parameter.end()
     if len(boundaries) != 1 or not _BOUNDARY.fullmatch(boundaries[0]):
         return None
-    return Multipart(kind[1].lower(), boundaries[0])
+    return kind[1].lower(), boundaries[0]

@@ -1,11 +1,12 @@
-"""Whether two rules of different authority or mode can make one resource. Errs to yes: a missed overlap would mix two
-sources of epochs, or let an observed write past the fence of an enforced one; a false one costs a rename."""
+"""Whether two rules of different authority, mode or revision can make one resource. Errs to yes: a missed overlap would
+mix two sources of epochs, let an observed write past the fence of an enforced one, or leave writes out of the count; a
+false one costs a rename."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from gateway.core.rule import Authority, Mode, Rule, Signed
+from gateway.core.rule import Authority, Mode, Revision, Rule, Signed
 from gateway.policy.entry import Entry, Place
 from gateway.policy.producers import REST, literal_head, skeleton
 
@@ -15,7 +16,7 @@ Segment = tuple[str, str, bool]
 
 
 # Claims that are verified in another way come from another source of epochs.
-_Terms = tuple[Authority, Signed | None, Mode]
+_Terms = tuple[Authority, Signed | None, Mode, Revision]
 _ORDER: tuple[Authority, ...] = ("lease", "header", "signed")
 
 
@@ -66,11 +67,15 @@ def _meet(one: Segment, other: Segment) -> bool:
     return begins and (one[1].endswith(other[1]) or other[1].endswith(one[1]))
 
 
+def _terms(rule: Rule) -> _Terms:
+    return rule.authority, rule.signed, rule.mode, rule.revision
+
+
 def overlapping(made: Iterable[Made]) -> Iterator[tuple[Made, Made]]:
     """For each rule at most one pair: it and the first rule on other terms that can make one of its resources."""
     groups: defaultdict[_Terms, dict[tuple[Segment, ...] | object, Made]] = defaultdict(dict)
     for one in made:
-        groups[(one.rule.authority, one.rule.signed, one.rule.mode)].setdefault((one.segments, one.rest), one)
+        groups[_terms(one.rule)].setdefault((one.segments, one.rest), one)
     by_head: defaultdict[str | None, list[Made]] = defaultdict(list)
     for terms in sorted(groups, key=lambda each: _ORDER.index(each[0])):
         for one in groups[terms].values():

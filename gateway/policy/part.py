@@ -11,11 +11,12 @@ from gateway.core.request import Request
 from gateway.policy.body import Body
 from gateway.policy.body_type import Kind
 from gateway.policy.escape import PLAIN
-from gateway.policy.fields import read_header, read_idempotency_key, read_query
+from gateway.policy.fields import read_header, read_idempotency_key
 from gateway.policy.finding import Wrong
 from gateway.policy.formbody import parse_field
 from gateway.policy.graphql import parse_argument
 from gateway.policy.jsonbody import JsonValue, Missing, Number, Pointer, parse_pointer
+from gateway.policy.parameters import read_query
 
 # `idempotency-key` is the header of that name: it is parsed, so that its quoted and its bare form are one value.
 Origin = Literal["path", "rest", "query", "header", "idempotency-key", "json", "form", "graphql", "principal", "tenant"]
@@ -66,7 +67,8 @@ def read_part(
         case "path" | "rest":
             return path.get(part.name)
         case "query":
-            return read_query(request.target, part.name)
+            # One that is missing is nobody's: another template may want it from the body.
+            return None if read_query(request.target, part.name) is None else body.parameter(part.name)
         case "header":
             return read_header(request.headers, part.name)
         case "idempotency-key":

@@ -310,6 +310,7 @@ class Policy(Shape):
     capabilities: Capabilities = Capabilities()
     outcomes: Outcomes = Outcomes()
     replay_headers: list[StrictStr] = []
+    json_types: Texts = ["application/json"]
     probe: StrictStr | None = None
     notify: Notify | None = None
     defaults: RuleFields = RuleFields()

@@ -51,17 +51,22 @@ Piece = str | Part
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A compiled template. `reads`: what filling it reads the body as; None if it does not."""
+    """A compiled template. `reads`: what filling it reads the body as; None if it does not.
+
+    `reads_query`: whether it has to be seen that the body is not taken for the query.
+    """
 
     text: str
     pieces: tuple[Piece, ...]
     naming: Naming = RESOURCE
     reads: Kind | None = field(init=False, repr=False, compare=False)
+    reads_query: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Told once: it is asked of each write.
         reads = next((part.reads for part in self.parts if part.reads is not None), None)
         object.__setattr__(self, "reads", reads)
+        object.__setattr__(self, "reads_query", any(part.origin == "query" for part in self.parts))
 
     @property
     def parts(self) -> Iterator[Part]:

@@ -96,6 +96,7 @@ def test_no_two_decisions_share_a_name() -> None:
     assert constants.pop("GRANT_IN_PROGRESS").name == constants["LEASE_HELD"].name
     assert constants.pop("NOTHING_LOST").name == constants["WRONG_STATE"].name
     exceeded, unresolved = constants["QUOTA_EXCEEDED"], constants["RESOURCE_UNRESOLVED"]
+    assert constants.pop("KEYS_SPENT").name == exceeded.name
     of_budgets = [constants.pop(name) for name in ("BUDGET_EXCEEDED", "BEYOND_ANY_BUDGET", "AMOUNT_UNRESOLVED")]
     names = [(one.name, one.status) for one in of_budgets]
     assert names == [(one.name, one.status) for one in (exceeded, exceeded, unresolved)]

@@ -50,13 +50,16 @@ def test_a_sound_head_passes(method: str, fields: tuple[tuple[str, str], ...]) -
         ("PUT", (("Content-Length", "3"), ("Transfer-Encoding", "chunked")), "told twice"),
         ("GET", (("Content-Length", "3"),), "has no body here"),
         ("HEAD", (("Transfer-Encoding", "chunked"),), "has no body here"),
-        ("PUT", (("Host", "a/b"),), "not a host"),
+        ("PUT", (("Host", "a/b"),), "neither a name nor an IP address"),
+        ("PUT", (("Host", "a.example%2e"),), "neither a name nor an IP address"),
+        ("PUT", (("Host", "a.example,x"),), "neither a name nor an IP address"),
         ("PUT", (("Host", "a"), ("Host", "a")), "Host was sent twice"),
     ],
     ids=[
         *("a tunnel", "a loop back", "a handshake that writes", "another protocol", "a type taken away"),
         *("with an underscore", "with a dot", "a coding below chunked", "a signed length", "two lengths"),
-        *("a length and chunks", "a read with a body", "a read in chunks", "no host", "two hosts"),
+        *("a length and chunks", "a read with a body", "a read in chunks", "no host"),
+        *("a host with an escape", "a list of hosts", "two hosts"),
     ],
 )
 def test_a_head_with_two_readings_is_refused(method: str, fields: tuple[tuple[str, str], ...], why: str) -> None:

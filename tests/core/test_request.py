@@ -1,5 +1,7 @@
 """Header fields keep their order and spelling, and are found in any case."""
 
+import pytest
+
 from gateway.core.request import Headers, Request
 from gateway.core.target import Target, read_target
 
@@ -36,3 +38,27 @@ def test_a_body_is_not_shown() -> None:
     assert isinstance(target, Target)
 
     assert "secret" not in repr(Request("PUT", target, Headers(()), b"secret"))
+
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+PARENT = f"00-{TRACE}-b7ad6b7169203331-01".encode()
+
+
+@pytest.mark.parametrize(
+    ("parents", "named"),
+    [
+        pytest.param((PARENT,), TRACE, id="well-formed"),
+        pytest.param((), "", id="none"),
+        pytest.param((PARENT, PARENT), "", id="twice"),
+        pytest.param((PARENT.upper(),), "", id="upper case"),
+        pytest.param((PARENT.replace(TRACE.encode(), b"0" * 32),), "", id="no trace"),
+        pytest.param((PARENT + b"x" * 4000,), "", id="too long"),
+        pytest.param((b"00-\xff\r-1-1",), "", id="no text"),
+    ],
+)
+def test_a_request_names_its_trace_well_or_not_at_all(parents: tuple[bytes, ...], named: str) -> None:
+    """32 hexadecimal digits (W3C Trace Context, section 2.2.2), where nothing is traced here too."""
+    target = read_target("/a")
+    assert isinstance(target, Target)
+
+    assert Request("PUT", target, Headers((b"Traceparent", value) for value in parents)).trace_id == named

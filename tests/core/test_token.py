@@ -14,6 +14,7 @@ from gateway.core.token import (
     authorization_is_a_token,
     digest_secret,
     parse_token,
+    shows_secret,
     token_in_authorization,
 )
 
@@ -168,6 +169,10 @@ def test_authorization_carries_a_token_where_a_rule_takes_it(
         (f"Bearer x{LEASE}", ("fencing-token",), False),
         (f'OAuth oauth_version="1.0", oauth_signature="{SECRET}"', ("fencing-token",), False),
         (basic(f"{'agent' * 10}:{'secret' * 10}"), ("fencing-token", "basic"), False),
+        (f"Bearer {LEASE.replace('.', '%2E')}", ("fencing-token",), True),
+        (f"Bearer %34{LEASE[1:]}", ("fencing-token",), True),
+        (basic(f"x:{LEASE.replace('.', '%2e')}"), ("fencing-token",), True),
+        ("Bearer 100%25.%zz", ("fencing-token",), False),
     ],
     ids=[
         "a lease token as bearer, whatever the rule takes",
@@ -197,8 +202,40 @@ def test_authorization_carries_a_token_where_a_rule_takes_it(
         "behind a letter",
         "a version and a signature",
         "a long name and password",
+        "its dot percent-encoded",
+        "a digit percent-encoded",
+        "percent-encoded in a password",
+        "percent signs of a key",
     ],
 )
 def test_a_token_never_goes_upstream(value: str, sources: tuple[TokenSource, ...], is_token: bool) -> None:
     """A lease token and a signed claim are told by their form; a bare epoch only where a rule takes it from there."""
     assert authorization_is_a_token(value, sources) is is_token
+
+
+@pytest.mark.parametrize(
+    ("value", "presented", "shows"),
+    [
+        (f"Bearer x.{LEASE}", LEASE, True),
+        (f"Bearer {LEASE}.x", LEASE, True),
+        (f"tok_{LEASE}", LEASE, True),
+        (SECRET, LEASE, True),
+        (f"{SECRET[:5]}%{ord(SECRET[5]):02X}{SECRET[6:]}", LEASE, True),
+        (f"Token {base64.b64encode(f'a.{LEASE}.b'.encode()).decode()}", LEASE, True),
+        (f"x.{CLAIM}", CLAIM, True),
+        (f"Bearer x.{LEASE}", f"42.{SECRET.upper()}", False),
+        (f"Bearer {SECRET[:-1]}", LEASE, False),
+        ("Bearer 42", "42", False),
+        ("Bearer 42.7", "42.7", False),
+        (f"Bearer x.{LEASE}", None, False),
+        ("", LEASE, False),
+    ],
+    ids=[
+        *("behind a part of its own", "before one", "behind letters", "the secret alone", "percent-encoded"),
+        *("in base64 of any scheme", "a signed claim", "another secret", "all but its end", "a bare epoch"),
+        *("no token", "none presented", "nothing"),
+    ],
+)
+def test_a_presented_tokens_secret_is_found_in_any_disguise(value: str, presented: str | None, shows: bool) -> None:
+    """It is compared, not guessed at: whatever stands around it, and no key of another system is taken for it."""
+    assert shows_secret(value, presented) is shows

@@ -29,7 +29,20 @@ def test_what_the_gateway_sends_itself_is_its_own(name: bytes) -> None:
     assert not withheld(PLAIN, believed=False).covers(name)
 
 
-@pytest.mark.parametrize("name", [b"x-forwarded-user", b"x-forwarded-for", b"forwarded", b"x-real-ip", b"client-ip"])
+@pytest.mark.parametrize(("name", "dropped"), [(b"x-account", True), (b"x-epoch", False), (b"x-request-key", False)])
+def test_an_observed_write_keeps_its_agents_own_key_and_epoch(name: bytes, dropped: bool) -> None:
+    """The gateway puts none in their place; its credentials replace the agent's all the same."""
+    assert withheld(OWN, believed=False, observed=True).covers(name) is dropped
+    assert withheld(OWN, believed=False, observed=True).covers(b"fencing-token")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(b"x-forwarded-user", b"x-forwarded-for", b"forwarded", b"x-real-ip", b"client-ip", b"remote-user"),
+        *(b"x-remote-groups", b"x-webauth-user", b"x-envoy-original-path", b"client-cert"),
+    ],
+)
 def test_who_sent_it_is_a_trusted_proxys_to_say(name: bytes) -> None:
     """From anybody else it is dropped."""
     assert withheld(PLAIN, believed=False).covers(name)

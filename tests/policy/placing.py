@@ -34,7 +34,7 @@ def _paths(*pieces: str, longest: int) -> list[str]:
 _PATHS = _paths("a", "{}", longest=3)
 _ENDED = [f"{path}{end}" for path in ("", *_PATHS) for end in ("/", "/{rest...}", "/{rest...}/")]
 patterns = st.builds(pattern, st.sampled_from([*_PATHS, *_ENDED]), st.sampled_from(("PUT", "PUT", "POST")))
-targets = st.sampled_from(["/", *(path + end for path in _paths("a", "b", longest=3) for end in ("", "", "/"))])
+targets = st.sampled_from(["/", *(path + end for path in _paths("a", "A", "b", longest=3) for end in ("", "", "/"))])
 
 _NAMES = ("h", "i", "j")
 headers = st.dictionaries(st.sampled_from(_NAMES), st.sampled_from("xyz"), max_size=3)

@@ -6,6 +6,7 @@ import pytest
 
 from gateway.core.decision import AMBIGUOUS_TARGET, UNSUPPORTED_CODING, Refused
 from gateway.core.request import Headers, Request
+from gateway.core.rule import JSON_TYPES
 from gateway.policy.body_type import Kind, body_fault
 from tests.policy.asking import request
 
@@ -24,9 +25,21 @@ def untyped(*headers: tuple[str, str], body: bytes) -> Request:
         ([], "json", False),
         ([""], "json", False),
         (["application/json"], "json", True),
-        ([" application/json;"], "json", True),
-        (["Application/LD+JSON; charset=UTF-8"], "json", True),
+        ([" Application/JSON;charset=UTF-8"], "json", True),
         (['application/json; x=1 ;CharSet="Utf-8"; profile="http://a/b c"'], "json", True),
+        *(
+            ([f"{name}{tail}"], kind, False)
+            for name, kind in (("application/json", "json"), (FORM, "form"))
+            for tail in (
+                *(";", " ;", "; ", ";;", "; ;", ";; charset=utf-8", "; charset=utf-8;", ";\tcharset=utf-8"),
+                *("\t;charset=utf-8", "\t", ";  charset=utf-8", "  ;charset=utf-8", '; a="b\tc"', '; a=""', "; a="),
+            )
+        ),
+        (["application/x+json"], "json", False),
+        (["image/svg+json"], "json", False),
+        ([f"{FORM}+json"], "json", False),
+        (["application/json+json"], "json", False),
+        (["text/json"], "json", False),
         (["application/json; charset=utf-16"], "json", False),
         (['application/json; x=1; charset="utf-7"'], "json", False),
         (["application/json; charset=utf-8; charset=utf-16"], "json", False),
@@ -67,6 +80,25 @@ def test_a_body_is_read_as_what_its_type_says(types: list[str], kind: Kind, read
     fault = body_fault(untyped(*(("Content-Type", one) for one in types), body=b"{}"), kind)
 
     assert fault is None if readable else isinstance(fault, Refused) and fault.decision is AMBIGUOUS_TARGET
+
+
+@pytest.mark.parametrize(
+    ("named", "readable"),
+    [
+        ("application/vnd.api+json", True),
+        ("Application/VND.api+JSON; charset=utf-8", True),
+        ("application/json", True),
+        ("application/merge-patch+json", False),
+        ("application/vnd.api+json;", False),
+    ],
+)
+def test_an_upstream_may_read_further_types_as_json(named: str, readable: bool) -> None:
+    """Those that its policy names, and no others that end so; what refuses one says where they are named."""
+    types = JSON_TYPES | {b"application/vnd.api+json"}
+    fault = body_fault(untyped(("Content-Type", named), body=b"{}"), "json", types)
+
+    assert (fault is None) is readable
+    assert fault is None or "`json_types`" in fault.detail
 
 
 def test_an_empty_body_needs_no_type_where_json_is_read() -> None:

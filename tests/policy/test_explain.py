@@ -170,6 +170,15 @@ def test_a_request_of_the_wrong_form_comes_before_no_rule(
     assert told.considered == ()
 
 
+def test_a_token_in_the_url_comes_before_no_rule(ruleset: RuleSet) -> None:
+    """As in the data path."""
+    token = "42.abcdefghijklmnopqrst-_"
+
+    told = explain(ruleset, request("PUT", f"/x/7?t={token}", ("Fencing-Token", token)), CALLER)
+
+    assert (told.answer.decision, told.considered) == ("token-malformed", ())
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(["PUT", "PATCH", "DELETE", "POST", "GET", "put"]),

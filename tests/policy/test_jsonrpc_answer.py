@@ -1,12 +1,15 @@
 """What the answer of an MCP server says of the one call that it was sent for."""
 
 import json
+from itertools import chain
 
 import pytest
 
 from gateway.core.decision import Refused
+from gateway.policy.event_stream import EventStream
 from gateway.policy.jsonbody import read_json
-from gateway.policy.jsonrpc_answer import Said, id_of, said_of
+from gateway.policy.jsonrpc import is_event_stream
+from gateway.policy.jsonrpc_answer import Answers, Said, id_of
 
 JSON = b"application/json"
 EVENTS = b"text/event-stream; charset=utf-8"
@@ -23,6 +26,15 @@ def error(code: object, **members: object) -> bytes:
 
 def events(*messages: bytes, end: bytes = b"\n") -> bytes:
     return b"".join(b"data: " + one + end + end for one in messages)
+
+
+def said_of(call: str | None, status: int, content_type: bytes, body: bytes) -> Said:
+    """Of a whole answer."""
+    answers, is_stream = Answers(call), is_event_stream(content_type)
+    stream = EventStream(len(body))
+    for text in chain(stream.feed(body), stream.end()) if is_stream else (body,):
+        answers.hear(text)
+    return answers.said(status, is_stream=is_stream)
 
 
 RESULT = message(result={})

@@ -39,12 +39,12 @@ def read(
     [
         ((HEADER,), "a/b:%c"),
         (("{query.key}",), "q/1 %"),
-        (("{json:/key}",), "b/1 ä"),
+        (("{json:/name}",), "b/1 ä"),
         (("{path.id}",), "p/1"),
         (("{path.rest}",), "x/y%2Fz"),
         (("{principal}",), "ada"),
         (("{query.none}", "{json:/none}", HEADER, "{query.key}"), "a/b:%c"),
-        (("{query.key}:{json:/key}",), "q%2F1 %25:b%2F1 ä"),
+        (("{query.key}:{json:/name}",), "q%2F1 %25:b%2F1 ä"),
         (("mail/{path.id}/{header.idempotency-key}",), "mail/p%2F1/a%2Fb:%25c"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
@@ -54,7 +54,7 @@ def test_the_first_template_whose_parts_are_all_there_names_the_intent(templates
     headers = [("Idempotency-Key", '"a/b:%c"')]
 
     assert read(
-        key(*templates), *headers, target="/?key=q/1%20%25", body='{"key": "b/1 ä"}', id="p/1", rest="x/y%2Fz"
+        key(*templates), *headers, target="/?key=q/1%20%25", body='{"name": "b/1 ä"}', id="p/1", rest="x/y%2Fz"
     ) == (found)
 
 

@@ -173,7 +173,8 @@ def test_a_required_key_guards_a_high_risk(tmp_path: Path, guard: str) -> None:
 
 def test_a_key_that_the_upstream_honours_guards_a_high_risk(tmp_path: Path) -> None:
     """Whether or not agents send keys: what they send under one reaches the upstream under one."""
-    rules(tmp_path, one_rule(more="    effect: {risk: high}\n") + "capabilities: {idempotency_key: Idempotency-Key}\n")
+    more = "    effect: {risk: high}\n    intent: {mode: optional}\n"
+    rules(tmp_path, one_rule(more=more) + "capabilities: {idempotency_key: Idempotency-Key}\n")
 
 
 def test_a_credential_is_shown_nowhere(tmp_path: Path) -> None:

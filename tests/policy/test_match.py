@@ -19,7 +19,7 @@ writes:
   - {name: early, match: "PUT /a/{x}/c", resource: r}
   - {name: names, match: "PUT /a/{x}/{y}", resource: r}
   - {name: rest, match: "PUT /a/{x...}", resource: r}
-  - {name: slash, match: "PUT /a/{x}/", resource: r}
+  - {name: slash, match: "PUT /e/{x}/", resource: r}
   - {name: rest-slash, match: "PUT /d/{x...}/", resource: r}
   - {name: root, match: PUT /, resource: r}
   - {name: encoded, match: PUT /%7Ea/b%20c, resource: r}
@@ -43,7 +43,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
         ("PUT", "/a/d", "rest"),
         ("PUT", "/a/b", "rest"),
         ("PUT", "/a/b/c/d", "rest"),
-        ("PUT", "/a/b/", "slash"),
+        ("PUT", "/e/b/", "slash"),
         ("PUT", "/d/b/c/", "rest-slash"),
         ("PUT", "/", "root"),
         ("PUT", "/~a/b%20c", "encoded"),
@@ -51,6 +51,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
         ("purge", "/a/b/c", "odd"),
         ("PUT", "/a", None),
         ("PUT", "/a/", None),
+        ("PUT", "/a/b/", None),
+        ("PUT", "/e/b", None),
         ("PUT", "/a/b/c/", None),
         ("PUT", "/d/b", None),
         ("PUT", "/A/b/c", None),
@@ -70,6 +72,112 @@ def test_the_more_specific_rule_wins(tree: RuleSet, method: str, target: str, ru
     else:
         assert isinstance(found, Matched)
         assert found.entry.rule.name == rule
+
+
+CASED = """\
+read_only:
+  - match: POST /docs/search
+writes:
+  - {name: admin, match: "PUT /admin/{id}", resource: "admin/{path.id}"}
+  - {name: any, match: "PUT,POST,DELETE /{kind}/{id}", resource: "any/{path.id}"}
+  - {name: below, match: "PUT /{kind}/{id}/parts/{rest...}", resource: "any/{path.id}"}
+  - {name: log, match: "PUT /admin/{id}/parts/log", resource: "log/{path.id}"}
+  - {name: lower, match: "PUT /lists/{id}/all", resource: "list/{path.id}"}
+  - {name: upper, match: "PUT /Lists/{id}/all", resource: "list/{path.id}"}
+  - {name: flagged, match: "PUT /a/b/c/d/x", resource: x, when: {header: {flag: a}}}
+  - {name: unflagged, match: "PUT /a/b/c/d/{id}", resource: "x/{path.id}"}
+  - {name: ended, match: "PUT /ended/all/", resource: all}
+  - {name: unended, match: "PUT /ended/{id}", resource: "ended/{path.id}"}
+"""
+
+
+@pytest.fixture(scope="module")
+def cased(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
+    return rules(tmp_path_factory.mktemp("cased"), HEAD + CASED)
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "taken"),
+    [
+        ("PUT", "/admin/7", "admin"),
+        ("PUT", "/x/7", "any"),
+        ("PUT", "/ADMIN/7", "ambiguous-target"),
+        ("PUT", "/Admin/7", "ambiguous-target"),
+        ("PUT", "/%41dmin/7", "ambiguous-target"),
+        ("PUT", "/%61dmin/7", "admin"),
+        ("DELETE", "/ADMIN/7", "any"),
+        ("PUT", "/ADMIN/7/", "no-policy"),
+        ("PUT", "/ADMIN", "no-policy"),
+        ("POST", "/docs/search", "read"),
+        ("POST", "/docs/Search", "ambiguous-target"),
+        ("POST", "/DOCS/SEARCH", "ambiguous-target"),
+        ("POST", "/docs/%C5%BFearch", "ambiguous-target"),
+        ("POST", "/docs/searched", "any"),
+        ("PUT", "/x/7/parts/LOG", "below"),
+        ("PUT", "/admin/7/parts/log", "log"),
+        ("PUT", "/Admin/7/parts/log", "ambiguous-target"),
+        ("PUT", "/admin/7/parts/LOG", "ambiguous-target"),
+        ("PUT", "/admin/7/PARTS/log", "no-policy"),
+        ("PUT", "/lists/7/all", "lower"),
+        ("PUT", "/Lists/7/all", "upper"),
+        ("PUT", "/LISTS/7/all", "no-policy"),
+        ("PUT", "/a/b/c/d/X", "unflagged"),
+        ("PUT", "/ended/all/", "ended"),
+        ("PUT", "/ended/all", "ambiguous-target"),
+        ("PUT", "/ended/7", "unended"),
+        ("GET", "/ADMIN/7", "read"),
+    ],
+)
+def test_a_path_that_a_lenient_server_takes_for_a_more_specific_rules_is_refused(
+    cased: RuleSet, method: str, target: str, taken: str
+) -> None:
+    """Express, ASP.NET and IIS tell neither case nor a slash at the end. What no rule takes is refused anyway, reads
+    are reads, and of two rules that differ in nothing else the policy itself says which is which."""
+    assert name_of(cased.match(request(method, target), CALLER)) == taken
+
+
+@pytest.mark.parametrize(("flag", "taken"), [("a", "ambiguous-target"), ("b", "unflagged")])
+def test_only_where_that_rules_conditions_hold(cased: RuleSet, flag: str, taken: str) -> None:
+    """Otherwise that server would not run it either."""
+    assert name_of(cased.match(request("PUT", "/a/b/c/d/X", ("Flag", flag)), CALLER)) == taken
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "taken"),
+    [
+        ("PUT", "/admin/7", "admin"),
+        ("PUT", "/ADMIN/7", "ambiguous-target"),
+        ("PUT", "/%41dmin/7", "ambiguous-target"),
+        ("PUT", "/adminx/7", "root"),
+        ("PUT", "/Deep/admin/7", "no-policy"),
+        ("GET", "/ADMIN/7", "read"),
+    ],
+)
+def test_nor_does_another_case_lead_to_a_more_general_mount(
+    tmp_path: Path, method: str, target: str, taken: str
+) -> None:
+    """Two policies of one server are told apart by its paths, and it may not tell their case."""
+    root = "upstream: root\nurl: http://127.0.0.1:1\n" + WRITES.format(name="root", path="{kind}")
+    admin = "upstream: admin\nurl: http://127.0.0.1:1\nmount: {path: /admin}\n" + WRITES.format(
+        name="admin", path="admin"
+    )
+
+    assert name_of(rules(tmp_path, root, admin).match(request(method, target), CALLER)) == taken
+
+
+WRITES = 'writes:\n  - {{name: {name}, match: "PUT /{path}/{{id}}", resource: "{name}/{{path.id}}"}}\n'
+
+
+def name_of(found: object) -> str:
+    """`read`, the rule's name, or the refusal's."""
+    match found:
+        case Read():
+            return "read"
+        case Matched(entry):
+            return entry.rule.name
+        case Refused(decision):
+            return decision.name
+    return "needs body"
 
 
 @pytest.mark.parametrize("hidden", ["%20", "%C2%85", "%E2%80%8B", "%EF%BB%BF"])
@@ -98,6 +206,25 @@ def test_an_encoded_slash_is_refused_unless_the_mount_says_what_it_is(tmp_path: 
     assert isinstance(refusing.match(request("GET", "/x/a%2Fb"), CALLER), Read)
 
 
+@pytest.mark.parametrize(
+    ("path", "taken"),
+    [
+        ("a%2Fb", "one"),
+        ("a%2Fb/c%2Fd", "one"),
+        ("a%2F%2Fb", "ambiguous-target"),
+        ("a%2fb%2F", "ambiguous-target"),
+        ("%2Fa%2Fb", "ambiguous-target"),
+        ("a%2Fb/%2F", "ambiguous-target"),
+    ],
+)
+def test_an_encoded_slash_has_something_on_both_sides(tmp_path: Path, path: str, taken: str) -> None:
+    """Servers that decode it drop empty segments, as they drop dots: one object would be two resources."""
+    ruleset = rules(tmp_path, one_rule("PUT /x/{id...}") + "mount: {encoded_slash: opaque}\n")
+
+    assert name_of(ruleset.match(request("PUT", f"/x/{path}"), CALLER)) == taken
+    assert name_of(ruleset.match(request("GET", f"/x/{path}"), CALLER)) == "read"
+
+
 MOUNTS = (
     "upstream: root\nurl: http://127.0.0.1:1\n",
     "upstream: admin\nurl: http://127.0.0.1:2\nmount: {path: /admin}\n",
@@ -119,6 +246,10 @@ MOUNTS = (
         ("/admin/deeper", None, "admin"),
         ("/x", "api.example.com", "hosted"),
         ("/admin", "api.EXAMPLE.com:8080", "hosted"),
+        ("/x", "api.example.com.", "hosted"),
+        ("/x", "API.example.com.:80", "hosted"),
+        ("/x", "api.example.com:", "hosted"),
+        ("/x", "api.example.com.org", "root"),
         ("/x", "example.com", "root"),
         ("/six", "[::1]:8080", "six"),
         ("/x", "[::1]", "root"),
@@ -251,7 +382,7 @@ read_only:
   - match: POST /x/search
 writes:
   - {name: a, match: "PUT /x/{id}", resource: "x/{path.id}", revision: gateway}
-  - {name: b, match: "DELETE /x/{id}", resource: "x/{path.id}"}
+  - {name: b, match: "DELETE /x/{id}", resource: "x/{path.id}", revision: gateway}
   - {name: c, match: "PUT /y/{id}", resource: "y/{header.part}", revision: gateway}
   - {name: d, match: "PUT /z/{id}", resource: "z/{path.id}/a", revision: gateway, when: {json: {/k: a}}}
   - {name: e, match: "PUT /z/{id}", resource: "z/{path.id}/b", revision: gateway, when: {json: {/k: b}}}

@@ -60,7 +60,7 @@ def judged(ruleset: RuleSet, method: str, url: str, body: bytes | None = b"") ->
         ("DELETE", "https://api.example/v1/a/7", "no-policy", None, "/s/a/7"),
         ("PUT", "https://api.example/v1/a/../7", "ambiguous-target", None, "/s/a/../7"),
         ("PUT", "https://api.example?x", "no-upstream", None, "/?x"),
-        ("PUT", "https://[::1/a", "no-upstream", None, "/a"),
+        ("PUT", "https://[::1/a", "bad-request", None, "/a"),
     ],
 )
 def test_traffic_to_an_upstream_is_judged_as_through_its_mount(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gateway.policy.compile_json_types import parse_json_type
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.tree import Node, Tree, read_tree
 
@@ -35,7 +36,10 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One writing operation. `path` as the document has it, `server` one of its own, `faults` what was not readable."""
+    """One writing operation. `path` as the document has it, `server` one of its own, `faults` what was not readable.
+
+    `json_types`: the types of its body that end in `+json`.
+    """
 
     method: str
     path: str
@@ -45,6 +49,7 @@ class Operation:
     hinted_read: bool
     server: str | None
     faults: tuple[str, ...]
+    json_types: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -104,6 +109,7 @@ def _operations(tree: Tree, path: str, item: Node) -> Iterator[Operation]:
             _is_hinted_read(found),
             _server(found) or _server(item),
             faults,
+            _json_types(tree, found),
         )
 
 
@@ -120,6 +126,15 @@ def _headers(tree: Tree, item: Node, operation: Node) -> tuple[tuple[Header, ...
         if found.get("in") == "header" and name:
             headers[name.lower()] = Header(name, _is_true(found.get("required")))
     return tuple(headers.values()), tuple(dict.fromkeys(faults))
+
+
+def _json_types(tree: Tree, operation: Node) -> tuple[str, ...]:
+    """OpenAPI 3.1, section 4.8.13: the keys of a body's `content` are media types or ranges of them."""
+    body = tree.resolved(operation.get("requestBody"))
+    content = None if isinstance(body, Wrong) else body.get("content")
+    names = list(content)[:_PARAMETERS] if isinstance(content, Mapping) else []
+    types = (_text(name).partition(";")[0].strip().lower() for name in names)
+    return tuple(name for name in types if name.endswith("+json") and not isinstance(parse_json_type(name), Wrong))
 
 
 def _list(value: object) -> list[Any]:

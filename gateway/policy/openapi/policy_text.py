@@ -41,6 +41,7 @@ def policy_text(document: Document, source: str, upstream: str) -> PolicyText:
         f"url: {_scalar(url)}",
         f"# Agents call /{upstream}/...; the API gets what is behind it.",
         f"mount: {{path: /{upstream}, strip: true}}",
+        *_json_types(ruled),
         "",
         *(f"# DECIDE: {question}" for question in questions),
         *_credentials(document, upstream),
@@ -104,6 +105,13 @@ def _capabilities(document: Document, ruled: Iterable[Proposal]) -> Iterator[str
         yield "  # Some operations take If-Match; it is forwarded, and the API's 412 comes back untouched."
         yield "  conditional: true"
     yield ""
+
+
+def _json_types(ruled: Iterable[Proposal]) -> Iterator[str]:
+    named = sorted({name for each in ruled for name in each.operation.json_types})
+    if named:
+        yield "# What the API reads as JSON beside application/json."
+        yield f"json_types: [{', '.join(map(json.dumps, named))}]"
 
 
 def _read_only(ruled: Iterable[Proposal]) -> Iterator[str]:

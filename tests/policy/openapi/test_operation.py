@@ -107,3 +107,33 @@ def test_too_many_operations_and_no_paths_are_errors(tmp_path: Path) -> None:
 
     for read in (read_document(tmp_path / "a.json"), read_document(tmp_path / "none"), read_operations(endless)):
         assert isinstance(read, Wrong)
+
+
+def test_json_types_of_bodies_are_read(tmp_path: Path) -> None:
+    """Those that end in `+json`, without parameters, also behind a reference; ranges and other types are none."""
+    content = {
+        "application/json": {},
+        "Application/VND.api+JSON; charset=utf-8": {},
+        "application/*+json": {},
+        "image/png": {},
+    }
+    read = document(
+        tmp_path,
+        {
+            "/a": {
+                "post": {"requestBody": {"content": content}},
+                "put": {"requestBody": {"$ref": "#/components/requestBodies/B"}},
+                "patch": {"requestBody": {"$ref": "https://x.example/y"}},
+                "delete": {"requestBody": {"content": ["a+json"]}},
+            }
+        },
+        components={"requestBodies": {"B": {"content": {"application/merge-patch+json": {}}}}},
+    )
+
+    types = {each.method: each.json_types for each in read.operations}
+    assert types == {
+        "POST": ("application/vnd.api+json",),
+        "PUT": ("application/merge-patch+json",),
+        "PATCH": (),
+        "DELETE": (),
+    }

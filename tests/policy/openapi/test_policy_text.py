@@ -145,6 +145,19 @@ def test_an_unknown_server_is_a_question(tmp_path: Path, servers: object, url: s
     loaded(policy.text)
 
 
+def test_the_types_that_are_json_are_named(tmp_path: Path) -> None:
+    """All of them at the upstream, once; without any the field is left out."""
+    body = {"requestBody": {"content": {"application/vnd.api+json": {}, "application/json": {}}}}
+    patch = {"requestBody": {"content": {"application/vnd.api+json": {}, "application/merge-patch+json": {}}}}
+
+    policy = policy_text(document(tmp_path, {"/a": {"post": body, "patch": patch}}), "a.json", "up")
+
+    assert 'json_types: ["application/merge-patch+json", "application/vnd.api+json"]\n' in policy.text
+    named = {b"application/json", b"application/vnd.api+json", b"application/merge-patch+json"}
+    assert loaded(policy.text).upstreams[0].json_types == named
+    assert "json_types" not in policy_text(document(tmp_path, {"/a": {"post": {}}}), "a.json", "up").text
+
+
 def test_five_thousand_operations_load(tmp_path: Path) -> None:
     """In about the time that their rules take to be checked."""
     paths = {f"/things{at}/{{id}}": {"put": {}, "delete": {}} for at in range(2500)}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.core.page import is_loopback_name, is_of_browser, is_of_other_site
+from gateway.core.browser import is_loopback_name, is_of_browser, is_of_other_site
 from gateway.core.request import Headers
 
 OWN = (b"Host", b"localhost:8080")

@@ -52,7 +52,7 @@ def names_machine(host: bytes) -> bool:
 
 def is_loopback_name(host: str) -> bool:
     """Whether a `Host`, with or without its port, names the machine itself."""
-    name = host_name(host)
+    name = _without_port(host)
     if name == "localhost":
         return True
     try:
@@ -61,6 +61,5 @@ def is_loopback_name(host: str) -> bool:
         return False
 
 
-def host_name(host: str) -> str:
-    """A `Host` without its port, in lower case."""
+def _without_port(host: str) -> str:
     return (host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host).lower()
