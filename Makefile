@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 
+# Where it is set, as in many containers, each of the hundreds of processes that the tests start compiles all it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help run test test-all check audit bench soak explore clean
 .DEFAULT_GOAL := help
 
@@ -38,7 +41,7 @@ run: $(VENV)/run.stamp
 	@$(BIN)/fencegate demo
 
 test: $(VENV)/test.stamp
-	@$(BIN)/python -m pytest -n 3 -m "not slow"
+	@$(BIN)/python -m pytest -n 4 --dist worksteal -m "not slow"
 
 test-all: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -n 2

@@ -198,11 +198,13 @@ def _cut(text: str) -> str:
 def _json_line(level: Level, event: str, fields: _Fields) -> bytes:
     parts = [f'{{"ts":"{_now()}","level":"{level}","event":{_quoted(event)}']
     for name, value in fields.items():
+        if value is None:
+            continue
         if isinstance(value, str):
-            parts.append(f'"{name}":{_quoted(_cut(value))}')
+            parts.append(f'"{name}":{_quoted(value if len(value) <= _LONGEST_VALUE else _cut(value))}')
         elif type(value) is int or type(value) is float:
             parts.append(f'"{name}":{value!r}')
-        elif value is not None:
+        else:
             parts.append(f'"{name}":{_ENCODE(value)}')
     return (",".join(parts) + "}\n").encode("ascii")
 

@@ -72,6 +72,10 @@ def parse_address(text: object) -> Address:
     return Address(name, int(port))
 
 
+def _address_or_none(text: object) -> Address | None:
+    return None if text is None else parse_address(text)
+
+
 def parse_networks(value: object) -> tuple[Network, ...]:
     """Read addresses and networks, a list of texts or one text with commas. Raises ValueError for what is neither, and
     for all addresses there are: among them are the agents'.
@@ -155,6 +159,9 @@ class DeliverSettings(BaseSettings):
 
     policies: Path
     store: str = Field(pattern=_STORE, repr=False)
+    # Where it is watched; None: nowhere. Not `admin`: that is where commands find a gateway, on the same host too.
+    metrics: Annotated[Address | None, NoDecode, BeforeValidator(_address_or_none)] = None
+    admin_token: str | None = Field(default=None, pattern=r"^[!-~]{16,}$", repr=False)
     durability: str = Field(default="process", pattern=_DURABILITY)
     store_timeout: float = Field(default=2.0, gt=0, le=60)
     grace: float | None = Field(default=None, ge=0, le=86_400)
@@ -169,6 +176,7 @@ _WANTED = {
     "policies": "a directory with policy files, as in --policies policies",
     "listen": "HOST:PORT, as in 127.0.0.1:8080 or [::1]:8080",
     "admin": "HOST:PORT, as in 127.0.0.1:8081 or [::1]:8081",
+    "metrics": "HOST:PORT, as in 127.0.0.1:9091 or [::1]:9091",
     "admin_token": "16 or more visible ASCII characters without blanks",
     "tls_cert": "a PEM file with the listener's certificate, and those between it and its authority",
     "tls_key": "a PEM file with the certificate's private key",
@@ -212,11 +220,7 @@ def read_serve_settings(options: Mapping[str, object]) -> ServeSettings:
         settings = ServeSettings.model_validate(given)
     except ValidationError as error:
         raise SettingsError("\n".join(_sentence(str(fault["loc"][0])) for fault in error.errors())) from None
-    if settings.admin_token is None and not settings.admin.is_loopback:
-        raise SettingsError(
-            f"--admin {settings.admin} can be reached from other machines, and no admin token is set. "
-            "Set FENCEGATE_ADMIN_TOKEN to a secret of 16 characters or more, or listen on 127.0.0.1."
-        )
+    _check_reach("--admin", settings.admin, settings.admin_token)
     _check_pairs(settings)
     if settings.store is None and settings.durability.startswith("replica"):
         raise SettingsError("The bundled store has no replicas: name another with --store, or write --durability disk.")
@@ -227,9 +231,21 @@ def read_deliver_settings(options: Mapping[str, object]) -> DeliverSettings:
     """As `read_serve_settings`."""
     given = {name: value for name, value in options.items() if value is not None}
     try:
-        return DeliverSettings.model_validate(given)
+        settings = DeliverSettings.model_validate(given)
     except ValidationError as error:
         raise SettingsError("\n".join(_sentence(str(fault["loc"][0])) for fault in error.errors())) from None
+    if settings.metrics is not None:
+        _check_reach("--metrics", settings.metrics, settings.admin_token)
+    return settings
+
+
+def _check_reach(option: str, address: Address, token: str | None) -> None:
+    """What is for operators is not for whoever is on the network."""
+    if token is None and not address.is_loopback:
+        raise SettingsError(
+            f"{option} {address} can be reached from other machines, and no admin token is set. "
+            "Set FENCEGATE_ADMIN_TOKEN to a secret of 16 characters or more, or listen on 127.0.0.1."
+        )
 
 
 def _check_pairs(settings: ServeSettings) -> None:

@@ -1,7 +1,9 @@
 """One real store server for the whole session; an empty database for each test that asks for `store_url`."""
 
 import gc
+import importlib.metadata
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -16,6 +18,10 @@ from tests.store.server import Server
 # How long an example takes, or its drawing, says how busy the machine is.
 settings.register_profile("untimed", deadline=None, suppress_health_check=(HealthCheck.too_slow,))
 settings.load_profile("untimed")
+
+# redis-py asks for its own version at every connection, and would parse it out of a long file each time: a tenth of
+# what a test with a store takes.
+importlib.metadata.version = cache(importlib.metadata.version)
 
 
 @pytest.fixture(scope="module", autouse=True)

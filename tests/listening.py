@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Listening:
-    """For dataclasses with `port`, 0 for a free one. `_serve` has each connection, and says by `_tell` that it saw."""
+    """For classes with `port`, 0 for a free one. `_serve` has each connection, and says by `_tell` that it saw."""
 
     port: int
     tls: ssl.SSLContext | None = None
@@ -15,7 +15,7 @@ class Listening:
     async def __aenter__(self) -> Self:
         self._changed = asyncio.Condition()
         self._serving: set[asyncio.Task[None]] = set()
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port, ssl=self.tls)
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port, ssl=self.tls, backlog=1000)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 

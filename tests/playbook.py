@@ -41,8 +41,9 @@ from gateway.core.write import (
     Write,
 )
 from gateway.flow.clock import BootClock
+from gateway.flow.marks import Marks
 from gateway.flow.pauses import Pauses
-from gateway.flow.ports import BodySource, Marks, NearEnd
+from gateway.flow.ports import BodySource, NearEnd
 from gateway.flow.waiting import Wakes
 
 STUCK = "stuck"

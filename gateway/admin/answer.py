@@ -9,9 +9,14 @@ from gateway.core import problem
 from gateway.core.decision import Refused
 
 
-def page(items: Sequence[Mapping[str, object]], cursor: str | None = None) -> web.Response:
-    """One page of a list; `next` is the cursor of the one after it, null at the end."""
-    return web.json_response({"items": items, "next": cursor})
+def page(
+    items: Sequence[Mapping[str, object]], cursor: str | None = None, incomplete: str | None = None
+) -> web.Response:
+    """One page of a list; `next` is the cursor of the one after it, null at the end. `incomplete`, where it is there,
+    says what of the store did not answer.
+    """
+    told = {} if incomplete is None else {"incomplete": incomplete}
+    return web.json_response({"items": items, "next": cursor} | told)
 
 
 def refusal(refused: Refused, extension: Mapping[str, object] | None = None) -> web.Response:

@@ -6,7 +6,7 @@ from aiohttp import web
 
 from gateway.admin.answer import refusal
 from gateway.admin.approver import find_approver, forbidden, principal_of
-from gateway.admin.document import Document, read_document, read_text
+from gateway.admin.document import Document, note_of, read_document, read_note, read_text
 from gateway.admin.intents import answer_record, find_record
 from gateway.admin.running import OPERATOR, RUNNING, Running
 from gateway.core.caller import Caller
@@ -17,8 +17,6 @@ from gateway.flow.rejudging import NotTaken, judge_again
 from gateway.flow.retrying import judge_retry, untaken
 from gateway.store.parking import Decide, decide, request_of, retry
 
-# Enough for what was looked at, and why.
-_LONGEST_NOTE = 500
 _LONGEST_DIGEST = 64
 _NO_DIGEST = (
     "Nothing was done: `digest` must be that of the request that was looked at. `GET /api/v1/intents/ID` shows both."
@@ -38,8 +36,7 @@ async def deny_intent(request: web.Request) -> web.Response:
 async def retry_intent(request: web.Request) -> web.Response:
     """Queue a failed intent again."""
     running = request.app[RUNNING]
-    document = await read_document(request, frozenset({"note"}))
-    note = document if isinstance(document, Refused) else read_text(document, "note", _LONGEST_NOTE)
+    note = await read_note(request)
     if isinstance(note, Refused):
         return refusal(note)
     found = await find_record(request)
@@ -97,7 +94,7 @@ def _read(document: Document | Refused, verdict: Literal["approve", "deny"], app
     """
     if isinstance(document, Refused):
         return document
-    note = read_text(document, "note", _LONGEST_NOTE)
+    note = note_of(document)
     if isinstance(note, Refused):
         return note
     if verdict == "approve" and "digest" not in document:

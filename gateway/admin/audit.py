@@ -43,7 +43,7 @@ async def list_events(request: web.Request) -> web.Response:
         return refusal(count)
     sought = Sought(None if resource is None else ResourceKey(resource), intent, since_ms or 0, until_ms)
     found = await audit_views.events(store, sought, query.get("cursor"), count)
-    return page([event_members(event) for event in found.items], found.next)
+    return page([event_members(event) for event in found.items], found.next, found.incomplete)
 
 
 def event_members(event: Event) -> dict[str, object]:
@@ -63,6 +63,7 @@ def event_members(event: Event) -> dict[str, object]:
         "reason": event.reason,
         "by": event.by,
         "principal": event.principal or None,
+        "trace_id": event.trace_id or None,
     }
 
 

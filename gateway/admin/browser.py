@@ -4,8 +4,8 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from gateway.core.browser import is_loopback_name
 from gateway.core.decision import BAD_REQUEST, FORBIDDEN, Refused
-from gateway.core.page import is_loopback_name
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 # As browsers say it (Fetch Metadata): a page of this very origin, or a person who typed the address.

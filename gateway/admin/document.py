@@ -9,6 +9,8 @@ from gateway.policy.jsonbody import JsonValue, read_json
 
 # Bytes. The longest document that means something here has a name and a note.
 LIMIT = 64 << 10
+# Characters: enough for what was found out, where, and by whom.
+LONGEST_NOTE = 500
 
 Document = Mapping[str, JsonValue]
 
@@ -31,6 +33,16 @@ async def read_document(request: web.Request, known: frozenset[str]) -> Document
         detail = f"Nothing was done: {_listed(unknown)} is not known here. Known: {_listed(known)}."
         return Refused(BAD_REQUEST, detail)
     return members
+
+
+async def read_note(request: web.Request) -> str | Refused:
+    """The `note` of a call that is told nothing else."""
+    document = await read_document(request, frozenset({"note"}))
+    return document if isinstance(document, Refused) else note_of(document)
+
+
+def note_of(document: Document) -> str | Refused:
+    return read_text(document, "note", LONGEST_NOTE)
 
 
 def read_text(document: Document, name: str, longest: int) -> str | Refused:

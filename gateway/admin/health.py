@@ -3,6 +3,7 @@
 from aiohttp import web
 
 from gateway.admin.running import RUNNING, Running
+from gateway.core.budget import Fullest
 from gateway.core.census import Census, writers
 from gateway.core.faults import PartUnavailable, StoreUnavailable
 from gateway.core.problem import instant
@@ -27,8 +28,9 @@ async def readyz(request: web.Request) -> web.Response:
 async def metrics(request: web.Request) -> web.Response:
     """Prometheus' text format, for all processes of this gateway."""
     running = request.app[RUNNING]
-    is_up = await _store_is_up(running)
+    is_up = await store_is_up(running.store)
     rules, census = running.rules(), await _census(running) if is_up else None
+    budgets = await _budgets(running) if is_up else ()
     observed = frozenset(
         (entry.rule.upstream.name, entry.rule.name) for entry in rules.entries if entry.rule.mode == "observe"
     )
@@ -37,6 +39,7 @@ async def metrics(request: web.Request) -> web.Response:
         workers_ready=running.workers_ready(),
         census=census,
         writers=writers(census.in_flight if census else (), (each.name for each in rules.upstreams), observed),
+        budgets=budgets,
     )
     return web.Response(body=exposition, headers={"Content-Type": CONTENT_TYPE})
 
@@ -48,12 +51,13 @@ async def _reasons(running: Running) -> list[str]:
         reasons.append("the gateway is stopping")
     if running.workers_ready() == 0:
         reasons.append("no worker accepts requests")
-    reasons += await _reasons_of_store(running.store)
+    reasons += await reasons_of_store(running.store)
     reasons += [f"the store is unsafe: {check.name}: {check.saw}; {check.what_to_do}" for check in running.unfit()]
     return reasons
 
 
-async def _reasons_of_store(store: FenceStore) -> list[str]:
+async def reasons_of_store(store: FenceStore) -> list[str]:
+    """Why no write can pass because of the store; empty where it may."""
     try:
         await store.ping()
         loss = await losses.regressed(store)
@@ -75,9 +79,19 @@ async def _census(running: Running) -> Census | None:
         return None
 
 
-async def _store_is_up(running: Running) -> bool:
+async def _budgets(running: Running) -> tuple[Fullest, ...]:
+    """Of all rules in force; none where the store does not say."""
+    budgeted = [entry.rule for entry in running.rules().entries if entry.rule.budgets]
     try:
-        await running.store.ping()
+        return await running.counting.budgets(budgeted) if budgeted else ()
+    except StoreUnavailable:
+        return ()
+
+
+async def store_is_up(store: FenceStore) -> bool:
+    """Whether every server of it takes writes now."""
+    try:
+        await store.ping()
     except StoreUnavailable:
         return False
     return True

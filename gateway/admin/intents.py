@@ -8,7 +8,7 @@ from aiohttp import web
 from gateway.admin.answer import page, refusal
 from gateway.admin.approver import out_of_sight, sees
 from gateway.admin.audit import event_members
-from gateway.admin.document import Document, read_document, read_text
+from gateway.admin.document import Document, note_of, read_document
 from gateway.admin.quarantine import attachment, request_members
 from gateway.admin.query import read_query
 from gateway.admin.running import OPERATOR, RUNNING
@@ -33,8 +33,6 @@ from gateway.store.parking import request_of
 from gateway.store.pause_views import pause_over
 from gateway.store.views import Ticket
 
-# Enough for what was found out, where, and by whom.
-_LONGEST_NOTE = 500
 _KNOWN = frozenset({"outcome", "note"})
 # A pause may keep these from being sent.
 _WAITS = ("awaiting_approval", "queued")
@@ -53,10 +51,10 @@ async def list_intents(request: web.Request) -> web.Response:
         if state == wanted:
             found = await intent_views.intents(store, state, cursor)
             seen = [record for record in found.items if _sees(request, record)]
-            return page([_item(record) for record in seen], found.next)
+            return page([_item(record) for record in seen], found.next, found.incomplete)
     if wanted == "in_flight":
         flying = await intent_views.in_flight(store, cursor)
-        return page([_flight_item(flight) for flight in flying.items], flying.next)
+        return page([_flight_item(flight) for flight in flying.items], flying.next, flying.incomplete)
     states = ", ".join((*LISTED, "in_flight"))
     return refusal(Refused(BAD_REQUEST, f"There is no such state in the list of intents; ask for one of: {states}."))
 
@@ -163,7 +161,7 @@ async def _events(store: FenceStore, id: str, since_ms: int) -> list[dict[str, o
 def _read_resolution(document: Document | Refused) -> Resolve | Refused:
     if isinstance(document, Refused):
         return document
-    note = read_text(document, "note", _LONGEST_NOTE)
+    note = note_of(document)
     if isinstance(note, Refused):
         return note
     match document.get("outcome"):

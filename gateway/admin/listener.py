@@ -1,5 +1,8 @@
 """The admin listener: its routes, and everything that goes wrong as a problem."""
 
+from collections.abc import Callable
+from functools import cache, partial
+
 from aiohttp import web
 
 from gateway.admin import document, index, openapi
@@ -10,6 +13,7 @@ from gateway.admin.browser import check_browser, protect
 from gateway.admin.call import Handler
 from gateway.admin.calls import CALLS
 from gateway.admin.console import asset, serving
+from gateway.admin.detour import refuse_forwarded
 from gateway.admin.running import RUNNING, Running
 from gateway.core.decision import (
     BAD_REQUEST,
@@ -40,7 +44,8 @@ def build_admin(
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        refused = check_browser(request, on_loopback=on_loopback, known_as=known_as) or authenticate(request, token)
+        refused = check_browser(request, on_loopback=on_loopback, known_as=known_as)
+        refused = refused or refuse_forwarded(request, running.rules()) or authenticate(request, token)
         if refused is not None and refused.decision is UNAUTHENTICATED and request.match_info.handler in _FOR_APPROVERS:
             refused = None if let_in(request) else refused
         response = refusal(refused) if refused is not None else await _answer(request, handler)
@@ -53,7 +58,8 @@ def build_admin(
 
     app = web.Application(middlewares=[guard], client_max_size=document.LIMIT)
     app[RUNNING] = running
-    app[index.PAGE], app[openapi.DOCUMENT] = index.render(CALLS), openapi.render(CALLS)
+    described: Callable[[], bytes] = cache(partial(openapi.render, CALLS))
+    app[index.PAGE], app[openapi.DOCUMENT] = index.render(CALLS), described
     app[serving.ASSETS] = asset.load_assets()
     app.add_routes([_ROUTES[call.method](call.route, call.handler) for call in CALLS])
     return app

@@ -26,7 +26,7 @@ async def list_letters(request: web.Request) -> web.Response:
         case _:
             return refusal(Refused(BAD_REQUEST, "There is no such state of notifications; ask for dead or waiting."))
     found = await letters(request.app[RUNNING].store, state, query.get("cursor"))
-    return page([_members(letter, state) for letter in found.items], found.next)
+    return page([_members(letter, state) for letter in found.items], found.next, found.incomplete)
 
 
 async def retry_letter(request: web.Request) -> web.Response:

@@ -31,7 +31,7 @@ async def list_pauses(request: web.Request) -> web.Response:
         pause = await pause_views.pause_of(store, ResourceKey(query["resource"]))
         return page([] if pause is None else [pause_members(pause)])
     found = await pause_views.pauses(store, query.get("cursor"))
-    return page([pause_members(pause) for pause in found.items], found.next)
+    return page([pause_members(pause) for pause in found.items], found.next, found.incomplete)
 
 
 async def begin_pause(request: web.Request) -> web.Response:

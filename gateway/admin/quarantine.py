@@ -6,7 +6,7 @@ from aiohttp import web
 
 from gateway.admin.answer import page, refusal
 from gateway.admin.audit import event_members
-from gateway.admin.document import read_document, read_text
+from gateway.admin.document import read_note
 from gateway.admin.query import read_query
 from gateway.admin.running import OPERATOR, RUNNING
 from gateway.core.decision import NOT_IN_QUARANTINE, Refused
@@ -16,8 +16,6 @@ from gateway.core.problem import instant
 from gateway.core.write import ResourceKey
 from gateway.store import audit_views, quarantine
 
-# Enough for what was found out, where, and by whom.
-_LONGEST_NOTE = 500
 # A larger body is had from its own path only: as JSON it would be several times as large, and held whole.
 _SHOWN_BODY = 1 << 20
 # What agents sent is bytes to be stored, whatever they say of it: never a page of this listener.
@@ -36,7 +34,7 @@ async def list_late(request: web.Request) -> web.Response:
     resource = query.get("resource")
     sought = quarantine.Sought(None if resource is None else ResourceKey(resource), query.get("rule"))
     found = await quarantine.late_results(request.app[RUNNING].store, sought, query.get("cursor"))
-    return page([late_members(late) for late in found.items], found.next)
+    return page([late_members(late) for late in found.items], found.next, found.incomplete)
 
 
 async def show_late(request: web.Request) -> web.Response:
@@ -67,8 +65,7 @@ async def export_body(request: web.Request) -> web.Response:
 async def drop_late(request: web.Request) -> web.Response:
     """Take a late result out of quarantine for good; answers what it was."""
     running, id = request.app[RUNNING], request.match_info["id"]
-    document = await read_document(request, frozenset({"note"}))
-    note = document if isinstance(document, Refused) else read_text(document, "note", _LONGEST_NOTE)
+    note = await read_note(request)
     if isinstance(note, Refused):
         return refusal(note)
     found = await quarantine.late_result(running.store, id)

@@ -1,4 +1,4 @@
-"""Resources: which there are, who owns each, and the operator's way to end whoever writes one now."""
+"""Resources: which there are, who holds each, and the operator's way to end whoever writes one now."""
 
 import asyncio
 import secrets
@@ -8,22 +8,23 @@ from aiohttp import web
 
 from gateway.admin.answer import page, refusal
 from gateway.admin.audit import event_members
-from gateway.admin.document import Document, read_document
+from gateway.admin.document import Document, read_document, read_note
 from gateway.admin.name import check_name
 from gateway.admin.pauses import pause_members
 from gateway.admin.query import read_query
-from gateway.admin.running import RUNNING
+from gateway.admin.running import OPERATOR, RUNNING
 from gateway.core.decision import BAD_REQUEST, NO_SUCH_RESOURCE, Facts, Refused
 from gateway.core.epoch import Epoch, parse_u64
 from gateway.core.problem import instant
 from gateway.core.write import ResourceKey
 from gateway.policy.jsonbody import Number
-from gateway.store import audit_views, pause_views, views
+from gateway.store import audit_views, collect, pause_views, resets, views
 from gateway.store.audit_views import Sought
 from gateway.store.reply import FenceRecord
 
 PREFIX = "/api/v1/resources/"
 _ADVANCE = "/advance"
+_RESET = "/reset"
 # What happened to it last; the audit trail has the rest.
 _NEWEST = 20
 
@@ -34,7 +35,7 @@ async def list_resources(request: web.Request) -> web.Response:
     if isinstance(query, Refused):
         return refusal(query)
     found = await views.resources(request.app[RUNNING].store, query.get("prefix", ""), query.get("cursor"))
-    return page([_members(record) for record in found.items], found.next)
+    return page([_members(record) for record in found.items], found.next, found.incomplete)
 
 
 async def show_resource(request: web.Request) -> web.Response:
@@ -72,6 +73,36 @@ async def advance_resource(request: web.Request) -> web.Response:
         return refusal(epoch)
     running.log.warning("an operator advanced a resource", resource=resource, epoch=str(epoch))
     return web.json_response({"resource": resource, "epoch": str(epoch)})
+
+
+async def reset_resource(request: web.Request) -> web.Response:
+    """Forget the epoch, as of a resource that has no larger one left: whoever comes next begins anew."""
+    running, resource = request.app[RUNNING], _named(request, _RESET)
+    note = await read_note(request)
+    if isinstance(note, Refused):
+        return refusal(note)
+    epoch = await resets.reset(running.store, resource, note=note, by=OPERATOR)
+    if isinstance(epoch, Refused):
+        return refusal(epoch)
+    running.log.warning("an operator forgot the epoch of a resource", resource=resource, epoch=str(epoch), note=note)
+    return web.json_response({"resource": resource, "forgotten_epoch": str(epoch)})
+
+
+async def prune_resources(request: web.Request) -> web.Response:
+    """Collect some more of the records whose leases ended long ago; `next` until there are no more."""
+    document = await read_document(request, frozenset({"prefix", "cursor", "dry_run"}))
+    if isinstance(document, Refused):
+        return refusal(document)
+    prefix, cursor, looks = document.get("prefix", ""), document.get("cursor"), document.get("dry_run", False)
+    if not isinstance(prefix, str) or not isinstance(cursor, str | None) or not isinstance(looks, bool):
+        detail = "Nothing was done: `prefix` and `cursor` must be texts, and `dry_run` true or false."
+        return refusal(Refused(BAD_REQUEST, detail))
+    running = request.app[RUNNING]
+    found = await collect.collect(running.store, prefix, cursor, looks=looks)
+    if found.collected and not looks:
+        running.log.warning("an operator pruned resources", prefix=prefix, pruned=found.collected)
+    told = {} if found.incomplete is None else {"incomplete": found.incomplete}
+    return web.json_response({"looked_at": found.looked_at, "pruned": found.collected, "next": found.next} | told)
 
 
 def _named(request: web.Request, suffix: str) -> ResourceKey:

@@ -3,17 +3,13 @@
 from aiohttp import web
 
 from gateway.admin.answer import refusal
-from gateway.admin.document import read_document, read_text
+from gateway.admin.document import read_note
 from gateway.admin.query import read_query
 from gateway.admin.running import OPERATOR, RUNNING
 from gateway.core.decision import NOTHING_LOST, Refused
 from gateway.core.problem import instant
 from gateway.store import losses
 from gateway.store.losses import Loss, ServerState
-
-# As in shapes/requests.py.
-_LONGEST_NOTE = 500
-_KNOWN = frozenset({"note"})
 
 
 async def show_store(request: web.Request) -> web.Response:
@@ -26,8 +22,7 @@ async def show_store(request: web.Request) -> web.Response:
 
 async def accept_loss(request: web.Request) -> web.Response:
     """Let writes go on after a loss; what waited in the store then is unknown from now on."""
-    document = await read_document(request, _KNOWN)
-    note = document if isinstance(document, Refused) else read_text(document, "note", _LONGEST_NOTE)
+    note = await read_note(request)
     if isinstance(note, Refused):
         return refusal(note)
     running = request.app[RUNNING]
@@ -41,15 +36,18 @@ async def accept_loss(request: web.Request) -> web.Response:
 
 
 def _members(states: tuple[ServerState, ...]) -> dict[str, object]:
+    away = [state.away for state in states if state.away is not None]
+    told = {"incomplete": f"{len(away)} of {len(states)} servers do not answer: {'; '.join(away)}"} if away else {}
     return {
         "regressed": any(state.is_regressed for state in states),
         "servers": [_server_members(state) for state in states],
-    }
+    } | told
 
 
 def _server_members(state: ServerState) -> dict[str, object]:
     return {
         "shard": state.shard,
+        "away": state.away,
         "incarnation": state.incarnation,
         "began_at": None if state.began_at_ms is None else instant(state.began_at_ms),
         "loss": None if state.loss is None else _loss_members(state.loss),

@@ -10,6 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from gateway import __version__
+from gateway.cli import output
 
 # Each is a module of its own, with the command as `command`.
 _COMMANDS = {
@@ -22,9 +23,9 @@ _COMMANDS = {
     "import-openapi": "Write a first policy for an API from its OpenAPI document.",
     "schema": "Print the JSON Schema of policy files, for editors.",
     "doctor": "Check whether a store is fit to keep a fence.",
-    "resources": "List, show, advance, pause and resume the resources of a running gateway.",
+    "resources": "List, show, advance, reset, pause, resume and prune the resources of a running gateway.",
     "leases": "List the live leases of a running gateway: who may write what, until when.",
-    "intents": "List, show, resolve and retry the intents of a running gateway.",
+    "intents": "List, show, resolve, retry and compensate the intents of a running gateway.",
     "approvals": "List, show, approve and deny what waits for an approval at a running gateway.",
     "budgets": "Show what is used of the budgets of a running gateway's rules.",
     "pauses": "List, begin and end pauses: the emergency stop of a running gateway.",
@@ -65,4 +66,12 @@ _EXIT_STATUS = "Exit status: 0 done, 1 something is wrong or could not be done, 
 @click.group(cls=_Commands, epilog=_EXIT_STATUS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="fencegate")
 def main() -> None:
-    """fencegate: a write gateway for agents. Its writes are fenced: an owner that was overtaken can no longer write."""
+    """fencegate: a write gateway for agents. Its writes are fenced: a holder that was overtaken can no longer write."""
+
+
+@main.result_callback()
+@click.pass_context
+def _end(context: click.Context, /, *_: object, **__: object) -> None:
+    """A command that could not show everything has shown what it could, and says so by its status."""
+    if context.meta.get(output.INCOMPLETE):
+        context.exit(1)

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import click
 
-from gateway.cli.output import plain
+from gateway.cli.output import Item, plain, tell_incomplete
 from gateway.settings import environment
 
 _WITHIN_S = 30.0
@@ -32,8 +32,6 @@ admin_option = click.option(
 limit_option = click.option(
     "--limit", metavar="N", type=click.IntRange(min=1), default=100, help="Show at most the N newest.  [100]"
 )
-
-Item = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +67,16 @@ class AdminApi:
         return _read(*self._exchange("DELETE", path, document))
 
     def items(self, path: str, query: Mapping[str, str | None]) -> Iterator[Item]:
-        """All items of a list, page after page, as they are asked for."""
+        """All items of a list, page after page, as they are asked for. That some may be missing is said on standard
+        error, and by the command's status.
+        """
         asked = {name: value for name, value in query.items() if value}
         while True:
             page = self.get(f"{path}?{urlencode(asked, errors='replace')}" if asked else path)
             items, following = page["items"], page["next"]
             assert isinstance(items, list)
+            if "incomplete" in page:
+                tell_incomplete(page["incomplete"])
             yield from items
             if following is None:
                 return

@@ -7,10 +7,11 @@ from urllib.parse import urlencode
 
 import click
 
-from gateway.cli.admin_api import AdminApi, Item, admin_option, limit_option, read_admin, segment
+from gateway.cli.admin_api import AdminApi, admin_option, limit_option, read_admin, segment
+from gateway.cli.asking import yes_option
 from gateway.cli.export import export, output_option
 from gateway.cli.lists_first import ListsFirst
-from gateway.cli.output import json_option, plain, print_json, print_members, print_table
+from gateway.cli.output import Item, columns, json_option, plain, print_json, print_list, print_members
 from gateway.cli.requests import exported, print_request
 
 _COLUMNS = ("id", "target", "resource", "rule", "risk", "principal", "holder", "created_at", "digest")
@@ -20,7 +21,6 @@ _SENT_AT_ONCE = "Approve it? It is then SENT at once, as shown."
 _NEVER_SENT = "it is never sent, and whoever repeats it is told so"
 
 note_option = click.option("--note", required=True, help="Why: it is kept with the intent.")
-yes_option = click.option("--yes", is_flag=True, help="Do not ask, on a terminal either.")
 digest_option = click.option(
     "--digest",
     metavar="DIGEST",
@@ -43,12 +43,7 @@ def command() -> None:
 def list_awaited(limit: int, admin: str, *, as_json: bool) -> None:
     """Show what waits for an approval, the newest first."""
     items = read_admin(admin).newest("/api/v1/intents", {"state": "awaiting_approval"}, limit)
-    if as_json:
-        print_json(items)
-    elif items:
-        print_table(_HEADS, (tuple(map(item.get, _COLUMNS)) for item in items))
-    else:
-        click.echo("Nothing waits for an approval.")
+    print_list(items, _HEADS, columns(_COLUMNS), "Nothing waits for an approval.", as_json=as_json)
 
 
 @command.command("export")

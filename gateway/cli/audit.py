@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.admin_api import AdminApi, Item, admin_option, limit_option, read_admin
+from gateway.cli.admin_api import AdminApi, admin_option, limit_option, read_admin
 from gateway.cli.audit_export import export_events
 from gateway.cli.lists_first import ListsFirst
-from gateway.cli.output import json_option, plain, print_json, print_table
+from gateway.cli.output import Item, json_option, plain, print_json, print_list, print_table
 from gateway.cli.progress import Progress
 
 _PATH = "/api/v1/audit"
@@ -42,12 +42,8 @@ def command() -> None:
 def list_events(limit: int, admin: str, *, as_json: bool, **sought: str | None) -> None:
     """Show events, the newest first."""
     events = read_admin(admin).newest(_PATH, sought, limit)
-    if as_json:
-        print_json(events)
-    elif events:
-        print_events(events)
-    else:
-        click.echo("Nothing of this kind is in the audit trail; old events leave it.")
+    nothing = "Nothing of this kind is in the audit trail; old events leave it."
+    print_list(events, _HEADS, _row, nothing, as_json=as_json)
 
 
 @command.command("export")

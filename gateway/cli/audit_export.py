@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import click
 
 from gateway.cli.admin_api import AdminApi
+from gateway.cli.output import plain
 from gateway.cli.progress import Progress
 
 # As many as a call gives at most.
@@ -48,6 +49,10 @@ def _write(api: AdminApi, path: str, state: _State, output: Path) -> int:
         while True:
             asked = {**state.query, "limit": _A_PAGE} | ({"cursor": state.cursor} if state.cursor else {})
             page = api.get(f"{path}?{urlencode(asked, errors='replace')}")
+            if "incomplete" in page:
+                raise click.ClickException(
+                    f"Broken off: {plain(page['incomplete'])}. Export the same again when they do, to go on."
+                )
             items, following = page["items"], page["next"]
             assert isinstance(items, list)
             file.writelines(json.dumps(item, ensure_ascii=False).encode() + b"\n" for item in items)

@@ -2,8 +2,8 @@
 
 import click
 
-from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin
-from gateway.cli.output import json_option, print_json, print_table
+from gateway.cli.admin_api import admin_option, limit_option, read_admin
+from gateway.cli.output import Item, json_option, print_list
 
 _PATH = "/api/v1/budgets"
 _HEADS = ("RULE", "PER", "BY", "WITHIN", "COUNT", "TOTAL", "OLDEST LEAVES")
@@ -18,12 +18,7 @@ _HEADS = ("RULE", "PER", "BY", "WITHIN", "COUNT", "TOTAL", "OLDEST LEAVES")
 def command(upstream: str | None, rule: str | None, limit: int, admin: str, *, as_json: bool) -> None:
     """Show what is used of the budgets of a running gateway's rules. Its admin token: FENCEGATE_ADMIN_TOKEN."""
     items = read_admin(admin).newest(_PATH, {"upstream": upstream, "rule": rule}, limit)
-    if as_json:
-        print_json(items)
-    elif items:
-        print_table(_HEADS, map(_row, items))
-    else:
-        click.echo("Nothing is used of any budget.")
+    print_list(items, _HEADS, _row, "Nothing is used of any budget.", as_json=as_json)
 
 
 def _row(item: Item) -> tuple[object, ...]:

@@ -2,28 +2,21 @@
 
 import click
 
-from gateway.cli.service import (
-    A_PATH,
-    log_format_option,
-    log_level_option,
-    otlp_option,
-    run_service,
-    trace_ratio_option,
-)
+from gateway.cli.service import A_PATH, run_service, service_options
 from gateway.serve.deliverer import deliver
 from gateway.settings import read_deliver_settings
 
 
 @click.command("deliver")
-@click.option("--policies", metavar="DIR", type=A_PATH, help="The same directory as the gateways'.")
-@click.option("--store", metavar="URL", help="The gateways' store, as for serve.")
+@click.option("--policies", metavar="DIR", type=A_PATH, help="The same directory as the gateways'.  [required]")
+@click.option("--store", metavar="URL", help="The gateways' store, as for serve.  [required]")
+@click.option("--metrics", metavar="HOST:PORT", help="Where /metrics, /healthz and /readyz are answered.  [nowhere]")
 @click.option("--durability", metavar="process|disk|replica:N", help="As for serve.  [process]")
 @click.option("--store-timeout", metavar="SECONDS", help="How long to wait for the store.  [2]")
-@click.option("--grace", metavar="SECONDS", help="How long deliveries may take to end at the end.  [largest total + 5]")
-@otlp_option
-@trace_ratio_option
-@log_format_option
-@log_level_option
+@click.option(
+    "--grace", metavar="SECONDS", help="How long deliveries may take to end at shutdown.  [largest total + 5]"
+)
+@service_options
 def command(**options: object) -> None:
     """Deliver what was queued. Every gateway does that too; this is for a host that should do nothing else.
 

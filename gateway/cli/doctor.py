@@ -1,4 +1,4 @@
-"""`fencegate doctor`: is this store fit to keep a fence, and is there a way around the gate?"""
+"""`fencegate doctor`: is this store fit to keep a fence, and is there a way around the gateway?"""
 
 import asyncio
 from dataclasses import asdict
@@ -53,7 +53,7 @@ def command(store: str | None, data_dir: Path, policies: Path | None, durability
     """Check the store: version, role, persistence, eviction, scripts, clock, and whether it can give what --durability
     wants. Exit status 1 if it is unfit. Told besides: replicas, rights, memory, latency.
 
-    With --policies: also whether an upstream can be written past the gate. A store is then optional.
+    With --policies: also whether an upstream can be written past the gateway. A store is then optional.
     """
     has_store = store is not None or data_dir.is_dir()
     if not has_store and policies is None:

@@ -8,7 +8,7 @@ import click
 from gateway.cli.admin_api import AdminApi
 
 output_option = click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="[standard output]"
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="A file for it.  [standard output]"
 )
 
 

@@ -15,12 +15,14 @@ from gateway.policy.openapi.wording import upstream_name
 @click.command("import-openapi")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--upstream", metavar="NAME", help="Name and mount of the upstream.  [from the document's title]")
-@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="A new file for the policy.  [stdout]")
+@click.option(
+    "--output", metavar="FILE", type=click.Path(path_type=Path), help="A new file for the policy.  [standard output]"
+)
 @json_option
 def command(file: Path, upstream: str | None, output: Path | None, *, as_json: bool) -> None:
     """Write a commented policy with a rule for every writing operation of an OpenAPI 3.0 or 3.1 document.
 
-    What the document does not say is marked DECIDE in the policy, and told on stderr.
+    What the document does not say is marked DECIDE in the policy, and told on standard error.
     """
     if upstream is not None and upstream != upstream_name(upstream):
         raise click.BadParameter("write lower-case letters, digits and dashes, 40 at most", param_hint="--upstream")

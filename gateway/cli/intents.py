@@ -1,13 +1,12 @@
 """`fencegate intents`: what became of intents, and an operator's word on those that are unknown, failed or applied."""
 
-import sys
-
 import click
 
-from gateway.cli.admin_api import AdminApi, Item, admin_option, limit_option, read_admin, segment
+from gateway.cli.admin_api import AdminApi, admin_option, limit_option, read_admin, segment
+from gateway.cli.asking import confirm, yes_option
 from gateway.cli.audit import print_events
 from gateway.cli.lists_first import ListsFirst
-from gateway.cli.output import json_option, plain, print_json, print_members, print_table
+from gateway.cli.output import Item, columns, json_option, plain, print_json, print_list, print_members
 from gateway.cli.requests import SHOWN_BODY, exported, print_body, print_request
 
 _STATES = (
@@ -42,15 +41,9 @@ def command() -> None:
 def list_intents(state: str, limit: int, admin: str, *, as_json: bool) -> None:
     """Show the intents of a state, the newest first. A write without a key is shown too, while it is in doubt."""
     items = read_admin(admin).newest("/api/v1/intents", {"state": state}, limit)
-    if as_json:
-        print_json(items)
-    elif items:
-        instant = "deadline" if state == "in_flight" else "updated_at"
-        head = "UNTIL" if state == "in_flight" else "SINCE"
-        columns = ("id", instant, *(name.lower() for name in _HEADS))
-        print_table(("ID", head, *_HEADS), (tuple(map(item.get, columns)) for item in items))
-    else:
-        click.echo(f"No intent is {state}.")
+    instant, head = ("deadline", "UNTIL") if state == "in_flight" else ("updated_at", "SINCE")
+    members = columns(("id", instant, *(name.lower() for name in _HEADS)))
+    print_list(items, ("ID", head, *_HEADS), members, f"No intent is {state}.", as_json=as_json)
 
 
 @command.command("show")
@@ -71,7 +64,7 @@ def show_intent(intent: str, admin: str, *, as_json: bool) -> None:
 @click.option("--applied", is_flag=True, help="It happened. Whoever repeats it is told so.")
 @click.option("--not-applied", is_flag=True, help="It did not happen. Whoever repeats it sends it again.")
 @click.option("--note", required=True, help="What you found out, and where: it is kept with the intent.")
-@click.option("--yes", is_flag=True, help="Do not ask, on a terminal either.")
+@yes_option
 @admin_option
 @json_option
 def resolve_intent(intent: str, note: str, admin: str, *, as_json: bool, **flags: bool) -> None:
@@ -81,9 +74,7 @@ def resolve_intent(intent: str, note: str, admin: str, *, as_json: bool, **flags
     outcome = "applied" if flags["applied"] else "not_applied"
     api, path = read_admin(admin), _path(intent)
     _announce(api.get(path), outcome)
-    # A script has nobody to ask; what it says it means.
-    if not flags["yes"] and sys.stdin.isatty():
-        click.confirm("Resolve it?", abort=True, err=True)
+    confirm("Resolve it?", yes=flags["yes"])
     resolved = api.post(f"{path}/resolve", {"outcome": outcome, "note": note})
     if as_json:
         print_json(resolved)
@@ -108,16 +99,14 @@ def retry_intent(intent: str, note: str, admin: str, *, as_json: bool) -> None:
 @command.command("compensate")
 @click.argument("intent", metavar="ID")
 @click.option("--note", required=True, help="Why it is taken back: it is kept with the intent.")
-@click.option("--yes", is_flag=True, help="Do not ask, on a terminal either.")
+@yes_option
 @admin_option
 @json_option
 def compensate_intent(intent: str, note: str, admin: str, *, yes: bool, as_json: bool) -> None:
     """Take an applied intent back: the request that its rule has for that is sent, once. This cannot be taken back."""
     api, path = read_admin(admin), _path(intent)
     _announce_compensation(api, api.get(path))
-    # A script has nobody to ask; what it says it means.
-    if not yes and sys.stdin.isatty():
-        click.confirm("Send it?", abort=True, err=True)
+    confirm("Send it?", yes=yes)
     compensated = api.post(f"{path}/compensate", {"note": note})
     if as_json:
         print_json(compensated)

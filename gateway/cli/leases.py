@@ -4,9 +4,9 @@ from itertools import islice
 
 import click
 
-from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin
+from gateway.cli.admin_api import admin_option, limit_option, read_admin
 from gateway.cli.lists_first import ListsFirst
-from gateway.cli.output import json_option, print_json, print_table
+from gateway.cli.output import Item, json_option, print_list
 
 _HEADS = ("RESOURCE", "HOLDER", "EPOCH", "UNTIL", "IN FLIGHT")
 
@@ -33,12 +33,7 @@ def list_leases(prefix: str, holder: str | None, limit: int, admin: str, *, as_j
     if len(found) > limit:
         click.echo(f"There are more than {limit}: --limit N shows more.", err=True)
     leases = found[:limit]
-    if as_json:
-        print_json(leases)
-    elif leases:
-        print_table(_HEADS, map(_row, leases))
-    else:
-        click.echo("There is no live lease of this kind.")
+    print_list(leases, _HEADS, _row, "There is no live lease of this kind.", as_json=as_json)
 
 
 def _row(item: Item) -> tuple[object, ...]:

@@ -4,7 +4,7 @@ import click
 
 from gateway.cli.admin_api import admin_option, limit_option, read_admin, segment
 from gateway.cli.lists_first import ListsFirst
-from gateway.cli.output import json_option, plain, print_json, print_table
+from gateway.cli.output import columns, heads_of, json_option, plain, print_json, print_list
 
 _PATH = "/api/v1/notifications"
 _COLUMNS = ("id", "type", "occurred_at", "upstream", "resource", "intent", "attempts", "failure")
@@ -23,13 +23,7 @@ def command() -> None:
 def list_notifications(state: str, limit: int, admin: str, *, as_json: bool) -> None:
     """Show dead letters, the newest first; or what waits for its next attempt."""
     items = read_admin(admin).newest(_PATH, {"state": state}, limit)
-    if as_json:
-        print_json(items)
-    elif items:
-        heads = tuple(name.removesuffix("_at").upper() for name in _COLUMNS)
-        print_table(heads, (tuple(map(item.get, _COLUMNS)) for item in items))
-    else:
-        click.echo(f"No notification is {state}.")
+    print_list(items, heads_of(_COLUMNS), columns(_COLUMNS), f"No notification is {state}.", as_json=as_json)
 
 
 @command.command("retry")

@@ -5,15 +5,28 @@ that people are shown its escape; JSON has escapes of its own.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import click
+
+Item = Mapping[str, object]
+
+# In the context of a command: why not all was shown.
+INCOMPLETE = "gateway.cli.incomplete"
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 
 
 def print_json(document: object) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def tell_incomplete(why: object) -> None:
+    """What is printed is not all there is: said once of each reason, and by the command's exit status."""
+    told = click.get_current_context().meta.setdefault(INCOMPLETE, [])
+    if why not in told:
+        told.append(why)
+        click.echo(f"Incomplete: {plain(why)}. What is there may be missing here.", err=True)
 
 
 def plain(value: object) -> str:
@@ -29,6 +42,28 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def heads_of(members: Iterable[str]) -> tuple[str, ...]:
+    """Of a table whose columns are an item's members."""
+    return tuple(name.removesuffix("_at").upper() for name in members)
+
+
+def columns(members: Sequence[str]) -> Callable[[Item], Sequence[object]]:
+    """What makes a row of an item: these members."""
+    return lambda item: tuple(map(item.get, members))
+
+
+def print_list(
+    items: Sequence[Item], heads: Sequence[str], row: Callable[[Item], Sequence[object]], nothing: str, *, as_json: bool
+) -> None:
+    """A list that was asked for; `nothing` is what people read where it is empty."""
+    if as_json:
+        print_json(items)
+    elif items:
+        print_table(heads, map(row, items))
+    else:
+        click.echo(nothing)
 
 
 def print_members(members: Mapping[str, object]) -> None:

@@ -2,9 +2,9 @@
 
 import click
 
-from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin, segment
+from gateway.cli.admin_api import admin_option, limit_option, read_admin, segment
 from gateway.cli.lists_first import ListsFirst
-from gateway.cli.output import json_option, plain, print_json, print_table
+from gateway.cli.output import Item, json_option, plain, print_json, print_list
 
 _PATH = "/api/v1/pauses"
 _SELECTORS = ("upstream", "rule", "resource", "tenant", "holder")
@@ -25,13 +25,7 @@ def command() -> None:
 def list_pauses(limit: int, admin: str, *, as_json: bool) -> None:
     """Show the pauses in force, the newest first."""
     items = read_admin(admin).newest(_PATH, {}, limit)
-    if as_json:
-        print_json(items)
-    elif items:
-        rows = ((item["id"], item["created_at"], item["by"], _stopped(item), item["reason"]) for item in items)
-        print_table(("ID", "SINCE", "BY", "STOPPED", "REASON"), rows)
-    else:
-        click.echo("Nothing is paused.")
+    print_list(items, ("ID", "SINCE", "BY", "STOPPED", "REASON"), _row, "Nothing is paused.", as_json=as_json)
 
 
 @command.command("add")
@@ -70,6 +64,10 @@ def end_pause(pause: str, admin: str, *, as_json: bool) -> None:
         print_json(ended)
     else:
         click.echo(f"No longer paused: {_stopped(ended)}: {plain(ended['reason'])}")
+
+
+def _row(pause: Item) -> tuple[object, ...]:
+    return pause["id"], pause["created_at"], pause["by"], _stopped(pause), pause["reason"]
 
 
 def _stopped(pause: Item) -> str:

@@ -4,16 +4,15 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.admin_api import Item, admin_option, limit_option, read_admin, segment
+from gateway.cli.admin_api import admin_option, limit_option, read_admin, segment
 from gateway.cli.audit import print_events
 from gateway.cli.export import export, output_option
 from gateway.cli.lists_first import ListsFirst
-from gateway.cli.output import json_option, plain, print_json, print_members, print_table
+from gateway.cli.output import Item, columns, heads_of, json_option, plain, print_json, print_list, print_members
+from gateway.cli.requests import print_head, print_text
 
 _PATH = "/api/v1/quarantine"
 _COLUMNS = ("id", "received_at", "resource", "rule", "decision", "epoch", "holder", "principal", "size")
-# Characters of a body; the start tells what it is.
-_SHOWN_BODY = 2000
 
 
 @click.group("quarantine", cls=ListsFirst)
@@ -33,13 +32,7 @@ def command() -> None:
 def list_late(resource: str | None, rule: str | None, limit: int, admin: str, *, as_json: bool) -> None:
     """Show what is in quarantine, the newest first. A body without a size was not kept."""
     items = read_admin(admin).newest(_PATH, {"resource": resource, "rule": rule}, limit)
-    if as_json:
-        print_json(items)
-    elif items:
-        heads = tuple(name.removesuffix("_at").upper() for name in _COLUMNS)
-        print_table(heads, (tuple(map(item.get, _COLUMNS)) for item in items))
-    else:
-        click.echo("Nothing is in quarantine.")
+    print_list(items, heads_of(_COLUMNS), columns(_COLUMNS), "Nothing is in quarantine.", as_json=as_json)
 
 
 @command.command("show")
@@ -82,9 +75,8 @@ def _print_late(found: Item) -> None:
     request, events = found["request"], found["events"]
     assert isinstance(request, dict) and isinstance(events, list)
     print_members({name: value for name, value in found.items() if name not in ("request", "events")})
-    click.echo(f"\n{plain(request['method'])} {plain(request['target'])}")
-    for name, value in request["headers"]:
-        click.echo(f"  {plain(name)}: {plain(value)}")
+    click.echo("")
+    print_head(request)
     _print_body(found, request.get("body"))
     if events:
         click.echo("\nIts steps, the newest first:")
@@ -98,10 +90,7 @@ def _print_body(found: Item, body: str | None) -> None:
         click.echo(f"\n  a body of {found['size']} bytes: `fencegate quarantine export {found['id']} -o FILE`")
     else:
         click.echo("")
-        for line in body[:_SHOWN_BODY].splitlines():
-            click.echo(f"  {plain(line)}")
-        if len(body) > _SHOWN_BODY:
-            click.echo(f"  and {len(body) - _SHOWN_BODY} characters more: `export` has all")
+        print_text(body, "`export` has all")
 
 
 def _path(late: str) -> str:

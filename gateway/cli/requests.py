@@ -2,8 +2,7 @@
 
 import click
 
-from gateway.cli.admin_api import Item
-from gateway.cli.output import plain
+from gateway.cli.output import Item, plain
 
 # Characters of a body; the start tells what it is.
 SHOWN_BODY = 2000
@@ -17,13 +16,18 @@ def exported(found: Item) -> str:
 
 def print_request(request: Item, whole: str | None = None) -> None:
     """The request line, the fields and the beginning of the body. What an agent sent moves no cursor."""
+    print_head(request)
+    click.echo("")
+    print_body(request.get("body"), whole)
+
+
+def print_head(request: Item) -> None:
+    """The request line and the fields."""
     click.echo(f"{plain(request['method'])} {plain(request['target'])}")
     headers = request["headers"]
     assert isinstance(headers, list)
     for name, value in headers:
         click.echo(f"  {plain(name)}: {plain(value)}")
-    click.echo("")
-    print_body(request.get("body"), whole)
 
 
 def print_body(body: object, whole: str | None = None) -> None:
@@ -33,8 +37,12 @@ def print_body(body: object, whole: str | None = None) -> None:
     if body is None:
         click.echo(f"  a body that is no text, or a large one: {whole or '--json shows it in base64'}")
         return
-    text = str(body)
+    print_text(str(body), whole or "--json shows all")
+
+
+def print_text(text: str, whole: str) -> None:
+    """The beginning of a body, and where the whole is if that is not all."""
     for line in text[:SHOWN_BODY].splitlines():
         click.echo(f"  {plain(line)}")
     if len(text) > SHOWN_BODY:
-        click.echo(f"  and {len(text) - SHOWN_BODY} characters more: {whole or '--json shows all'}")
+        click.echo(f"  and {len(text) - SHOWN_BODY} characters more: {whole}")

@@ -4,17 +4,31 @@ import shlex
 
 import click
 
-from gateway.cli.admin_api import Item, admin_option, read_admin, segment
+from gateway.cli.admin_api import admin_option, read_admin, segment
+from gateway.cli.asking import confirm, yes_option
 from gateway.cli.audit import print_events
 from gateway.cli.lists_first import ListsFirst
-from gateway.cli.output import json_option, plain, print_json, print_members, print_table
+from gateway.cli.output import (
+    Item,
+    columns,
+    json_option,
+    plain,
+    print_json,
+    print_list,
+    print_members,
+    print_table,
+    tell_incomplete,
+)
+from gateway.cli.progress import Progress
 
+_HEADS = ("RESOURCE", "EPOCH", "HOLDER", "IN FLIGHT", "OLDER")
+_COLUMNS = ("resource", "epoch", "holder", "in_flight", "older_in_flight")
 _TICKET = ("id", "epoch", "holder", "rule", "intent", "attempt", "deadline")
 
 
 @click.group("resources", cls=ListsFirst)
 def command() -> None:
-    """List, show, advance, pause and resume the resources of a running gateway.
+    """List, show, advance, reset, pause, resume and prune the resources of a running gateway.
 
     Its admin token: FENCEGATE_ADMIN_TOKEN.
     """
@@ -27,14 +41,8 @@ def command() -> None:
 def list_resources(prefix: str, admin: str, *, as_json: bool) -> None:
     """Show the resources whose names begin with PREFIX; without one, all."""
     items = list(read_admin(admin).items("/api/v1/resources", {"prefix": prefix}))
-    if as_json:
-        print_json(items)
-    elif items:
-        columns = ("resource", "epoch", "holder", "in_flight", "older_in_flight")
-        heads = ("RESOURCE", "EPOCH", "HOLDER", "IN FLIGHT", "OLDER")
-        print_table(heads, (tuple(map(item.get, columns)) for item in items))
-    else:
-        click.echo("No such resource has been written or leased yet.")
+    nothing = "No such resource has been written or leased yet."
+    print_list(items, _HEADS, columns(_COLUMNS), nothing, as_json=as_json)
 
 
 @command.command("show")
@@ -52,7 +60,7 @@ def show_resource(resource: str, admin: str, *, as_json: bool) -> None:
 
 @command.command("advance")
 @click.argument("resource")
-@click.option("--epoch", help="The new epoch.  [the next one]")
+@click.option("--epoch", metavar="N", help="The new epoch.  [the next one]")
 @admin_option
 @json_option
 def advance_resource(resource: str, epoch: str | None, admin: str, *, as_json: bool) -> None:
@@ -62,6 +70,55 @@ def advance_resource(resource: str, epoch: str | None, admin: str, *, as_json: b
         print_json(answer)
     else:
         click.echo(f"{plain(resource)} is at epoch {answer['epoch']}; every older one is refused.")
+
+
+@command.command("reset")
+@click.argument("resource")
+@click.option("--note", required=True, help="Why: the audit trail keeps it.")
+@yes_option
+@admin_option
+@json_option
+def reset_resource(resource: str, note: str, admin: str, *, yes: bool, as_json: bool) -> None:
+    """Forget the epoch of RESOURCE, where it has no larger one left; refused while a write of it waits or is in flight.
+
+    Any epoch begins anew then. Leases from before stay dead; under `header` and `signed` authority whoever comes with
+    an older epoch is let in again: make sure that nobody has one.
+    """
+    confirm(f"Forget the epoch of {plain(resource)}? Whoever comes next begins anew.", yes=yes)
+    answer = read_admin(admin).post(f"{_path(resource)}/reset", {"note": note})
+    if as_json:
+        print_json(answer)
+    else:
+        click.echo(f"{plain(resource)} has no epoch any more; it was at {answer['forgotten_epoch']}.")
+
+
+@command.command("prune")
+@click.argument("prefix", default="")
+@click.option("--dry-run", is_flag=True, help="Only count what would go.")
+@admin_option
+@json_option
+def prune_resources(prefix: str, admin: str, *, dry_run: bool, as_json: bool) -> None:
+    """Collect the records of resources whose names begin with PREFIX, of all without one, to make room in the store.
+
+    A record goes where its lease has ended and was granted more than a day ago, and nothing else is known of the
+    resource: no write that waits, pause, held unknown write or counted revision. Its tokens are dead as before.
+    """
+    api, looked_at, pruned, cursor = read_admin(admin), 0, 0, None
+    with Progress("records looked at") as progress:
+        while True:
+            asked: dict[str, object] = {"prefix": prefix, "dry_run": dry_run, "cursor": cursor}
+            found = api.post("/api/v1/resources/prune", asked)
+            looked_at, pruned = looked_at + _count(found, "looked_at"), pruned + _count(found, "pruned")
+            cursor = found["next"]
+            progress.show(looked_at)
+            if "incomplete" in found:
+                tell_incomplete(found["incomplete"])
+            if cursor is None:
+                break
+    if as_json:
+        print_json({"looked_at": looked_at, "pruned": pruned})
+    else:
+        click.echo(f"{pruned} of {looked_at} records {'would go' if dry_run else 'went'}.")
 
 
 @command.command("pause")
@@ -105,6 +162,12 @@ def _print_resource(found: Item) -> None:
     if isinstance(events, list) and events:
         click.echo("\nWhat happened last, the newest first:")
         print_events(events)
+
+
+def _count(found: Item, name: str) -> int:
+    number = found[name]
+    assert isinstance(number, int)
+    return number
 
 
 def _path(resource: str) -> str:

@@ -2,20 +2,13 @@
 
 import click
 
-from gateway.cli.service import (
-    A_PATH,
-    log_format_option,
-    log_level_option,
-    otlp_option,
-    run_service,
-    trace_ratio_option,
-)
+from gateway.cli.service import A_PATH, run_service, service_options
 from gateway.serve.supervisor import serve
 from gateway.settings import read_serve_settings
 
 
 @click.command("serve")
-@click.option("--policies", metavar="DIR", type=A_PATH, help="Directory with one YAML file per upstream.")
+@click.option("--policies", metavar="DIR", type=A_PATH, help="Directory with one YAML file per upstream.  [required]")
 @click.option("--listen", metavar="HOST:PORT", help="Where agents' requests come in.  [127.0.0.1:8080]")
 @click.option("--admin", metavar="HOST:PORT", help="Where operators and Prometheus come in.  [127.0.0.1:8081]")
 @click.option("--tls-cert", metavar="FILE", type=A_PATH, help="Serve agents over TLS, with this certificate in PEM.")
@@ -63,10 +56,7 @@ from gateway.settings import read_serve_settings
 @click.option("--quarantine-retain", metavar="DURATION", help="How long late results are kept.  [7d]")
 @click.option("--quarantine-bytes", metavar="N", help="How much of them is kept in all; the oldest go.  [268435456]")
 @click.option("--queue-bytes", metavar="N", help="How much may wait for delivery or approval in all.  [268435456]")
-@otlp_option
-@trace_ratio_option
-@log_format_option
-@log_level_option
+@service_options
 def command(**options: object) -> None:
     """Run the gateway. Each option may come from the environment: --data-dir from FENCEGATE_DATA_DIR, and so on.
 

@@ -8,26 +8,33 @@ from typing import Protocol, TypeVar
 import click
 
 from gateway.log import Form, Level, Log
-from gateway.serve.supervisor import StartRefused
+from gateway.serve.starting import StartRefused
 from gateway.settings import SettingsError
 
 # A text, whose end a shell completes; what is there is looked at when the service starts.
 A_PATH = click.Path(readable=False)
 
-log_format_option = click.option(
+_log_format_option = click.option(
     "--log-format", metavar="json|text", help="How the log is written.  [text on a terminal, else json]"
 )
-log_level_option = click.option(
+_log_level_option = click.option(
     "--log-level", metavar="LEVEL", help="The least that is logged: debug, info, warning or error.  [info]"
 )
-otlp_option = click.option(
+_otlp_option = click.option(
     "--otlp",
     metavar="URL",
     help="Send traces to this OpenTelemetry collector, by OTLP over HTTP.  [OTEL_EXPORTER_OTLP_ENDPOINT]",
 )
-trace_ratio_option = click.option(
+_trace_ratio_option = click.option(
     "--trace-ratio", metavar="RATIO", help="How many of the traces that begin here are sampled.  [1]"
 )
+
+
+def service_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of every service: its traces and its log."""
+    for option in (_log_level_option, _log_format_option, _trace_ratio_option, _otlp_option):
+        command = option(command)
+    return command
 
 
 class Logged(Protocol):

@@ -2,9 +2,9 @@
 
 import click
 
-from gateway.cli.admin_api import Item, admin_option, read_admin
+from gateway.cli.admin_api import admin_option, read_admin
 from gateway.cli.lists_first import ListsFirst
-from gateway.cli.output import json_option, plain, print_json, print_table
+from gateway.cli.output import Item, json_option, plain, print_json, print_table, tell_incomplete
 
 _PATH = "/api/v1/store"
 _TO_GO_ON = "To go on: fencegate store accept --note TEXT"
@@ -32,6 +32,8 @@ def command() -> None:
 def show_store(admin: str, *, as_json: bool) -> None:
     """Show each server of the store: its incarnation, what it lost last, and the marks of the gateways' processes."""
     store = read_admin(admin).get(_PATH)
+    if "incomplete" in store:
+        tell_incomplete(store["incomplete"])
     if as_json:
         print_json(store)
         return
@@ -39,7 +41,10 @@ def show_store(admin: str, *, as_json: bool) -> None:
     assert isinstance(servers, list)
     for server in servers:
         _print_server(server)
-    click.echo(f"{_GONE}\n{_TO_GO_ON}" if store["regressed"] else "Nothing is missing.")
+    if store["regressed"]:
+        click.echo(f"{_GONE}\n{_TO_GO_ON}")
+    elif "incomplete" not in store:
+        click.echo("Nothing is missing.")
 
 
 @command.command("accept")
@@ -65,6 +70,9 @@ def accept_loss(note: str, admin: str, *, as_json: bool) -> None:
 
 
 def _print_server(server: Item) -> None:
+    if server["away"] is not None:
+        click.echo(f"server of shard {server['shard']}: does not answer ({plain(server['away'])})")
+        return
     click.echo(f"server of shard {server['shard']}: incarnation {plain(server['incarnation'])}, {_since(server)}")
     loss, marks = server["loss"], server["marks"]
     assert isinstance(marks, list)

@@ -166,8 +166,9 @@ async def _turn_comes(place: asyncio.Event, within_s: float) -> bool:
     return True
 
 
-def store_is_away(away: StoreUnavailable) -> Refused:
-    detail = "Not forwarded: the store that fences writes is away. Retry later; reads still pass."
+def store_is_away(away: StoreUnavailable, undone: str = "Not forwarded") -> Refused:
+    """`undone`: what did not happen because of that."""
+    detail = f"{undone}: the store that fences writes is away. Retry later; reads still pass."
     return Refused(STORE_UNAVAILABLE, detail, Facts(retry_after_s=RETRY_AFTER_S), str(away))
 
 

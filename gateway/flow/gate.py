@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gateway.core.caller import Caller as Principal
-from gateway.core.caller import Control, overrides_request, read_control
+from gateway.core.caller import Control, overrides_request, read_control, token_in_target
 from gateway.core.claim import ClaimProof
 from gateway.core.coding import body_limit, over_stream_limit
 from gateway.core.decision import Refused
 from gateway.core.faults import PoliciesChanged
+from gateway.core.frozen import frozen
 from gateway.core.identify import identify, malformed_token
 from gateway.core.late import is_late
 from gateway.core.observed import is_observable
@@ -20,11 +21,12 @@ from gateway.flow.barring import Barring
 from gateway.flow.called import called
 from gateway.flow.inline import Inline
 from gateway.flow.legible import Arrived, arrive
+from gateway.flow.marks import Marks
 from gateway.flow.naming import Naming
 from gateway.flow.observe import Observed
 from gateway.flow.parking import Parking
 from gateway.flow.parsing import PARSED_AT_ONCE, parsed
-from gateway.flow.ports import BodySource, Caller, Claims, Marks
+from gateway.flow.ports import BodySource, Caller, Claims
 from gateway.flow.proving import prove
 from gateway.flow.read import Reading
 from gateway.flow.room import PATIENCE_S, Room, no_room
@@ -35,7 +37,7 @@ from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.ruleset import RuleSet
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ended:
     """What became of a request, for the log and the metrics."""
 
@@ -244,7 +246,7 @@ class Gate:
 _Paid = set[tuple[str, ResourceKey | None]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Asked:
     """One request as it came, whom to answer, and what it has paid so far."""
 
@@ -264,7 +266,7 @@ class _Turned:
     upstream: Upstream | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Write:
     """A write of a rule, or with what it is refused. `resource` is None where it cannot be told."""
 
@@ -283,7 +285,9 @@ def _is_taken(judged: _Judged) -> bool:
 
 def _read_control(request: Request) -> Control | Refused:
     control = read_control(request.headers)
-    return control if isinstance(control, Refused) else overrides_request(request.headers) or control
+    if isinstance(control, Refused):
+        return control
+    return overrides_request(request.headers) or token_in_target(control, request.target) or control
 
 
 def _identified(
@@ -294,7 +298,11 @@ def _identified(
     if _over(limit, asked.body):
         return over_stream_limit(rule)
     asked.body.restrict(limit)
-    return identify(rule, resource, asked.control, claim, asked.principal)
+    write = identify(rule, resource, asked.control, claim, asked.principal)
+    request = asked.request
+    if (request.trace is not None or request.headers.first(b"traceparent")) and isinstance(write, Write):
+        return replace(write, trace_id=request.trace_id)
+    return write
 
 
 async def _costed(write: Write, matched: Matched) -> Write | Refused:

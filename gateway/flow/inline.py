@@ -20,8 +20,9 @@ from gateway.core.session import Switched
 from gateway.core.write import Admitted, Replayed, Write
 from gateway.flow.admission import RETRY_AFTER_S, Admission
 from gateway.flow.keeping import Keeping
+from gateway.flow.marks import Marks
 from gateway.flow.observe import Observed, Observing
-from gateway.flow.ports import Answer, BodySource, Caller, Marks, Observer, Sender, Store
+from gateway.flow.ports import Answer, BodySource, Caller, Observer, Sender, Store
 from gateway.flow.quarantine import Quarantine
 from gateway.flow.replay import replay
 from gateway.flow.room import Room

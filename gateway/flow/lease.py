@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gateway.core.clock import Clock
-from gateway.core.decision import GRANT_IN_PROGRESS, LEASE_HELD, LEASE_LOST, Facts, Refused
+from gateway.core.decision import GRANT_IN_PROGRESS, LEASE_HELD, LEASE_LOST, STORE_UNAVAILABLE, Facts, Refused
 from gateway.core.epoch import Epoch
 from gateway.core.faults import CallerGone, PoliciesChanged, StoreUnavailable
 from gateway.core.lease import Lease, LeaseSecret
@@ -14,7 +14,7 @@ from gateway.core.quota import Quota, Spending, lease_entry
 from gateway.core.term import Term
 from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey
-from gateway.flow.admission import store_is_away
+from gateway.flow.admission import RETRY_AFTER_S, store_is_away
 from gateway.flow.ports import Store
 from gateway.flow.quota import Quotas
 from gateway.flow.tasks import Tasks
@@ -106,11 +106,11 @@ class Leases:
                 return _with_token(await self._grant_within_quota(ask, secret, is_gone), secret)
             except StoreUnavailable as away:
                 self._tasks.spawn(self._release_unheard(ask, secret.digest))
-                return store_is_away(away)
+                return _perhaps_done(away)
         try:
             return await self._granted_once(ask, ask.key, is_gone)
         except StoreUnavailable as away:
-            return store_is_away(away)
+            return _perhaps_done(away)
 
     async def _granted_once(self, ask: Ask, key: str, is_gone: Callable[[], bool]) -> Granted | Refused:
         """What this call's key is granted, or was granted to its repeat."""
@@ -197,7 +197,7 @@ class Leases:
         try:
             lease = await self._store.renew(resource, epoch, digest)
         except StoreUnavailable as away:
-            return store_is_away(away)
+            return _perhaps_done(away)
         if isinstance(lease, Lease):
             await self._quotas.hold(quota, lease_entry(resource, epoch, digest), lease.expires_at_ms)
         elif lease.decision is LEASE_LOST:
@@ -210,7 +210,7 @@ class Leases:
         try:
             lease = await self._store.release(resource, epoch, digest)
         except StoreUnavailable as away:
-            return store_is_away(away)
+            return _perhaps_done(away)
         if isinstance(lease, Lease) or lease.decision is LEASE_LOST:
             await self._quotas.free(quota, lease_entry(resource, epoch, digest))
         return lease
@@ -241,7 +241,7 @@ class Leases:
         try:
             return await self._store.lookup(resource)
         except StoreUnavailable as away:
-            return store_is_away(away)
+            return store_is_away(away, "Not shown")
 
     async def register(self, foreign: Foreign, is_gone: Callable[[], bool]) -> int | Refused:
         """Record an epoch granted elsewhere; how many older writes are in flight when `wait_s` has passed.
@@ -273,7 +273,13 @@ class Leases:
                     registered = True
                     await interest.wait(min(left, _RECHECK_S))
         except StoreUnavailable as away:
-            return store_is_away(away)
+            return _perhaps_done(away)
+
+
+def _perhaps_done(away: StoreUnavailable) -> Refused:
+    """The answer may be all that was lost."""
+    detail = "Nobody knows whether it was done: the store is away. Repeat the call later; that does no harm."
+    return Refused(STORE_UNAVAILABLE, detail, Facts(retry_after_s=RETRY_AFTER_S), str(away))
 
 
 def _with_token(lease: Lease | Refused, secret: LeaseSecret) -> Granted | Refused:

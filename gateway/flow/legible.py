@@ -12,7 +12,7 @@ from gateway.core.faults import BodyTooLarge, NoRoom
 from gateway.core.request import Request
 from gateway.flow.ports import BodySource, Caller
 from gateway.flow.room import no_room
-from gateway.flow.whole import IN_MEMORY, read_whole
+from gateway.flow.whole import IN_MEMORY, not_read, read_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ async def arrive(body: BodySource, limit: int, caller: Caller) -> Arrived | Refu
     if held is None:
         body.restrict(limit)
         try:
-            held = await body.spool(_not_read, IN_MEMORY)
+            held = await body.spool(not_read, IN_MEMORY)
         except BodyTooLarge:
             return body_too_large(limit)
         except NoRoom as error:
@@ -54,7 +54,3 @@ async def arrive(body: BodySource, limit: int, caller: Caller) -> Arrived | Refu
             body.restrict(None)
     size = len(held) if held is not None else body.length or 0
     return body_too_large(limit) if size > limit else Arrived(body, held, size)
-
-
-def _not_read(piece: bytes) -> None:
-    """Rules read it whole, once it is here."""

@@ -18,7 +18,8 @@ from gateway.core.request import Request
 from gateway.core.rule import Rule
 from gateway.core.write import ResourceKey, Write
 from gateway.flow.admission import RETRY_AFTER_S
-from gateway.flow.ports import BodySource, Caller, Marks, Observer, Sender, Store
+from gateway.flow.marks import Marks
+from gateway.flow.ports import BodySource, Caller, Observer, Sender, Store
 from gateway.flow.read import relay
 
 

@@ -35,7 +35,8 @@ from gateway.core.record import IntentRecord
 from gateway.core.request import Request
 from gateway.core.write import Replayed, Write
 from gateway.flow.admission import RETRY_AFTER_S, Admission, store_is_away
-from gateway.flow.ports import BodySource, Caller, Marks
+from gateway.flow.marks import Marks
+from gateway.flow.ports import BodySource, Caller
 from gateway.flow.quarantine import Quarantine
 from gateway.flow.queue import ParkingStore
 from gateway.flow.replay import addressed, replay

@@ -1,15 +1,14 @@
 """What the flow needs from outside, each as small as it can be. The drivers are in `store`, `upstream` and `proxy`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from gateway.core.claim import ClaimProof
 from gateway.core.clock import Deadline
 from gateway.core.compensation import Kept
-from gateway.core.decision import Decision, Refused
+from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
-from gateway.core.intent import IntentId, KeptAnswer
+from gateway.core.intent import KeptAnswer
 from gateway.core.late import Extent, LateResult
 from gateway.core.lease import Lease, LeaseMark, LeaseSecret
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
@@ -30,13 +29,11 @@ from gateway.core.write import (
     TicketId,
     Write,
 )
+from gateway.flow.marks import Marks
 
 
-class Store(Protocol):
-    """The fence: each method is one script, and all but `new_ticket` raise StoreUnavailable.
-
-    A call whose answer was lost may be repeated with the same ticket or secret: the script knows its own request.
-    """
+class Admitting(Protocol):
+    """As much of a store as admission needs. Each call but `new_ticket` raises StoreUnavailable."""
 
     def new_ticket(self, resource: ResourceKey) -> TicketId:
         """A fresh ticket id, chosen before the admit call so that a lost answer can still be settled. No I/O."""
@@ -50,6 +47,33 @@ class Store(Protocol):
         """
         ...
 
+    async def abandon(self, write: Write, ticket: TicketId) -> None:
+        """End a ticket whose admit call got no answer, as not_applied: nothing was sent under it."""
+        ...
+
+    async def leave(self, resource: ResourceKey) -> None:
+        """Give up this gateway's place among those that wait for the resource, so that the next one is woken."""
+        ...
+
+
+class Settling(Protocol):
+    """As much of a store as a ticket needs. Raises StoreUnavailable."""
+
+    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled:
+        """End the ticket (G5). Never fails for a ticket that is already gone. `reason` is for the record.
+
+        `kept` is what repeats of the intent are answered with, and what would take it back; None where there is
+        neither.
+        """
+        ...
+
+
+class Store(Admitting, Settling, Protocol):
+    """The fence: each method is one script, and all but `new_ticket` raise StoreUnavailable.
+
+    A call whose answer was lost may be repeated with the same ticket or secret: the script knows its own request.
+    """
+
     async def extend(self, admitted: Admitted, *, ttl_s: float) -> ExtendReply:
         """Let a session's ticket live for `ttl_s` from now, if a write of its token would be admitted now (G1, G3).
 
@@ -61,24 +85,8 @@ class Store(Protocol):
         """What admission would refuse whatever the body says; moves nothing. For a body that is long in coming."""
         ...
 
-    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled:
-        """End the ticket (G5). Never fails for a ticket that is already gone. `reason` is for the record.
-
-        `kept` is what repeats of the intent are answered with, and what would take it back; None where there is
-        neither.
-        """
-        ...
-
     async def quarantine(self, late: LateResult) -> str | None:
         """Keep what came too late, under this id; None where there is no room for it. The same one has one id."""
-        ...
-
-    async def abandon(self, write: Write, ticket: TicketId) -> None:
-        """End a ticket whose admit call got no answer, as not_applied: nothing was sent under it."""
-        ...
-
-    async def leave(self, resource: ResourceKey) -> None:
-        """Give up this gateway's place among those that wait for the resource, so that the next one is woken."""
         ...
 
     async def revision(self, resource: ResourceKey) -> int:
@@ -128,24 +136,6 @@ class Store(Protocol):
         """The secret for a grant with an `Idempotency-Key`: that of the principal's same call while its lease lives,
         else another one each time; told to nobody."""
         ...
-
-
-class Admitting(Protocol):
-    """As much of a store as admission needs. Each call but `new_ticket` raises StoreUnavailable."""
-
-    def new_ticket(self, resource: ResourceKey) -> TicketId: ...
-
-    async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply: ...
-
-    async def abandon(self, write: Write, ticket: TicketId) -> None: ...
-
-    async def leave(self, resource: ResourceKey) -> None: ...
-
-
-class Settling(Protocol):
-    """As much of a store as a ticket needs. Raises StoreUnavailable."""
-
-    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled: ...
 
 
 class QuotaStore(Protocol):
@@ -269,25 +259,6 @@ class Sender(Protocol):
     async def pass_on(self, upstream: Upstream, request: Request, body: BodySource) -> Answer | NotSent | NoReply:
         """Send a write that is only observed and was not admitted: as it came, and in time as a read."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """What the gateway adds to an answer that it passes on. `intent` is for the log.
-
-    `would`: what the decision about an observed write would have been. `session`: how the session ended that the
-    answer began, for the log. `elsewhere_s`: how much of the request's time was its upstream's, or was spent in waiting
-    for other writes; None where that says nothing of the gateway. It changes nothing of an answer.
-    """
-
-    decision: Decision
-    epoch: int | None = None
-    outcome: Outcome | None = None
-    revision: int | None = None
-    intent: IntentId | None = None
-    would: Decision | None = None
-    session: str | None = None
-    elsewhere_s: float | None = field(default=None, compare=False)
 
 
 class NearEnd(Protocol):

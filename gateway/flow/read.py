@@ -18,7 +18,8 @@ from gateway.core.request import Request
 from gateway.core.rule import Upstream
 from gateway.core.write import ResourceKey
 from gateway.flow.admission import RETRY_AFTER_S
-from gateway.flow.ports import Answer, BodySource, Caller, Marks, Sender, Store
+from gateway.flow.marks import Marks
+from gateway.flow.ports import Answer, BodySource, Caller, Sender, Store
 
 # Nothing is held back: an event stream's head must not wait for its first event.
 _AS_IT_COMES = -1

@@ -74,7 +74,8 @@ async def judge_again(record: IntentRecord, kept: KeptRequest, rules: RuleSet) -
         return NotTaken(f"rule {rule.name} keeps no write for later")
     if len(kept.body or b"") > (body_limit(rule) or 0):
         return NotTaken("its body is larger than `limits.body`")
-    write = called(undoable(_write_of(record, rule), matched, judged, caller), matched)
+    write = replace(_write_of(record, rule), trace_id=request.trace_id)
+    write = called(undoable(write, matched, judged, caller), matched)
     return Rejudged(write, request, matched)
 
 

@@ -7,7 +7,8 @@ from gateway.core.decision import ANSWER_NOT_KEPT, REPLAYED, Facts, Refused
 from gateway.core.intent import KeptAnswer
 from gateway.core.request import Headers, Request
 from gateway.core.write import Replayed
-from gateway.flow.ports import Caller, Marks
+from gateway.flow.marks import Marks
+from gateway.flow.ports import Caller
 from gateway.policy.jsonrpc import with_id
 
 _JSON = ((b"Content-Type", b"application/json"),)

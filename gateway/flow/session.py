@@ -19,7 +19,8 @@ from gateway.core.session import FarEnd, Switched
 from gateway.core.websocket import GOING_AWAY, POLICY_VIOLATION, TRY_AGAIN_LATER, CloseCode, close_frame
 from gateway.core.write import Extended, Lapsed
 from gateway.flow.admission import Admission
-from gateway.flow.ports import Caller, Marks, NearEnd, Observer, Store
+from gateway.flow.marks import Marks
+from gateway.flow.ports import Caller, NearEnd, Observer, Store
 from gateway.flow.ticket import Ticket
 
 # How long the store may be away, or this gateway asleep, before a session is cut; and how long a newcomer waits for the

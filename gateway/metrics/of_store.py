@@ -1,11 +1,12 @@
 """What the store says, whichever gateway of it is asked."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Gauge
 
+from gateway.core.budget import UNIT, Fullest
 from gateway.core.census import Census, Writers
 
 _Label = TypeVar("_Label", bound=str)
@@ -45,11 +46,38 @@ class OfStore:
         self._resources = Gauge(
             "fencegate_active_resources", "Resources with such a write in flight.", ["upstream"], registry=registry
         )
+        budget = ["upstream", "rule", "budget", "what"]
+        self._budget_used = Gauge(
+            "fencegate_budget_used",
+            "What is used of a rule's budget by whoever has used most of it, among the hundred that used the rule's "
+            "budgets last: how many writes, and what their amounts add up to. Up to 15 s old.",
+            budget,
+            registry=registry,
+        )
+        self._budget_limit = Gauge(
+            "fencegate_budget_limit",
+            "What each tenant, principal, holder or resource may use of it within its window.",
+            budget,
+            registry=registry,
+        )
         self._regressed = Gauge(
             "fencegate_store_regressed",
             "Whether the store has lost acknowledged work, and nobody has accepted that. NaN while the store is away.",
             registry=registry,
         )
+
+    def set_budgets(self, budgets: Iterable[Fullest]) -> None:
+        """Of each budget of the rules in force; none while nobody knows."""
+        self._budget_used.clear()
+        self._budget_limit.clear()
+        for one in budgets:
+            labels = one.upstream, one.rule, one.budget.label
+            if one.budget.count is not None:
+                self._budget_used.labels(*labels, "writes").set(one.count)
+                self._budget_limit.labels(*labels, "writes").set(one.budget.count)
+            if one.budget.total is not None:
+                self._budget_used.labels(*labels, "total").set(one.sum / UNIT)
+                self._budget_limit.labels(*labels, "total").set(one.budget.total / UNIT)
 
     def set(self, census: Census | None, writers: Mapping[str, Writers]) -> None:
         for gauge in (self._intents, self._oldest, self._pauses, self._letters, self._holders, self._resources):

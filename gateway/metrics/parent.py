@@ -1,18 +1,19 @@
 """What a gateway answers a scraper: its own counts and those of all its workers, dead ones included."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-from gateway import __version__
+from gateway.core.budget import Fullest
 from gateway.core.census import Census, Writers
 from gateway.core.rule import NotifyEvent
 from gateway.core.write import Incident
 from gateway.metrics.incidents import incidents_in
 from gateway.metrics.of_store import OfStore
+from gateway.metrics.process import store_up_in, version_in
 from gateway.metrics.sum import Sum
 from gateway.tally import keep_ended
 
@@ -26,11 +27,8 @@ class ParentMetrics:
         self._directory = directory
         self.registry = CollectorRegistry()
         """Of what the parent knows by itself; its workers' are read at each exposition."""
-        build = Gauge("fencegate_build_info", "The gateway's version. Always 1.", ["version"], registry=self.registry)
-        build.labels(__version__).set(1)
-        self._store_up = Gauge(
-            "fencegate_store_up", "Whether every server of the store takes writes.", registry=self.registry
-        )
+        version_in(self.registry)
+        self._store_up = store_up_in(self.registry)
         self._store_safe = Gauge(
             "fencegate_store_safe",
             "Whether everything that keeps the store's records safe was in order when it was last looked at.",
@@ -83,15 +81,23 @@ class ParentMetrics:
         self._notifications.labels(event, result).inc()
 
     def exposition(
-        self, *, store_up: bool, workers_ready: int, census: Census | None, writers: Mapping[str, Writers]
+        self,
+        *,
+        store_up: bool,
+        workers_ready: int,
+        census: Census | None,
+        writers: Mapping[str, Writers],
+        budgets: Iterable[Fullest] = (),
     ) -> bytes:
         """All metrics in Prometheus' text format.
 
-        `census`: what there is in the store, None if nobody knows; `writers`: who writes at each upstream by it.
+        `census`: what there is in the store, None if nobody knows; `writers`: who writes at each upstream by it;
+        `budgets`: what is used of those of the rules in force.
         """
         self._store_up.set(store_up)
         self._workers_ready.set(workers_ready)
         self._of_store.set(census, writers)
+        self._of_store.set_budgets(budgets)
         workers = CollectorRegistry()
         MultiProcessCollector(workers, str(self._directory))  # type: ignore[no-untyped-call]  # nor here
         together = CollectorRegistry()

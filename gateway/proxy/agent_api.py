@@ -37,7 +37,8 @@ from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
 from gateway.flow.gate import Ended
 from gateway.flow.lease import Ask, Foreign, Leases
-from gateway.flow.ports import BodySource, Claims, Marks
+from gateway.flow.marks import Marks
+from gateway.flow.ports import BodySource, Claims
 from gateway.flow.proving import prove
 from gateway.policy.jsonbody import JsonValue, Number, read_json
 from gateway.policy.ruleset import RuleSet
@@ -278,7 +279,8 @@ class AgentApi:
             return Refused(BAD_REQUEST, "Nothing was done: name either `resource` or `target`.")
         if isinstance(target, str):
             method, _, path = target.partition(" ")
-            resolved = self._policies().resolve_target(method, path, asked.caller)
+            host = asked.request.headers.first(b"host") or b""
+            resolved = self._policies().resolve_target(method, path, asked.caller, host.decode("latin-1"))
             if isinstance(resolved, Refused):
                 return resolved
             resource, rule = resolved

@@ -1,13 +1,13 @@
 """What is told of a request, and to whom."""
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from gateway.core.frozen import frozen
 from gateway.core.trace import Trace
 from gateway.flow.gate import Ended
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """What is told of a request itself. `path` has no query; `client` is the first hop that is no trusted proxy;
     `waited_s`: for its body, before it was judged. `trace`: None where nothing is traced.

@@ -4,11 +4,11 @@ import asyncio
 from typing import Any
 
 from aiohttp import web
-from aiohttp.http import RawRequestMessage
+from aiohttp.http import RawRequestMessage, StreamWriter
 from aiohttp.http_exceptions import BadHttpMethod, HttpProcessingError
 from aiohttp.http_parser import HttpRequestParserPy
-from aiohttp.streams import EMPTY_PAYLOAD
-from aiohttp.web_protocol import RequestHandler, _ErrInfo
+from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
+from aiohttp.web_protocol import ERROR, RequestHandler, _ErrInfo
 
 from gateway.core.arrival import Arrival, Scheme, TrustedProxies
 from gateway.core.decision import BAD_REQUEST, INTERNAL, Refused
@@ -30,13 +30,21 @@ _LAST_CHUNK = b"\r\n0\r\n\r\n"
 class Connection(RequestHandler):
     """aiohttp's connection; what its parser refuses is told as a problem, and the connection is closed."""
 
-    __slots__ = ("_head_timer", "_observer", "_proxies", "_tail", "arrival")
+    __slots__ = ("_head_timer", "_observer", "_proxies", "_tail", "_under_way", "arrival")
 
-    def __init__(self, server: web.Server, observer: Observer, proxies: TrustedProxies, **settings: Any) -> None:
-        # aiohttp's own keyword arguments, passed through.
+    def __init__(
+        self,
+        server: web.Server,
+        observer: Observer,
+        proxies: TrustedProxies,
+        under_way: set[asyncio.Task[object]],
+        **settings: Any,
+    ) -> None:
+        """`under_way`: where this connection's task is while it has a request. `settings`: aiohttp's own."""
         super().__init__(server, **settings)
         self._observer = observer
         self._proxies = proxies
+        self._under_way = under_way
         self.arrival: Arrival | None = None
         self._tail = b""
         self._head_timer: asyncio.TimerHandle | None = None
@@ -72,6 +80,79 @@ class Connection(RequestHandler):
     def holds_back(self) -> bool:
         """Whether the parser has taken the request for a handshake too, and takes nothing behind it for a request."""
         return self._upgraded
+
+    async def start(self) -> None:
+        """Take one request after the other. aiohttp's own loop makes a task for each, and responses of its own.
+
+        A handler returns once its answer is written; what it returns says whether the connection goes on.
+        """
+        task = asyncio.current_task()
+        assert task is not None
+        while not self._force_close:
+            if not self._messages:
+                await self._next_message()
+            if self._request_handler is None:
+                # The caller has left in the meantime.
+                return
+            message, payload = self._messages.popleft()
+            self._make_room()
+            self._under_way.add(task)
+            try:
+                goes_on = await self._answered(message, payload, task)
+            except BaseException:
+                self.force_close()
+                raise
+            finally:
+                self._under_way.discard(task)
+            if not goes_on or self._close or self._force_close:
+                break
+            self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+            if self._keepalive_handle is None:
+                self._keepalive_handle = self._loop.call_at(self._next_keepalive_close_time, self._process_keepalive)
+        if not self._force_close:
+            self._task_handler = None
+            if self.transport is not None:
+                self.transport.close()
+
+    async def _next_message(self) -> None:
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def _make_room(self) -> None:
+        """A request has been taken: where the parser, or the reading, was held back by too many, it goes on."""
+        if self._parser is not None:
+            self._parser.message_consumed()
+        if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:
+            self._resume_reading_if_drained()
+
+    async def _answered(
+        self, message: RawRequestMessage | _ErrInfo, payload: StreamReader, task: asyncio.Task[None]
+    ) -> bool:
+        """Whether the connection goes on behind this request."""
+        writer = StreamWriter(self, self._loop)
+        if isinstance(message, _ErrInfo):
+            request = web.BaseRequest(ERROR, payload, self, writer, task, self._loop)
+            self.handle_error(request, message.status, message.exc, message.message)
+            return False
+        request = web.BaseRequest(message, payload, self, writer, task, self._loop)
+        assert self._request_handler is not None
+        self._request_in_progress, self._current_request = True, request
+        try:
+            sent = await self._request_handler(request)
+        except Exception as error:  # noqa: BLE001  # whatever it was, this caller is told, and the others' go on
+            sent = self.handle_error(request, 500, error)
+        finally:
+            self._request_in_progress, self._current_request = False, None
+            if self._handler_waiter is not None:
+                self._handler_waiter.set_result(None)
+        if self._upgraded:
+            # A handshake that was not taken: aiohttp parses what it held back behind it.
+            await self.finish_response(request, sent, None)
+        self._keepalive = bool(sent.keep_alive)
+        return self._keepalive and payload.is_eof()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's; aiohttp has no use for the answer
         """In a session the agent that has said all may still listen; TLS has no half of a connection."""

@@ -9,7 +9,7 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.record import IntentRecord, shown
 from gateway.flow.admission import store_is_away
 from gateway.flow.gate import Ended
-from gateway.flow.ports import Marks
+from gateway.flow.marks import Marks
 from gateway.policy.ruleset import RuleSet
 from gateway.proxy.reply import Reply
 
@@ -29,7 +29,7 @@ async def show_intent(records: Records, rules: RuleSet, id: str, caller: Caller,
     try:
         record = await records.recall(id)
     except StoreUnavailable as away:
-        return store_is_away(away)
+        return store_is_away(away, "Not shown")
     if record is None or not _is_for(record, caller, rules):
         detail = "Nothing is known of this intent: it was never seen, or its time is over. Check its id."
         return Refused(NO_SUCH_INTENT, detail, Facts(intent=id if id.isprintable() else None))

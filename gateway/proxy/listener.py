@@ -1,8 +1,8 @@
 """The proxy listener: one handler for every request."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from time import monotonic
 
 from aiohttp import HttpVersion11, web
 
@@ -73,7 +73,7 @@ class Listener:
         self._is_ending = True
 
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
-        started = asyncio.get_running_loop().time()
+        started = monotonic()
         headers = Headers(raw.raw_headers)
         trace = None if self._begin_trace is None else self._begin_trace(headers)
         fault = framing_fault(raw.method, raw.version, headers)
@@ -110,7 +110,7 @@ class Listener:
             body.close()
             if trace is not None and ended is None:
                 self._observer.unanswered(trace, self._asked(raw, headers, body.waited_s, trace))
-        seconds = asyncio.get_running_loop().time() - started
+        seconds = monotonic() - started
         self._observer.answered(ended, self._asked(raw, headers, body.waited_s, trace), reply.status, seconds)
         if fault is None and not body.is_read:
             await reply.drop_rest()

@@ -3,8 +3,9 @@
 Only where nobody has a key: no page knows one.
 """
 
+from gateway.core.browser import is_of_browser, is_of_other_site, names_machine
 from gateway.core.decision import FORBIDDEN, Refused
-from gateway.core.page import host_name, is_of_browser, is_of_other_site, names_machine
+from gateway.core.host import host_name
 from gateway.core.request import Headers
 from gateway.core.websocket import asks_for_upgrade
 from gateway.policy.pattern import READ_METHODS
@@ -26,7 +27,7 @@ def refuse_name(headers: Headers, rules: RuleSet) -> Refused | None:
     host = headers.first(b"host")
     if host is None or names_machine(host) or not is_of_browser(headers):
         return None
-    name = host_name(host.decode("latin-1"))
+    name = host_name(host)
     return None if any(upstream.mount.host == name for upstream in rules.upstreams) else _NAME
 
 

@@ -42,12 +42,11 @@ class ProxyServer(web.Server):
         on_end: Callable[[], None] = lambda: None,
     ) -> None:
         # What is left of a refused body is dropped here and not by aiohttp, which fails over one that is malformed.
-        super().__init__(self._tracked, access_log=None, auto_decompress=False, lingering_time=0)
+        super().__init__(handler, access_log=None, auto_decompress=False, lingering_time=0)
         self.observer = observer
         self.proxies = proxies
         self._bounds = bounds or Bounds()
         self._on_end = on_end
-        self._handle = handler
         self._under_way: set[asyncio.Task[object]] = set()
 
     async def finish(self, within_s: float, linger_s: float = 0.0) -> None:
@@ -78,21 +77,13 @@ class ProxyServer(web.Server):
         if tasks:
             await asyncio.wait(tasks, timeout=within_s)
 
-    async def _tracked(self, request: web.BaseRequest) -> web.StreamResponse:
-        task = request.task
-        self._under_way.add(task)
-        try:
-            return await self._handle(request)
-        finally:
-            self._under_way.discard(task)
-
     def __call__(self) -> RequestHandler | TurnedAway:  # type: ignore[override]  # whoever accepts wants a protocol
         assert self._loop is not None
         most = self._bounds.connections
         if most is not None and len(self._connections) >= most and not self._make_room():
             self._bounds.places.turned_away("caller")
             return TurnedAway()
-        return Connection(self, self.observer, self.proxies, loop=self._loop, **self._kwargs)
+        return Connection(self, self.observer, self.proxies, self._under_way, loop=self._loop, **self._kwargs)
 
     def _make_room(self) -> bool:
         """Close a connection on which nothing is under way: thousands of sleepers must not keep a caller out."""

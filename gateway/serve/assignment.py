@@ -40,6 +40,8 @@ class Assignment:
     edition: str = ""
     # None: nothing is traced.
     traces: Traces | None = None
+    # Where operators call: no upstream may be there. None: nowhere.
+    admin: Address | None = None
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -47,9 +49,10 @@ class Assignment:
 
 def read_assignment(line: bytes) -> Assignment:
     members = json.loads(line)
-    tls, traces = members["tls"], members["traces"]
+    tls, traces, admin = members["tls"], members["traces"], members["admin"]
     built = {
         "listen": Address(**members["listen"]),
+        "admin": None if admin is None else Address(**admin),
         "tls": None if tls is None else TlsFiles(**tls),
         "traces": None if traces is None else Traces(**traces),
         "trusted_proxies": tuple(members["trusted_proxies"]),

@@ -3,23 +3,22 @@
 import asyncio
 import contextlib
 import signal
-from pathlib import Path
 
-from prometheus_client import CollectorRegistry
-
+from gateway.admin.watching import Delivering
 from gateway.core.faults import StoreUnavailable
 from gateway.flow.clock import BootClock
 from gateway.flow.pauses import Pauses
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from gateway.log import Log
-from gateway.metrics.worker import Metrics
+from gateway.metrics.deliverer import DelivererMetrics
 from gateway.policy.reload import PolicyHolder
 from gateway.serve.delivering import Means, delivering
-from gateway.serve.exporting import NoExporter, Traces, exporting, traces_to
+from gateway.serve.exporting import exporting
 from gateway.serve.marking import teller
-from gateway.serve.supervisor import StartRefused
-from gateway.settings import DeliverSettings, environment
+from gateway.serve.starting import StartRefused, find_traces, grace_s, open_policies
+from gateway.serve.watched import watched
+from gateway.settings import DeliverSettings
 from gateway.store.connect import open_store
 from gateway.store.deliveries import leave_hints
 from gateway.store.durability import read_durability
@@ -28,8 +27,6 @@ from gateway.store.incarnation import Incarnation
 from gateway.store.pauses import PauseRecords
 from gateway.upstream.sender import HttpSender
 
-# Beyond the longest write: its settling, and a store that is slow to answer.
-_GRACE_BEYOND_TOTAL_S = 5.0
 _SETTLE_WITHIN_S = 5.0
 # A hint is seldom lost, and what it was about waits no longer than this.
 _LOOK_EVERY_S = 10.0
@@ -44,16 +41,20 @@ async def deliver(settings: DeliverSettings, log: Log) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     loop.add_signal_handler(signal.SIGHUP, told_to_reload.set)
-    holder = _open_policies(settings.policies)
-    traces = _traces(settings, log)
-    means = await _means(settings, stopping, log)
+    holder = open_policies(settings.policies)
+    traces = find_traces(settings.otlp, settings.trace_ratio, log)
+    metrics = DelivererMetrics(upstream.name for upstream in holder.current.upstreams)
+    means = await _means(settings, metrics, stopping, log)
     watching = loop.create_task(means.pauses.watch())
     reloading = loop.create_task(_keep_current(holder, told_to_reload, log))
     looking = loop.create_task(_look_everywhere(means.store))
     try:
         async with (
-            exporting(traces, _uncounted, log) as tracing,
-            delivering(means, lambda: holder.current, log, grace_s=_grace_s(settings, holder)) as deliverer,
+            watched(Delivering(means.store, stopping.is_set, metrics), settings.metrics, settings.admin_token, log),
+            exporting(traces, metrics.counted.spans, log) as tracing,
+            delivering(
+                means, lambda: holder.current, log, grace_s=grace_s(settings.grace, holder.current)
+            ) as deliverer,
         ):
             deliverer.tracing = tracing
             log.info("delivering")
@@ -68,28 +69,9 @@ async def deliver(settings: DeliverSettings, log: Log) -> None:
     log.info("stopped")
 
 
-def _open_policies(directory: Path) -> PolicyHolder:
-    opened = PolicyHolder.open(directory, environment())
-    if isinstance(opened, PolicyHolder):
-        return opened
-    shown = "\n".join(map(str, opened))
-    raise StartRefused(f"{shown}\nThe policies have errors; `fencegate check {directory}` shows them again.")
-
-
-def _traces(settings: DeliverSettings, log: Log) -> Traces | None:
-    try:
-        return traces_to(settings.otlp, settings.trace_ratio, log)
-    except NoExporter as refused:
-        raise StartRefused(str(refused)) from None
-
-
-def _uncounted(_result: str, _count: int) -> None:
-    """This process shows no metrics; what is dropped is in its log."""
-
-
-async def _means(settings: DeliverSettings, stopping: asyncio.Event, log: Log) -> Means:
-    clock, wakes, metrics = BootClock(), Wakes(), Metrics(CollectorRegistry())
-    incarnation = Incarnation(None, clock, teller(metrics, log))
+async def _means(settings: DeliverSettings, metrics: DelivererMetrics, stopping: asyncio.Event, log: Log) -> Means:
+    clock, wakes, counted = BootClock(), Wakes(), metrics.counted
+    incarnation = Incarnation(None, clock, teller(counted, log))
     try:
         store = await open_store(
             settings.store,
@@ -101,14 +83,9 @@ async def _means(settings: DeliverSettings, stopping: asyncio.Event, log: Log) -
         )
     except (StoreUnavailable, ValueError) as error:
         raise StartRefused(f"{error} Name the gateways' store with --store.") from None
+    store.on_call = counted.store_called
     pauses = Pauses(store, PauseRecords(store), clock, wakes)
-    return Means(store, HttpSender(clock), clock, wakes, Tasks(), pauses, metrics, stopping)
-
-
-def _grace_s(settings: DeliverSettings, holder: PolicyHolder) -> float:
-    if settings.grace is not None:
-        return settings.grace
-    return max(upstream.timeouts.total_s for upstream in holder.current.upstreams) + _GRACE_BEYOND_TOTAL_S
+    return Means(store, HttpSender(clock), clock, wakes, Tasks(), pauses, counted, stopping)
 
 
 async def _look_everywhere(store: FenceStore) -> None:

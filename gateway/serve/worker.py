@@ -58,11 +58,13 @@ from gateway.serve.workers import READY
 from gateway.settings import environment
 from gateway.store.connect import open_store
 from gateway.store.durability import read_durability
+from gateway.store.fence import FenceStore
 from gateway.store.incarnation import Incarnation
 from gateway.store.pauses import PauseRecords
 from gateway.store.quotas import QuotaUse
 from gateway.store.tether import die_with_parent
 from gateway.upstream.document import Documents
+from gateway.upstream.own import OwnListeners
 from gateway.upstream.sender import HttpSender
 
 if TYPE_CHECKING:
@@ -126,26 +128,10 @@ async def proxy(
     `stopping`: from then on nothing is taken for delivery.
     """
     clock, wakes, tasks = BootClock(), Wakes(), Tasks()
-    metrics = Metrics(CollectorRegistry(), asyncio.get_running_loop().call_later)
-    metrics_directory = environment().get("PROMETHEUS_MULTIPROC_DIR")
-    metrics.prepare(
-        (upstream.name for upstream in rules().upstreams), Path(metrics_directory) if metrics_directory else None
-    )
-    incarnation = Incarnation(None, clock, teller(metrics, log))
-    store = await open_store(
-        assignment.store,
-        on_wake=wakes.on_wake,
-        timeout_s=assignment.store_timeout_s,
-        clock=clock,
-        incarnation=incarnation,
-        durability=read_durability(assignment.durability),
-    )
-    store.on_call = metrics.store_called
-    store.quarantine_bounds = assignment.quarantine
-    store.parked_bytes = assignment.queue_bytes
-    store.write_lasts_s = lambda: max((upstream.timeouts.total_s for upstream in rules().upstreams), default=0.0)
+    metrics = _metrics(rules())
+    store = await _open_store(assignment, rules, wakes, metrics, log)
     places = Places(assignment.max_waiting, metrics)
-    sender = HttpSender(clock, places)
+    sender = HttpSender(clock, places, _own(assignment))
     claims = Verification(partial(_verifier, clock, sender, log))
     pauses = Pauses(store, PauseRecords(store), clock, wakes)
     await pauses.read()
@@ -179,6 +165,37 @@ async def proxy(
         sender.close()
         await store.close()
         metrics.write()
+
+
+def _metrics(rules: RuleSet) -> Metrics:
+    metrics = Metrics(CollectorRegistry(), asyncio.get_running_loop().call_later)
+    directory = environment().get("PROMETHEUS_MULTIPROC_DIR")
+    metrics.prepare((upstream.name for upstream in rules.upstreams), Path(directory) if directory else None)
+    return metrics
+
+
+async def _open_store(
+    assignment: Assignment, rules: Callable[[], RuleSet], wakes: Wakes, metrics: Metrics, log: Log
+) -> FenceStore:
+    clock = BootClock()
+    store = await open_store(
+        assignment.store,
+        on_wake=wakes.on_wake,
+        timeout_s=assignment.store_timeout_s,
+        clock=clock,
+        incarnation=Incarnation(None, clock, teller(metrics, log)),
+        durability=read_durability(assignment.durability),
+    )
+    store.on_call = metrics.store_called
+    store.quarantine_bounds = assignment.quarantine
+    store.parked_bytes = assignment.queue_bytes
+    store.write_lasts_s = lambda: max((upstream.timeouts.total_s for upstream in rules().upstreams), default=0.0)
+    return store
+
+
+def _own(assignment: Assignment) -> OwnListeners:
+    listeners = (assignment.listen, assignment.admin)
+    return OwnListeners((one.host, one.port) for one in listeners if one is not None)
 
 
 def _trusted(assignment: Assignment) -> TrustedProxies:

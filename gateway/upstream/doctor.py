@@ -1,4 +1,4 @@
-"""Can an upstream be written past the gate? Each is asked once, by a GET, without what only the gateway has.
+"""Can an upstream be written past the gateway? Each is asked once, by a GET, without what only the gateway has.
 
 Nobody is asked to write: an upstream that lets everybody read may want credentials for writes, so that its policy has
 to name a path that tells.
@@ -50,12 +50,14 @@ async def _examine(upstream: Upstream, sender: HttpSender) -> Check:
 def _judged(upstream: Upstream, name: str, status: int) -> Check:
     if status not in _REFUSALS:
         answers = 200 <= status < 300
-        saw = f"answers {status} without credentials" + (": it can be written past the gate" if answers else "")
+        saw = f"answers {status} without credentials" + (": it can be written past the gateway" if answers else "")
         return Check(name, False, saw if answers else f"{saw}, which tells nothing", _WANTED if answers else _UNCLEAR)
     if upstream.credentials or upstream.tls.cert is not None:
         return Check(name, True, f"answers {status} without the gateway's credentials")
     saw = f"answers {status} and wants credentials, of which its policy has none: agents have them, and can write past"
-    return Check(name, False, f"{saw} the gate", "Take the credential away from the agents, and put it in the policy.")
+    return Check(
+        name, False, f"{saw} the gateway", "Take the credential away from the agents, and put it in the policy."
+    )
 
 
 async def _ask(upstream: Upstream, target: Target, sender: HttpSender) -> int | NotSent | NoReply:

@@ -241,7 +241,7 @@ class Exchange:
     def waiter(self) -> asyncio.Future[None]:
         """A future that ends when anything happens on this exchange."""
         if self._waiter is None or self._waiter.done():
-            self._waiter = asyncio.get_running_loop().create_future()
+            self._waiter = self._wire.loop.create_future()
         return self._waiter
 
     async def head(self) -> bool:

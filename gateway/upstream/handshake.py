@@ -18,6 +18,7 @@ from gateway.core.websocket import switch_fault
 from gateway.core.write import Admitted
 from gateway.upstream.exchange import Exchange
 from gateway.upstream.headers import request_head
+from gateway.upstream.own import NOWHERE, OwnListeners
 from gateway.upstream.pool import tls_context
 from gateway.upstream.session import SessionEnd
 from gateway.upstream.wire import Wire, connect
@@ -37,8 +38,9 @@ class Declined:
 class Handshakes:
     """Connections of sessions, no more than `limits.sessions` of one upstream."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, own: OwnListeners = NOWHERE) -> None:
         self._clock = clock
+        self._own = own
         self._open: dict[str, int] = {}
         self._contexts: dict[str, tuple[Upstream, ssl.SSLContext | None]] = {}
 
@@ -67,7 +69,8 @@ class Handshakes:
         within_s = upstream.timeouts.connect_s
         try:
             async with asyncio.timeout(within_s):
-                return await connect((upstream.origin.host, upstream.origin.port), self._context(upstream))
+                at = upstream.origin.host, upstream.origin.port
+                return await connect(at, self._context(upstream), self._own)
         except TimeoutError:
             raise TimeoutError(f"no connection came about within {within_s:g} s") from None
 

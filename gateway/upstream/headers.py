@@ -2,12 +2,15 @@
 does what anybody but a trusted proxy says of who sent a request.
 """
 
+from typing import Literal
+
 from gateway.core.field_name import plain_name
-from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIX, told_of_the_way
+from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIXES, told_of_the_way
 from gateway.core.hop_by_hop import HOP_BY_HOP, nominated
-from gateway.core.request import HeaderPairs, Request
+from gateway.core.kept_request import is_credential
+from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Upstream
-from gateway.core.token import authorization_is_a_token
+from gateway.core.token import authorization_is_a_token, shows_secret
 from gateway.core.trace_context import without_trace
 from gateway.core.withheld import withheld
 from gateway.core.write import Write
@@ -15,6 +18,9 @@ from gateway.core.write import Write
 # Some read `Fencing_Epoch` as the gateway's own: what begins so is looked at in its plain spelling.
 _MAYBE_OURS = (b"fencing", b"idempotent")
 _OURS = (b"fencing-", b"idempotent-replayed")
+
+# `looked at`: its value may be a token.
+_Passage = Literal["passed", "looked at", "dropped"]
 
 # A name is judged in a microsecond; what agents send is a few dozen names.
 _NAMES_REMEMBERED = 1000
@@ -24,49 +30,58 @@ _UPSTREAMS_REMEMBERED = 1000
 class _Passing:
     """Which fields of agents reach one upstream. Each name is judged once, and remembered."""
 
-    __slots__ = ("_known", "_withheld", "host", "upstream")
+    __slots__ = ("_withheld", "host", "known", "upstream")
 
-    def __init__(self, upstream: Upstream, *, believed: bool) -> None:
+    def __init__(self, upstream: Upstream, *, believed: bool, observed: bool) -> None:
         self.upstream = upstream
         authority = upstream.origin.authority
         self.host = authority.encode("ascii" if authority.isascii() else "idna")
-        self._withheld = withheld(upstream, believed=believed)
-        self._known: dict[bytes, bool] = {}
+        self._withheld = withheld(upstream, believed=believed, observed=observed)
+        self.known: dict[bytes, _Passage] = {}
 
-    def passes(self, name: bytes) -> bool:
-        known = self._known.get(name)
+    def of(self, name: bytes) -> _Passage:
+        known = self.known.get(name)
         if known is None:
             known = self._judge(name, plain_name(name))
             # Names come from agents, and there is no end of them.
-            if len(self._known) < _NAMES_REMEMBERED:
-                self._known[name] = known
+            if len(self.known) < _NAMES_REMEMBERED:
+                self.known[name] = known
         return known
 
-    def _judge(self, name: bytes, plain: bytes) -> bool:
+    def _judge(self, name: bytes, plain: bytes) -> _Passage:
         if self._withheld.covers(plain):
-            return False
+            return "dropped"
         # A proxy that sets the field as it is spelled passes its own clients' other spellings on.
-        return name.lower() == plain or not (plain in CLAIMS or plain.startswith(CLAIMS_PREFIX))
+        if name.lower() != plain and (plain in CLAIMS or plain.startswith(CLAIMS_PREFIXES)):
+            return "dropped"
+        return "looked at" if is_credential(plain) else "passed"
 
 
-_PASSING: dict[tuple[int, bool], _Passing] = {}
+_PASSING: dict[tuple[int, bool, bool], _Passing] = {}
 
 
-def _passing(upstream: Upstream, request: Request) -> _Passing:
+def _passing(upstream: Upstream, request: Request, *, observed: bool) -> _Passing:
     """By identity: comparing two upstreams costs more than judging all names."""
     believed = request.arrival is not None and request.arrival.is_trusted
-    found = _PASSING.get((id(upstream), believed))
+    found = _PASSING.get((id(upstream), believed, observed))
     if found is None or found.upstream is not upstream:
         if len(_PASSING) >= _UPSTREAMS_REMEMBERED:
             _PASSING.clear()
-        found = _PASSING[id(upstream), believed] = _Passing(upstream, believed=believed)
+        found = _Passing(upstream, believed=believed, observed=observed)
+        _PASSING[id(upstream), believed, observed] = found
     return found
 
 
-def request_head(upstream: Upstream, request: Request, *, write: Write | None, framing: bytes) -> bytes:
-    """The head as it is sent. What the gateway adds comes last, once, and no `Connection` line can take it away."""
-    headers, passing = request.headers, _passing(upstream, request)
-    of_one_hop = nominated(headers.all(b"connection"))
+def request_head(
+    upstream: Upstream, request: Request, *, write: Write | None, framing: bytes, unfenced: bool = False
+) -> bytes:
+    """The head as it is sent. What the gateway adds comes last, once, and no `Connection` line can take it away.
+
+    `unfenced`: it is a write that is only observed and was not admitted.
+    """
+    observed = unfenced if write is None else write.rule.mode == "observe"
+    headers, passing = request.headers, _passing(upstream, request, observed=observed)
+    known, of_one_hop = passing.known, nominated(headers.all(b"connection"))
     host = headers.first(b"host") if upstream.preserve_host else None
     is_plain = _wants_plain_answer(write)
     lines = [
@@ -75,9 +90,10 @@ def request_head(upstream: Upstream, request: Request, *, write: Write | None, f
         b"\r\n",
     ]
     for name, value in headers.pairs if request.trace is None else without_trace(headers.pairs):
-        if not passing.passes(name) or (of_one_hop and plain_name(name) in of_one_hop):
+        passage = known.get(name) or passing.of(name)
+        if passage == "dropped" or (of_one_hop and plain_name(name) in of_one_hop):
             continue
-        if _is_token(name, value, upstream):
+        if passage == "looked at" and _is_token(name, value, upstream, headers):
             continue
         if is_plain and plain_name(name) == b"accept-encoding":
             continue
@@ -95,10 +111,12 @@ def _wants_plain_answer(write: Write | None) -> bool:
     return write is not None and write.call is not None and write.rule.mode != "observe"
 
 
-def _is_token(name: bytes, value: bytes, upstream: Upstream) -> bool:
-    if len(name) != len(b"authorization") or plain_name(name) != b"authorization":
-        return False
-    return authorization_is_a_token(value.decode("latin-1"), upstream.any_token_from)
+def _is_token(name: bytes, value: bytes, upstream: Upstream, headers: Headers) -> bool:
+    """Whether what is shown there to the API is the fencing token, or has the secret of the one that came with it."""
+    text, presented = value.decode("latin-1"), headers.first(b"fencing-token")
+    if plain_name(name) == b"authorization" and authorization_is_a_token(text, upstream.any_token_from):
+        return True
+    return presented is not None and shows_secret(text, presented.decode("latin-1"))
 
 
 def _via(name: bytes, request: Request) -> HeaderPairs:

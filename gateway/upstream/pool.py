@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from gateway.core.places import Places
 from gateway.core.rule import Tls, Upstream
+from gateway.upstream.own import NOWHERE, OwnListeners
 from gateway.upstream.wire import Wire, connect
 
 # Servers close idle connections by themselves (Node after 5 s, many others after 15 s and more). A request that is sent
@@ -33,7 +34,14 @@ class Pool:
     `places`: where whoever waits for a connection takes one; without any it raises Crowded.
     """
 
-    def __init__(self, upstream: Upstream, now: Callable[[], float], places: Places | None = None) -> None:
+    def __init__(
+        self,
+        upstream: Upstream,
+        now: Callable[[], float],
+        places: Places | None = None,
+        own: OwnListeners = NOWHERE,
+    ) -> None:
+        self._own = own
         self._upstream = upstream
         self._places = places or Places()
         self._now = now
@@ -129,7 +137,7 @@ class Pool:
         """Open a connection under a right to it, which is passed on if that fails."""
         origin = self._upstream.origin
         try:
-            wire = await connect((origin.host, origin.port), self._context)
+            wire = await connect((origin.host, origin.port), self._context, self._own)
         except OSError as error:
             self._pass_on(None)
             raise Unreachable(f"{origin.authority}: {error.strerror or error}") from None

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from gateway.core.clock import Clock, Deadline
 from gateway.core.faults import BodyTooLarge, CallerGone
+from gateway.core.frozen import frozen
 from gateway.core.outcome import LateAnswer, NoReply, NotSent, Overdue
 from gateway.core.places import Places
 from gateway.core.request import HeaderPairs, Request
@@ -16,6 +16,7 @@ from gateway.core.write import Admitted, Write
 from gateway.upstream.exchange import Exchange
 from gateway.upstream.handshake import Declined, Handshakes
 from gateway.upstream.headers import request_head
+from gateway.upstream.own import NOWHERE, OwnListeners
 from gateway.upstream.pool import Crowded, Pool, Unreachable
 from gateway.upstream.wire import Wire
 
@@ -66,10 +67,11 @@ class Reply:
 class HttpSender:
     """Implements `ports.Sender` over HTTP/1.1. One pool an upstream; a reloaded policy keeps it where it can."""
 
-    def __init__(self, clock: Clock, places: Places | None = None) -> None:
+    def __init__(self, clock: Clock, places: Places | None = None, own: OwnListeners = NOWHERE) -> None:
         self._clock = clock
         self._places = places
-        self._handshakes = Handshakes(clock)
+        self._own = own
+        self._handshakes = Handshakes(clock, own)
         self._pools: dict[str, tuple[Upstream, Pool]] = {}
 
     async def send(
@@ -125,7 +127,7 @@ class HttpSender:
         else:
             if known is not None:
                 known[1].retire()
-            pool = Pool(upstream, asyncio.get_running_loop().time, self._places)
+            pool = Pool(upstream, asyncio.get_running_loop().time, self._places, self._own)
         self._pools[upstream.name] = (upstream, pool)
         return pool
 
@@ -169,7 +171,7 @@ class HttpSender:
         return _Outgoing(beginning, body)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Expected:
     """What kind of exchange it is: a read's connection is counted apart, and an answer to HEAD has no body."""
 
@@ -177,7 +179,7 @@ class _Expected:
     head_only: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Outgoing:
     """A body as far as it is here: `beginning` is all of it where nothing more follows (`rest` is None)."""
 
@@ -228,7 +230,7 @@ class _Attempt:
 
     def _arm(self) -> asyncio.TimerHandle:
         left = max(0.0, self._clock.left(self._deadline))
-        return asyncio.get_running_loop().call_later(left, self._expired)
+        return self._wire.loop.call_later(left, self._expired)
 
     def _expired(self) -> None:
         if self._clock.left(self._deadline) > 0:
@@ -333,7 +335,8 @@ class _Attempt:
         framing = b"" if not piece and request.method in _BODILESS else _length(len(piece))
         if piece and request.method not in _WITH_BODY:
             framing += self._as_last()
-        data = request_head(upstream, request, write=write, framing=framing) + piece
+        unfenced = write is None and not self._for_read
+        data = request_head(upstream, request, write=write, framing=framing, unfenced=unfenced) + piece
         self._wire.give_up_after(self._clock.left(self._deadline))
         sent = self._wire.send_now(data, self._guard) if len(data) <= _AT_ONCE else 0
         if sent < len(data):
@@ -346,7 +349,8 @@ class _Attempt:
         framing = b"Transfer-Encoding: chunked\r\n" if length is None else _length(length)
         if request.method not in _WITH_BODY:
             framing += self._as_last()
-        unsent = request_head(upstream, request, write=write, framing=framing)
+        unfenced = write is None and not self._for_read
+        unsent = request_head(upstream, request, write=write, framing=framing, unfenced=unfenced)
         self._wire.give_up_after(self._clock.left(self._deadline))
         left = length
         while True:

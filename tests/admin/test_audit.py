@@ -44,6 +44,7 @@ async def test_an_event_says_who_did_what_to_what(admin: Admin) -> None:
         "reason": "answered 201",
         "by": admin.store.gateway,
         "principal": None,
+        "trace_id": None,
     }
     assert (before["number"], before["from"], before["to"]) == (1, None, "in_flight")
 

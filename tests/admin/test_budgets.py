@@ -51,6 +51,25 @@ async def listed(admin: Admin, query: str = "") -> tuple[list[dict[str, Any]], s
     return found["items"], found["next"]
 
 
+async def test_the_metrics_tell_how_full_each_budget_is(paying: Admin, rules: dict[str, Rule]) -> None:
+    """By whoever has used most of it, in the policy's own units, and not by whom; of one that nobody uses too."""
+    await spend(paying, rules["pay"], 12_500_000)
+    await spend(paying, rules["pay"], 1, "account/2")
+    await spend(paying, rules["pay"], 1, "account/2")
+
+    shown = (await paying.call("GET", "/metrics")).body.decode().splitlines()
+
+    pay, tell = "resource 3600s json:/amount", "holder 86400s"
+    assert sorted(line for line in shown if line.startswith("fencegate_budget")) == [
+        f'fencegate_budget_limit{{budget="{tell}",rule="tell",upstream="pay",what="writes"}} 3.0',
+        f'fencegate_budget_limit{{budget="{pay}",rule="pay",upstream="pay",what="total"}} 100.0',
+        f'fencegate_budget_limit{{budget="{pay}",rule="pay",upstream="pay",what="writes"}} 200.0',
+        f'fencegate_budget_used{{budget="{tell}",rule="tell",upstream="pay",what="writes"}} 0.0',
+        f'fencegate_budget_used{{budget="{pay}",rule="pay",upstream="pay",what="total"}} 12.5',
+        f'fencegate_budget_used{{budget="{pay}",rule="pay",upstream="pay",what="writes"}} 2.0',
+    ]
+
+
 async def test_what_is_used_is_listed(paying: Admin, rules: dict[str, Rule]) -> None:
     """Rule by rule, what was used last first, with the limits that are in force."""
     assert await listed(paying) == ([], None)

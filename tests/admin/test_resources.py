@@ -1,6 +1,7 @@
 """Resources as an operator sees them, and the way to end whoever writes one."""
 
 import json
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from gateway.core.lease import Lease
 from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey
+from gateway.store.keys import resource_keys
 from tests.admin.conftest import Admin
 from tests.intending import SEVEN, begun, ended, intended
 
@@ -169,3 +171,69 @@ async def test_a_slip_in_a_name_makes_no_record(admin: Admin) -> None:
 
     assert (answer.status, answer.problem["type"]) == (404, "urn:fencegate:no-such-resource")
     assert json.loads((await admin.call("GET", "/api/v1/resources")).body)["items"] == []
+
+
+async def test_an_epoch_that_is_the_last_one_can_be_forgotten(admin: Admin) -> None:
+    """Then a lease can be granted again; the trail has the note."""
+    await admin.call("POST", "/api/v1/resources/report/7/advance", body=b'{"epoch": "18446744073709551615"}')
+
+    answer = await admin.call("POST", "/api/v1/resources/report/7/reset", body=b'{"note": "a test ran away"}')
+
+    assert json.loads(answer.body) == {"resource": "report/7", "forgotten_epoch": "18446744073709551615"}
+    await grant(admin, SEVEN)
+    events = json.loads((await admin.call("GET", "/api/v1/resources/report/7")).body)["events"]
+    assert [(event["to"], event["reason"]) for event in events[1:2]] == [("reset", "a test ran away")]
+
+
+async def test_an_epoch_in_use_is_not_forgotten(admin: Admin) -> None:
+    """What to do first is said."""
+    await begun(admin.store, intended("k-1"))
+
+    answer = await admin.call("POST", "/api/v1/resources/report/7/reset", body=b'{"note": "x"}')
+
+    assert (answer.status, answer.problem["type"]) == (409, "urn:fencegate:wrong-state")
+    assert "1 writes of the resource are in flight" in str(answer.problem["detail"])
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"note": ""}', b'{"note": "x", "epoch": "1"}'])
+async def test_an_epoch_is_forgotten_for_a_reason(body: bytes, admin: Admin) -> None:
+    """Without one nothing happens."""
+    lease = await grant(admin, SEVEN)
+
+    answer = await admin.call("POST", "/api/v1/resources/report/7/reset", body=body)
+
+    assert (answer.status, answer.problem["action"]) == (400, "fix-request")
+    assert json.loads((await admin.call("GET", "/api/v1/resources/report/7")).body)["epoch"] == str(lease.epoch)
+
+
+def make_old(raw: Any, *names: str) -> None:
+    """Records of leases that ended years ago."""
+    for name in names:
+        raw.hset(resource_keys(ResourceKey(name))[0], mapping={"v": 1, "e": 7, "h": "A", "s": SECRET, "x": 0})
+
+
+async def test_records_of_old_leases_are_pruned(admin: Admin, raw: Any) -> None:
+    """Those whose names begin so; first they may be counted."""
+    make_old(raw, "report/1", "report/2", "order/1")
+    await grant(admin, SEVEN)
+
+    async def prune(**document: object) -> object:
+        answer = await admin.call("POST", "/api/v1/resources/prune", body=json.dumps(document).encode())
+        return json.loads(answer.body)
+
+    assert await prune(prefix="report/", dry_run=True) == {"looked_at": 3, "pruned": 2, "next": None}
+    assert await prune(prefix="report/") == {"looked_at": 3, "pruned": 2, "next": None}
+    assert await prune(cursor=None) == {"looked_at": 2, "pruned": 1, "next": None}
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"prefix": 7}', b'{"dry_run": "yes"}', b'{"cursor": 0}', b'{"cursor": "x"}', b'{"all": true}']
+)
+async def test_a_malformed_prune_changes_nothing(body: bytes, admin: Admin, raw: Any) -> None:
+    """It says what to send instead."""
+    make_old(raw, "report/1")
+
+    answer = await admin.call("POST", "/api/v1/resources/prune", body=body)
+
+    assert (answer.status, answer.problem["action"]) == (400, "fix-request")
+    assert len(raw.keys("*f:report/1")) == 1

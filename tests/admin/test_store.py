@@ -35,6 +35,7 @@ async def test_a_store_that_has_all_of_it(admin: Admin, raw: Any) -> None:
     assert shown["servers"] == [
         {
             "shard": "000",
+            "away": None,
             "incarnation": "a",
             "began_at": "1970-01-01T00:00:01.000Z",
             "loss": None,

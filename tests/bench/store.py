@@ -22,8 +22,8 @@ repeat
   local page = redis.call('SCAN', at, 'COUNT', 1000)
   at = page[1]
   for _, key in ipairs(page[2]) do
-    local kept = string.find(key, '^fg:{%x%x%x}:f:') or string.find(key, ':store$') or string.find(key, ':marks$')
-    if not kept then
+    local is_fence, rest = string.find(key, '^fg:{%x%x%x}:f:'), string.match(key, '}:(%a+)$')
+    if not (is_fence or rest == 'store' or rest == 'marks' or rest == 'origin') then
       redis.call('UNLINK', key)
     end
   end
@@ -45,7 +45,7 @@ class Store:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def empty(self) -> None:
-        """Of what earlier trials left. By fences and marks a living gateway would know that a store was emptied."""
+        """Of what earlier trials left. By the rest a living gateway would know that a store was emptied."""
         self.client.eval(_EMPTY, 0)
 
     def calls(self, *commands: str) -> int:

@@ -1,4 +1,4 @@
-"""Commands against a running gateway, each in a process of its own: they block."""
+"""Commands against a running gateway: in a thread, since they block; on a terminal in a process of their own."""
 
 import asyncio
 import contextlib
@@ -6,8 +6,12 @@ import os
 import pty
 import sys
 from dataclasses import dataclass
+from functools import partial
+
+from click.testing import CliRunner
 
 from gateway import settings
+from gateway.cli import main
 
 TOKEN = "0123456789abcdef"
 
@@ -22,17 +26,11 @@ class Ended:
 
 
 async def operate(port: int, *arguments: str, token: str = TOKEN) -> Ended:
-    """Run `fencegate ARGUMENTS` without a terminal."""
-    process = await asyncio.create_subprocess_exec(
-        *_command(port, arguments),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=_environment(token),
-    )
-    out, err = await process.communicate()
-    assert process.returncode is not None
-    return Ended(process.returncode, out.decode(), err.decode())
+    """Run `fencegate ARGUMENTS` without a terminal. One at a time: the streams are the whole process's."""
+    words = [*arguments, *_at(port)]
+    run = partial(CliRunner().invoke, main, words, env=_token(token), catch_exceptions=False, prog_name="fencegate")
+    ended = await asyncio.to_thread(run)
+    return Ended(ended.exit_code, ended.stdout, ended.stderr)
 
 
 async def operate_on_terminal(port: int, *arguments: str, typed: bytes) -> Ended:
@@ -40,11 +38,11 @@ async def operate_on_terminal(port: int, *arguments: str, typed: bytes) -> Ended
     master, slave = pty.openpty()
     try:
         process = await asyncio.create_subprocess_exec(
-            *_command(port, arguments),
+            *(sys.executable, "-m", "gateway", *arguments, *_at(port)),
             stdin=slave,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=_environment(TOKEN),
+            env=settings.environment() | _token(TOKEN),
         )
         os.write(master, typed)
         out, err = await process.communicate()
@@ -56,9 +54,9 @@ async def operate_on_terminal(port: int, *arguments: str, typed: bytes) -> Ended
     return Ended(process.returncode, out.decode(), err.decode())
 
 
-def _command(port: int, arguments: tuple[str, ...]) -> list[str]:
-    return [sys.executable, "-m", "gateway", *arguments, "--admin", f"127.0.0.1:{port}"]
+def _at(port: int) -> tuple[str, str]:
+    return "--admin", f"127.0.0.1:{port}"
 
 
-def _environment(token: str) -> dict[str, str]:
-    return settings.environment() | {"FENCEGATE_ADMIN_TOKEN": token}
+def _token(token: str) -> dict[str, str]:
+    return {"FENCEGATE_ADMIN_TOKEN": token}

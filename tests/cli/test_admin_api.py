@@ -1,6 +1,11 @@
 """What the admin API refuses, as the commands tell it."""
 
+import contextlib
+import json
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+
+from aiohttp import web
 
 from tests.admin.conftest import POLICY, Admin
 from tests.cli.operating import operate
@@ -32,3 +37,51 @@ async def test_the_agents_port_is_no_admin_listener(store_url: str, tmp_path: Pa
 
     assert shown.status == 1
     assert shown.err.startswith(f"Error: 127.0.0.1:{gate.port} is no admin listener: agents' requests are taken there.")
+
+
+async def test_a_list_that_lacks_something_says_so(unused_tcp_port: int) -> None:
+    """What there is is printed; what is missing is told once, beside it, and by the status."""
+    item = {"resource": "report/7", "epoch": "41", "holder": "A", "lease": None, "in_flight": 0, "older_in_flight": 0}
+    pages = [
+        {"items": [item], "next": "x", "incomplete": "341 of 1024 shards do not answer: 10.0.0.3:6379: away"},
+        {"items": [item], "next": None, "incomplete": "341 of 1024 shards do not answer: 10.0.0.3:6379: away"},
+    ]
+    async with answering(unused_tcp_port, pages):
+        shown = await operate(unused_tcp_port, "resources", "list", "--json")
+
+    assert len(json.loads(shown.out)) == 2
+    assert shown.err == (
+        "Incomplete: 341 of 1024 shards do not answer: 10.0.0.3:6379: away. What is there may be missing here.\n"
+    )
+    assert shown.status == 1
+
+
+async def test_an_export_that_lacks_something_is_none(unused_tcp_port: int, tmp_path: Path) -> None:
+    """It is broken off, and gone on with once all of the store answers."""
+    file = tmp_path / "events"
+    lacking = {"items": [], "next": None, "incomplete": "1 of 1024 shards do not answer"}
+    async with answering(unused_tcp_port, [lacking]):
+        shown = await operate(unused_tcp_port, "audit", "export", "-o", str(file))
+
+    assert shown.status == 1
+    assert "Broken off: 1 of 1024 shards do not answer." in shown.err
+    assert not file.exists()
+
+
+@contextlib.asynccontextmanager
+async def answering(port: int, documents: Sequence[object]) -> AsyncIterator[None]:
+    """An admin listener that answers one call after the other with these."""
+    left = iter(documents)
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.json_response(next(left))
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    try:
+        yield
+    finally:
+        await runner.cleanup()

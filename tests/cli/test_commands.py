@@ -195,8 +195,10 @@ def test_doctor_needs_a_store(arguments: tuple[str, str], message: str) -> None:
     assert not Path("/nonexistent").exists()
 
 
-def test_doctor_reports_a_store_that_is_away(tmp_path: Path) -> None:
+def test_doctor_reports_a_store_that_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Being away is a finding like any other, in JSON too."""
+    # It asks again until then.
+    monkeypatch.setattr("gateway.cli.doctor._WITHIN_S", 0.2)
     result = run("doctor", "--store", f"unix://{tmp_path}/none", "--json")
 
     (check,) = json.loads(result.stdout)["checks"]
@@ -204,7 +206,7 @@ def test_doctor_reports_a_store_that_is_away(tmp_path: Path) -> None:
 
 
 async def test_doctor_asks_each_upstream_of_the_policies(tmp_path: Path) -> None:
-    """One that answers without credentials can be written past the gate: status 1. No store is wanted for that."""
+    """One that answers without credentials can be written past the gateway: status 1. No store is wanted for that."""
     async with RecordingUpstream() as upstream:
         policy = f"upstream: api\nurl: http://127.0.0.1:{upstream.port}\n"
         policy += "credentials: [{header: X-Key, value: s3cret}]\n"

@@ -42,3 +42,16 @@ def test_without_a_subcommand_it_lists(arguments: list[str], told: str) -> None:
 def test_help_is_about_all_of_it() -> None:
     """And not about the list alone."""
     assert "drop" in CliRunner().invoke(things, ["--help"]).output
+
+
+@things.command("advance")
+def advance_things() -> None:
+    """Raise all of them as far as they go: whoever has one that is lower is told so at the next call. More is here."""
+
+
+def test_help_has_whole_sentences() -> None:
+    """Not what fits into a line; and says what happens without a command."""
+    told = " ".join(CliRunner().invoke(things, ["--help"]).output.split())
+
+    assert "whoever has one that is lower is told so at the next call." in told and "More is here" not in told
+    assert told.endswith("Without a command: list.")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.cli.output import plain, print_members, print_table
+from gateway.cli.output import Item, columns, heads_of, plain, print_list, print_members, print_table
 
 HOSTILE = "evil\x1b[2J\r\nname\x00\x9b31m\u202e\u200b"
 
@@ -48,3 +48,27 @@ def test_members_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
         "tickets  []\n"
         "key      -\n"
     )  # fmt: skip
+
+
+ITEMS = [{"id": "a", "created_at": "today"}, {"id": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("items", "as_json", "shown"),
+    [
+        (ITEMS, False, "ID  CREATED\na   today\nb   -\n"),
+        ([], False, "Nothing is here.\n"),
+        ([], True, "[]\n"),
+        (ITEMS[1:], True, '[\n  {\n    "id": "b"\n  }\n]\n'),
+    ],
+    ids=["a table", "nothing", "nothing in JSON", "JSON"],
+)
+def test_a_list_is_a_table_or_a_document(
+    items: list[Item], as_json: bool, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """People are told that it is empty; a script reads an empty list."""
+    members = ("id", "created_at")
+
+    print_list(items, heads_of(members), columns(members), "Nothing is here.", as_json=as_json)
+
+    assert capsys.readouterr().out == shown

@@ -1,8 +1,10 @@
 """`fencegate resources` against a running gateway."""
 
 import json
+from typing import Any
 
 from tests.admin.conftest import Admin
+from tests.admin.test_resources import make_old
 from tests.cli.operating import TOKEN, Ended, operate
 from tests.intending import SEVEN, begun, intended
 
@@ -130,3 +132,28 @@ async def test_where_nobody_answers_the_next_step_is_named(admin: Admin) -> None
 
     assert ended.status == 1
     assert "Start one with `fencegate serve`, or name its admin listener with --admin." in ended.err
+
+
+async def test_an_operator_forgets_an_epoch(admin: Admin) -> None:
+    """A script says what it means and is not asked."""
+    await resources(admin.port, "advance", "report/7", "--epoch", "42")
+
+    forgotten = await resources(admin.port, "reset", "report/7", "--note", "a test ran away")
+    again = await resources(admin.port, "reset", "report/7", "--note", "a test ran away", "--json")
+    unknown = await resources(admin.port, "reset", "report/8", "--note", "x")
+
+    assert forgotten.out == "report/7 has no epoch any more; it was at 42.\n"
+    assert json.loads(again.out) == {"resource": "report/7", "forgotten_epoch": "42"}
+    assert (unknown.status, unknown.err) == (1, "Error: Nothing was done: no epoch of this resource is known.\n")
+
+
+async def test_an_operator_prunes(admin: Admin, raw: Any) -> None:
+    """First to see how much it is."""
+    make_old(raw, "report/1", "order/1")
+
+    would = await resources(admin.port, "prune", "--dry-run")
+    went = await resources(admin.port, "prune", "report/")
+    rest = await resources(admin.port, "prune", "--json")
+
+    assert (would.out, went.out) == ("2 of 2 records would go.\n", "1 of 1 records went.\n")
+    assert json.loads(rest.out) == {"looked_at": 1, "pruned": 1}

@@ -15,7 +15,8 @@ from compose_spec import PyCompose
 
 from gateway.policy.load import load_policies
 from gateway.policy.ruleset import RuleSet
-from gateway.serve.supervisor import _GRACE_BEYOND_TOTAL_S, _KILL_AFTER_GRACE_S
+from gateway.serve.starting import GRACE_BEYOND_TOTAL_S
+from gateway.serve.supervisor import KILL_AFTER_GRACE_S
 from gateway.settings import read_serve_settings
 from gateway.store.doctor import examine
 from gateway.store.embedded import find_server
@@ -90,7 +91,7 @@ def test_it_is_left_the_time_that_a_gateway_takes_to_stop() -> None:
     rules = load_policies(DEPLOY / "policies", {})
     assert isinstance(rules, RuleSet)
     longest_s = max(upstream.timeouts.total_s for upstream in rules.upstreams)
-    needs_s = longest_s + _GRACE_BEYOND_TOTAL_S + _KILL_AFTER_GRACE_S
+    needs_s = longest_s + GRACE_BEYOND_TOTAL_S + KILL_AFTER_GRACE_S
 
     assert int(SERVICES["gateway"]["stop_grace_period"].removesuffix("s")) >= needs_s
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from deploy.grafana.dashboard import TARGET, Panel, panels, render
+from deploy.grafana.dashboard import TARGET, panels, render
+from deploy.grafana.panel import Panel
 from deploy.reference import metrics
 from tests.deploy.promql import asked, faults, recorded
 from tests.deploy.test_rules import RECORDED

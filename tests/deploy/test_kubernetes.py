@@ -17,7 +17,8 @@ from gateway.policy.load import load_policies
 from gateway.policy.reload import PolicyHolder, Reloaded
 from gateway.policy.ruleset import RuleSet
 from gateway.serve.snapshot import Snapshot
-from gateway.serve.supervisor import _GRACE_BEYOND_TOTAL_S, _KILL_AFTER_GRACE_S
+from gateway.serve.starting import GRACE_BEYOND_TOTAL_S
+from gateway.serve.supervisor import KILL_AFTER_GRACE_S
 from gateway.settings import read_serve_settings
 from gateway.store.embedded import _STOP_WITHIN_S
 from tests.deploy.manifests import KUBERNETES, Object, overlay
@@ -190,8 +191,8 @@ def test_a_pod_is_left_the_time_that_its_gateway_takes_to_stop() -> None:
     assert settings.grace is not None
     longest_s = max(upstream.timeouts.total_s for upstream in rules.upstreams)
 
-    assert settings.grace >= longest_s + _GRACE_BEYOND_TOTAL_S
-    needs_s = settings.drain + settings.grace + _KILL_AFTER_GRACE_S + _STOP_WITHIN_S
+    assert settings.grace >= longest_s + GRACE_BEYOND_TOTAL_S
+    needs_s = settings.drain + settings.grace + KILL_AFTER_GRACE_S + _STOP_WITHIN_S
     assert GATEWAY["spec"]["terminationGracePeriodSeconds"] >= needs_s
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy.grafana.dashboard import Panel, panels
+from deploy.grafana.dashboard import panels
+from deploy.grafana.panel import Panel
 from gateway.cli.story.scenes import Scenes, Teller
 from gateway.cli.story.stage import Stage, set_stage
 from tests.deploy.prometheus import AVAILABLE, RATE_INTERVAL, Prometheus, watching

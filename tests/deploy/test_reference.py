@@ -30,7 +30,7 @@ def test_a_default_that_is_told_is_the_default(command: str, model: type[BaseSet
 def test_every_closed_label_is_told() -> None:
     """Its values are the code's; those of the others come from policies."""
     closed = {(metric.name, label) for metric in metrics() for label in metric.labels}
-    open_labels = {"upstream", "rule", "script", "version", "reason", "would"}
+    open_labels = {"upstream", "rule", "budget", "script", "version", "reason", "would"}
 
     assert {pair for pair in closed if pair[1] not in open_labels} == set(VALUES)
 

@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
-from gateway.serve.supervisor import _GRACE_BEYOND_TOTAL_S, _KILL_AFTER_GRACE_S
+from gateway.serve.starting import GRACE_BEYOND_TOTAL_S
+from gateway.serve.supervisor import KILL_AFTER_GRACE_S
 from gateway.store.embedded import _STOP_WITHIN_S
 from tests.gateway_process import GatewayProcess, write_policy
 from tests.pages import ROOT
@@ -78,7 +79,7 @@ def test_what_a_unit_starts_is_there(unit: str) -> None:
 
 def test_systemd_waits_as_long_as_a_gateway_takes_to_stop() -> None:
     """Else it kills one that has writes in flight, and they end as unknown."""
-    needs_s = LONGEST_TOTAL_S + _GRACE_BEYOND_TOTAL_S + _KILL_AFTER_GRACE_S + _STOP_WITHIN_S
+    needs_s = LONGEST_TOTAL_S + GRACE_BEYOND_TOTAL_S + KILL_AFTER_GRACE_S + _STOP_WITHIN_S
 
     assert float(service("fencegate.service")["TimeoutStopSec"]) >= needs_s
 

@@ -14,9 +14,9 @@ from gateway.flow.barring import Barring
 from gateway.flow.clock import BootClock
 from gateway.flow.gate import Ended, Gate
 from gateway.flow.inline import Inline
+from gateway.flow.marks import Marks
 from gateway.flow.naming import Naming
 from gateway.flow.parking import Parking
-from gateway.flow.ports import Marks
 from gateway.flow.quota import Quotas
 from gateway.flow.read import Reading
 from gateway.flow.tasks import Tasks

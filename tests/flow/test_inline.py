@@ -14,7 +14,7 @@ from gateway.core.write import Waiting
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from gateway.flow.inline import Inline
-from gateway.flow.ports import Marks
+from gateway.flow.marks import Marks
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from tests.playbook import (

@@ -1,66 +1,24 @@
 """Lease calls: at once, or after waiting for the lease to be free and for older writes to end."""
 
 import asyncio
-import contextlib
 from dataclasses import replace
 
 import pytest
 
 from gateway.core.decision import (
     EPOCHS_EXHAUSTED,
-    GRANT_IN_PROGRESS,
-    LEASE_HELD,
-    LEASE_LOST,
     OVERLOADED,
-    QUOTA_EXCEEDED,
     STALE_EPOCH,
-    TOKEN_INVALID,
     Refused,
 )
 from gateway.core.epoch import Epoch
-from gateway.core.faults import CallerGone, PoliciesChanged, StoreUnavailable
-from gateway.core.lease import Lease, LeaseMark, LeaseSecret
-from gateway.core.places import Places
-from gateway.core.quota import Quota, lease_entry
+from gateway.core.faults import CallerGone, PoliciesChanged
+from gateway.core.lease import Lease
 from gateway.core.term import Term
 from gateway.core.token import digest_secret
-from gateway.core.write import ResourceKey
-from gateway.flow.clock import BootClock
-from gateway.flow.lease import Ask, Foreign, Granted, Leases
-from gateway.flow.quota import Quotas
-from gateway.flow.tasks import Tasks
-from gateway.flow.waiting import Wakes
-from tests.playbook import RESOURCE, ScriptedCaller, ScriptedQuotas, ScriptedStore, Transcript, lease
-
-SECRET = "abcdefghijklmnopqrst-_"
-FRESH = LeaseSecret("Z" * 22, LeaseMark(b"k" * 32))
-AGAIN = LeaseSecret("Z" * 22, LeaseMark(b"k" * 32, repeats=True))
-HELD, LOST, INVALID = Refused(LEASE_HELD, "d"), Refused(LEASE_LOST, "d"), Refused(TOKEN_INVALID, "d")
-AWAY = StoreUnavailable("away")
-NOW = Ask(RESOURCE, "b", 60_000)
-PATIENT = replace(NOW, wait_s=3_600)
-
-
-class Desk:
-    """The lease calls over a scripted store."""
-
-    def __init__(self, *, gone: tuple[bool, ...] = (), used: tuple[object, ...] = (), **scripts: list[object]) -> None:
-        self.said, self.wakes, self.tasks = Transcript(), Wakes(), Tasks()
-        self.caller = ScriptedCaller(self.said, gone=gone)
-        store = ScriptedStore(self.said, **scripts)
-        self.use = ScriptedQuotas(self.said, *used)
-        quotas = Quotas(self.use, self.tasks)
-        self.leases = Leases(store, BootClock(), self.wakes, self.tasks, quotas, lambda: SECRET, Places(2))
-
-    async def grant(self, ask: Ask) -> Granted | Refused:
-        """Every wait is ended by a wake-up at once."""
-        self.wakes.on_wake(None)
-        granting = asyncio.ensure_future(self.leases.grant(ask, self.caller.is_gone))
-        while not granting.done():
-            self.wakes.on_wake(RESOURCE)
-            await asyncio.wait((granting,), timeout=0)
-        assert self.wakes._interests == {}
-        return await granting
+from gateway.flow.lease import Foreign, Granted
+from tests.flow.lease_desk import AWAY, FRESH, HELD, LOST, NOW, PATIENT, SECRET, Desk
+from tests.playbook import RESOURCE, lease
 
 
 async def test_a_free_lease_is_granted_at_once() -> None:
@@ -260,122 +218,6 @@ async def test_no_epoch_is_registered_for_nobody_or_nowhere() -> None:
     refused = await Desk(register=[AWAY]).leases.register(Foreign(RESOURCE, Epoch(7), "b"), lambda: False)
 
     assert isinstance(refused, Refused) and refused.decision.name == "store-unavailable"
-
-
-LIMITED = replace(NOW, quota=Quota("ada", leases=1))
-
-
-async def test_a_lease_beyond_the_quota_is_not_asked_for() -> None:
-    """Nothing has moved then."""
-    exceeded = Refused(QUOTA_EXCEEDED, "d")
-    desk = Desk(used=(exceeded,))
-
-    assert await desk.grant(LIMITED) is exceeded
-    assert desk.said == ["spend of ada's"]
-
-
-@pytest.mark.parametrize(
-    ("replies", "wait_s", "said"),
-    [
-        ([lease()], 0.0, ["grant b", "hold until 1000000"]),
-        ([HELD], 0.0, ["grant b", "free"]),
-        ([lease()], 5.0, ["grant b watch", "hold until 1000000"]),
-        ([AWAY], 0.0, ["grant b", "free", "lookup"]),
-    ],
-    ids=["granted", "held", "granted after waiting", "the store is away"],
-)
-async def test_a_place_is_kept_for_the_lease_that_was_granted(
-    replies: list[object], wait_s: float, said: list[str]
-) -> None:
-    """For its own term, however long the call would have waited; one that was not granted has none."""
-    desk = Desk(used=(None,), grant=replies, lookup=[None])
-
-    await desk.grant(replace(LIMITED, wait_s=wait_s))
-    await desk.tasks.drain(1.0)
-
-    assert desk.said == ["spend of ada's", *said]
-
-
-async def test_a_caller_that_left_keeps_no_place() -> None:
-    """Its lease was never granted."""
-    desk = Desk(gone=(True,), used=(None,))
-
-    with pytest.raises(CallerGone):
-        await desk.grant(LIMITED)
-    await desk.tasks.drain(1.0)
-
-    assert desk.said == ["spend of ada's", "free"]
-
-
-async def test_a_lease_counts_as_long_as_it_lives() -> None:
-    """Renewed it goes on; lost or released it ends; a call that is refused for its token ends nothing."""
-    desk = Desk(renew=[lease(), LOST, INVALID], release=[lease(), LOST, INVALID])
-    for call in [desk.leases.renew] * 3 + [desk.leases.release] * 3:
-        await call(RESOURCE, Epoch(43), b"digest", LIMITED.quota)
-
-    renewals = ["renew 43", "hold until 1000000", "renew 43", "free", "renew 43"]
-    assert desk.said == [*renewals, "release 43", "free", "release 43", "free", "release 43"]
-
-
-@pytest.mark.parametrize(
-    ("resource", "epoch", "secret"),
-    [("report/8", 43, SECRET), (RESOURCE, 42, SECRET), (RESOURCE, 43, "x" * 22)],
-    ids=["another resource", "another epoch", "another secret"],
-)
-@pytest.mark.parametrize("verb", ["renew", "release"])
-async def test_a_lease_counts_until_it_has_ended_itself(verb: str, resource: str, epoch: int, secret: str) -> None:
-    """What is lost is another one, whatever the token shares with it."""
-    desk = Desk(used=(None,), grant=[lease()], **{verb: [LOST]})
-    await desk.grant(LIMITED)
-
-    await getattr(desk.leases, verb)(ResourceKey(resource), Epoch(epoch), digest_secret(secret), LIMITED.quota)
-
-    assert desk.use.counted == {lease_entry(RESOURCE, 43, digest_secret(SECRET))}
-
-
-KEYED = replace(LIMITED, key="k")
-LIVES = lease_entry(RESOURCE, 43, digest_secret("Z" * 22))
-
-
-@pytest.mark.parametrize("gone", [(), (True,)], ids=["answered", "its caller left"])
-async def test_a_repeated_grant_leaves_the_count_as_it_is(gone: tuple[bool, ...]) -> None:
-    """The lease that it repeats lives on, whatever becomes of the call."""
-    desk = Desk(lease_secret=[AGAIN], lookup=[lease()], grant=[lease()], gone=gone)
-    desk.use.counted = {LIVES}
-    with contextlib.suppress(CallerGone):
-        await desk.grant(KEYED)
-    await desk.tasks.drain(1.0)
-
-    assert desk.use.counted == {LIVES}
-
-
-async def test_a_repeat_whose_lease_does_not_count_takes_a_place() -> None:
-    """The quota's record of it was lost, and the lease lives."""
-    desk = Desk(lease_secret=[AGAIN], lookup=[lease()], grant=[lease()], used=(None,))
-
-    await desk.grant(KEYED)
-
-    assert desk.said == ["lease_secret   k b", "lookup", "spend of ada's", "grant b", "hold until 1000000"]
-    assert desk.use.counted == {LIVES}
-
-
-async def test_a_call_that_its_own_repeat_overtook_looks_again() -> None:
-    """Both get the one lease, with its secret."""
-    desk = Desk(lease_secret=[FRESH, AGAIN], grant=[Refused(GRANT_IN_PROGRESS, "d"), lease()])
-
-    granted = await desk.grant(replace(NOW, key="k"))
-
-    assert isinstance(granted, Granted)
-    assert desk.said == ["lease_secret   k b", "grant b"] * 2
-
-
-async def test_a_call_does_not_look_for_ever() -> None:
-    """Told that the same call is under way each time, it says so."""
-    desk = Desk(lease_secret=[FRESH] * 3, grant=[Refused(GRANT_IN_PROGRESS, "d")] * 3)
-
-    refused = await desk.grant(replace(NOW, key="k"))
-
-    assert isinstance(refused, Refused) and refused.decision is GRANT_IN_PROGRESS
 
 
 async def test_a_call_that_would_wait_wants_a_place_and_others_do_not() -> None:

@@ -20,8 +20,8 @@ from gateway.core.outcome import NoReply, NotSent
 from gateway.core.rule import Limits
 from gateway.core.write import Replayed, Waiting
 from gateway.flow.clock import BootClock
+from gateway.flow.marks import Marks
 from gateway.flow.observe import Observed, Observing
-from gateway.flow.ports import Marks
 from tests.flow.test_inline import BEFORE, Play, answer, play
 from tests.playbook import (
     RULE,

@@ -19,8 +19,8 @@ from gateway.core.write import Extended, Lapsed, Write
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from gateway.flow.inline import Inline
+from gateway.flow.marks import Marks
 from gateway.flow.pauses import Pauses
-from gateway.flow.ports import Marks
 from gateway.flow.session import Term
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import resource
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -79,6 +79,18 @@ class Feed:
 
 
 @contextlib.asynccontextmanager
+async def handled(handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> AsyncIterator[int]:
+    """The gateway's own server with another handler; its port."""
+    server = ProxyServer(handle, _Failures(), TrustedProxies())
+    listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
+    try:
+        yield listening.sockets[0].getsockname()[1]
+    finally:
+        listening.close()
+        await server.finish(5.0)
+
+
+@contextlib.asynccontextmanager
 async def arriving(length: int | None, memory: Memory | None = None) -> AsyncIterator[Arriving]:
     """The gateway's own server, and one caller that announces a body; None: a chunked one."""
     loop = asyncio.get_running_loop()
@@ -90,18 +102,14 @@ async def arriving(length: int | None, memory: Memory | None = None) -> AsyncIte
         await ended.wait()
         return web.Response()
 
-    server = ProxyServer(handle, _Failures(), TrustedProxies())
-    listening = await loop.create_server(server, "127.0.0.1", 0)
-    try:
-        async with RawClient(listening.sockets[0].getsockname()[1]) as client:
-            framing = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
-            await client.send(request("PUT", "/", framing))
-            raw = await came
+    async with handled(handle) as port, RawClient(port) as client:
+        framing = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
+        await client.send(request("PUT", "/", framing))
+        raw = await came
+        try:
             yield Arriving(client, IncomingBody(raw, length, memory), raw)
-    finally:
-        ended.set()
-        listening.close()
-        await server.finish(5.0)
+        finally:
+            ended.set()
 
 
 @contextlib.contextmanager

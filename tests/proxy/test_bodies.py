@@ -162,6 +162,8 @@ async def test_a_rule_reads_the_decoded_body_and_forwards_the_coded_one(
         ("gzip", b'{"id": "7"}', 415, "unsupported-coding"),
         ("gzip", gzip.compress(b'{"id": "7"}', mtime=0)[:-1], 415, "unsupported-coding"),
         ("gzip", gzip.compress(b'{"id": "7"}', mtime=0) + b"x", 415, "unsupported-coding"),
+        ("gzip", gzip.compress(b'{"id": "7"}', mtime=0) + b"\0", 415, "unsupported-coding"),
+        ("gzip", gzip.compress(b'{"id": "7"}', mtime=0) + gzip.compress(b"", mtime=0), 415, "unsupported-coding"),
         ("gzip", gzip.compress(b'{"id": "7"}' + b" " * 5_000, mtime=0), 413, "body-too-large"),
         ("identity", b'{"id": "7"}' + b" " * 5_000, 413, "body-too-large"),
         ("identity", b"", 400, "resource-unresolved"),
@@ -201,26 +203,25 @@ async def test_a_body_that_names_no_certain_resource_is_refused(
 
 
 async def test_a_body_of_another_type_is_not_read_as_json(store_url: str, tmp_path: Path) -> None:
-    """Its upstream may read it as a form, with another resource in it."""
+    """Its upstream may read it as a form, with another resource in it, or not at all; the policy says what it reads."""
     polyglot = b'{"id": "7", "z": "&id=8&"}'
-    async with stack(store_url, tmp_path, BY_BODY) as gate:
+    types = ("application/x-www-form-urlencoded", "application/merge-patch+json", "application/vnd.api+json")
+    async with stack(store_url, tmp_path, f"{BY_BODY}json_types: application/vnd.api+json\n") as gate:
         await gate.lease("report/7")
-        form = await gate.write(
-            "/reports", "Content-Type: application/x-www-form-urlencoded", method="POST", body=polyglot
-        )
-        typed = await gate.write(
-            "/reports", "Content-Type: application/vnd.api+json", method="POST", body=b'{"id": "7"}'
-        )
+        answers = [await gate.write("/reports", f"Content-Type: {one}", method="POST", body=polyglot) for one in types]
 
-        assert (form.status, form.decision) == (400, "ambiguous-target")
-        assert typed.decision == "forwarded"
+        assert [answer.decision for answer in answers] == ["ambiguous-target", "ambiguous-target", "forwarded"]
         assert len(gate.upstream.seen) == 1
 
 
-async def test_a_malformed_token_is_refused_before_the_body_is_asked_for(store_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("token", ["007", "zzz"])
+@pytest.mark.parametrize("length", [7, 1_000_000])
+async def test_a_malformed_token_is_refused_before_the_body_is_asked_for(
+    store_url: str, tmp_path: Path, token: str, length: int
+) -> None:
     """The refusal is the first line back, although the rule would have to read the body."""
     async with stack(store_url, tmp_path, BY_BODY) as gate, RawClient(gate.port) as client:
-        fields = ("Fencing-Token: 007", "Expect: 100-continue", "Content-Length: 1000000")
+        fields = (f"Fencing-Token: {token}", JSON, "Expect: 100-continue", f"Content-Length: {length}")
         await client.send(request("POST", "/reports", *fields))
 
         assert (await client.line()).startswith(b"HTTP/1.1 400 ")

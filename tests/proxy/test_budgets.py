@@ -77,6 +77,14 @@ async def test_amounts_add_up_exactly(store_url: str, tmp_path: Path) -> None:
         assert told == [200, 400, 200, 429, 200]
 
 
+async def test_an_amount_counts_by_its_value(store_url: str, tmp_path: Path) -> None:
+    """Whatever its spelling: `5.50` is five and a half, `1E2` a hundred, `9.45E1` what is left then."""
+    async with stack(store_url, tmp_path, SUMMED) as gate:
+        told = [(await pay(gate, amount=amount)).status for amount in ("5.50", "1E2", "9.45E1", "0.000001")]
+
+        assert told == [200, 429, 200, 429]
+
+
 async def test_what_is_more_than_all_of_it_is_never_done(store_url: str, tmp_path: Path) -> None:
     """There is nothing to wait for, and the caller is told so."""
     async with stack(store_url, tmp_path, SUMMED) as gate:
@@ -96,6 +104,7 @@ async def test_what_is_more_than_all_of_it_is_never_done(store_url: str, tmp_pat
         ("true", "resource-unresolved"),
         ("[1]", "resource-unresolved"),
         ("0.0000001", "resource-unresolved"),
+        ("00", "ambiguous-target"),
         ("1.0000000000000001", "resource-unresolved"),
         ("9007199254740993", "resource-unresolved"),
         ("1e-22", "resource-unresolved"),
@@ -239,6 +248,28 @@ async def test_forty_at_once_get_what_is_left_and_no_more(store_url: str, tmp_pa
 
         assert sum(answer.decision == "forwarded" for answer in told) == 6
         assert {answer.decision for answer in told} == {"forwarded", "quota-exceeded"}
+
+
+@pytest.mark.parametrize(
+    ("budget", "amount", "asked", "done"),
+    [
+        ("{{per: tenant, window: 1d, value: json:/amount, total: 100}}", "7", 40, 14),
+        ("{{per: holder, window: 1d, count: 3}}", "0", 20, 3),
+    ],
+    ids=["a total", "a count"],
+)
+async def test_a_race_of_equals_fills_a_budget(
+    store_url: str, tmp_path: Path, budget: str, amount: str, asked: int, done: int
+) -> None:
+    """As many of them as fit, over two gateways, and each of those once."""
+    policy = POLICY.format(budget=budget)
+    (tmp_path / "b").mkdir()
+    async with stack(store_url, tmp_path, policy) as one, stack(store_url, tmp_path / "b", policy) as other:
+        calls = [pay((one, other)[at % 2], amount=amount, id=str(at)) for at in range(asked)]
+        told = [answer.decision for answer in await asyncio.gather(*calls)]
+
+        assert [told.count("forwarded"), told.count("quota-exceeded")] == [done, asked - done]
+        assert len(one.upstream.seen) + len(other.upstream.seen) == done
 
 
 async def test_an_attempt_whose_gateway_died_is_given_back(store_url: str, raw: Any, tmp_path: Path) -> None:

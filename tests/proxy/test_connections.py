@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
+from gateway.core.decision import BAD_REQUEST
 from gateway.core.faults import CallerGone
 from gateway.proxy import body, connection
+from gateway.proxy.reply import Reply
 from tests.gateway_process import running, write_policy
-from tests.proxy.arriving import arriving
+from tests.proxy.arriving import arriving, handled
 from tests.raw import RawClient, request
 from tests.recording import RecordingUpstream, Seen, answer_ok
 from tests.stack import POLICY, Stack, stack
@@ -155,6 +158,41 @@ async def test_a_caller_that_left_before_its_body_was_asked_for_is_gone() -> Non
 
         with pytest.raises(CallerGone):
             await coming.body.read()
+
+
+async def test_a_handler_that_fails_ends_its_connection() -> None:
+    """Its caller is told, whatever the bug; the request behind it is not looked at."""
+    asked: list[str] = []
+
+    async def handle(raw: web.BaseRequest) -> web.StreamResponse:
+        asked.append(raw.path)
+        raise LookupError("a bug")
+
+    async with handled(handle) as port, RawClient(port) as client:
+        await client.send(request("GET", "/1") + request("GET", "/2"))
+        answer = await client.answer()
+
+        assert (answer.status, answer.decision, answer.value("Connection")) == (500, "internal-error", "close")
+        assert await client.line() == b""
+        assert asked == ["/1"]
+
+
+async def test_all_requests_of_a_connection_are_one_task() -> None:
+    """A task for each would cost a tenth of what the connection costs."""
+    tasks: set[asyncio.Task[object] | None] = set()
+
+    async def handle(raw: web.BaseRequest) -> web.StreamResponse:
+        tasks.add(asyncio.current_task())
+        reply = Reply(raw, body.IncomingBody(raw, 0))
+        reply.own(BAD_REQUEST, b"text/plain", b"no")
+        return reply.sent()
+
+    async with handled(handle) as port, RawClient(port) as client:
+        for _ in range(3):
+            await client.send(request("GET", "/"))
+            assert (await client.answer()).body == b"no"
+
+    assert len(tasks) == 1
 
 
 @pytest.fixture

@@ -1,14 +1,16 @@
 """An upstream that refuses an upload before it is through: its answer arrives, and nothing lands in another's body."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 from tests.raw import RawClient, request
-from tests.recording import RecordingUpstream, Seen
+from tests.recording import OK, RecordingUpstream, Seen
 from tests.stack import stack
 
 _PIECE = bytes(range(256)) * 4_096
 _PIECES = 50
+_CHUNK = b"4\r\nAAAA\r\n"
 _REFUSAL = b"HTTP/1.1 413 Content Too Large\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n\r\ntoo big"
 
 
@@ -43,6 +45,44 @@ async def test_a_refusal_within_an_upload_arrives_whole_beside_other_writes(stor
         assert all(seen.line.startswith("PUT ") for seen in upstream.seen)
         assert await gate.highest("report/0") == before
         assert (await gate.write("/reports/0", holder="agent-0")).status == 200
+
+
+class _Hasty(RecordingUpstream):
+    """Answers a POST after its first chunk, and goes on reading."""
+
+    def __init__(self) -> None:
+        super().__init__(before_body=self._keep)
+
+    async def _keep(self, _: Seen, writer: asyncio.StreamWriter) -> None:
+        self._newest = writer
+
+    async def _body(self, seen: Seen, reader: asyncio.StreamReader, taken: bytearray) -> bytes:
+        if not seen.line.startswith("POST "):
+            return await super()._body(seen, reader, taken)
+        taken += await reader.readexactly(len(_CHUNK))
+        self._newest.write(OK)
+        taken += await reader.readexactly(len(_CHUNK))
+        return b""
+
+
+async def test_what_follows_an_early_answer_never_reaches_the_api(store_url: str, tmp_path: Path) -> None:
+    """The write has ended with it, and its connection with the write: the successor's begins behind that, and a later
+    chunk of the older one has nowhere to go."""
+    async with stack(store_url, tmp_path, upstream=_Hasty()) as gate, RawClient(gate.port) as client:
+        await gate.lease("report/7", "a")
+        token = f"Fencing-Token: {gate.tokens['a']}"
+        await client.send(request("POST", "/reports/7", token, "Transfer-Encoding: chunked") + _CHUNK)
+        first = await client.answer("POST")
+        await gate.upstream.until(lambda: len(gate.upstream.partial) == 1)
+        await gate.lease("report/7", "b", takeover=True)
+        second = await gate.write("/reports/7", holder="b")
+        with contextlib.suppress(ConnectionError):
+            await client.send(_CHUNK + b"0\r\n\r\n")
+            await client.reader.read()
+
+        assert [answer.decision for answer in (first, second)] == ["forwarded"] * 2
+        assert [seen.line for seen in gate.upstream.seen] == ["PUT /reports/7 HTTP/1.1"]
+        assert [taken.endswith(b"\r\n\r\n" + _CHUNK) for taken in gate.upstream.partial] == [True]
 
 
 async def _upload(client: RawClient) -> None:

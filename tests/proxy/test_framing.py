@@ -41,6 +41,7 @@ FAULTS = {
     "a line without a colon": PUT + b"X\r\nContent-Length: 3\r\n\r\nabc",
     "a field name with a bracket": PUT + b"X(y): 1\r\nContent-Length: 3\r\n\r\nabc",
     "a field without a name": PUT + b": 1\r\nContent-Length: 3\r\n\r\nabc",
+    "more fields than servers take": PUT + b"a: b\r\n" * 300 + b"Content-Length: 3\r\n\r\nabc",
     "a head beyond its limit": PUT + b"X: " + b"a" * 9000 + b"\r\nContent-Length: 3\r\n\r\nabc",
     "a blank in the target": b"PUT /reports/7 x HTTP/1.1\r\nHost: gateway\r\nContent-Length: 3\r\n\r\nabc",
     "HTTP/0.9": b"GET /reports/7\r\n\r\n",
@@ -59,6 +60,7 @@ FAULTS = {
     "a type that Connection takes away": PUT + b"Connection: Content_Type\r\nContent-Length: 0\r\n\r\n",
     "a type that Connection takes away by another name": PUT + b"Connection: Content.Type\r\nContent-Length: 0\r\n\r\n",
     "a coding that Connection takes away": PUT + b"Connection: close, content-encoding\r\nContent-Length: 0\r\n\r\n",
+    "a condition that Connection takes away": PUT + b"Connection: if-match\r\nIf-Match: *\r\nContent-Length: 0\r\n\r\n",
     "a session that Connection takes away": PUT + b"Connection: Mcp-Session-Id\r\nContent-Length: 0\r\n\r\n",
     "a method that is no token": b"P@T /reports/7 HTTP/1.1\r\nHost: gateway\r\n\r\n",
     "a negative chunk": CHUNKED + b"-3\r\nabc\r\n0\r\n\r\n",
@@ -99,6 +101,28 @@ async def test_faulty_framing_is_refused_and_its_connection_closed(store_url: st
         assert (forwarded, gate.upstream.partial) == ([], [])
         assert await gate.highest("report/7") == before
         assert answer.status == 200
+
+
+async def test_as_many_fields_as_servers_take_pass(store_url: str, tmp_path: Path) -> None:
+    """A hundred and twenty, each as it came."""
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        answer = await gate.write("/reports/7", *["a: b"] * 120)
+
+        assert answer.decision == "forwarded"
+        assert gate.upstream.seen[0].values("a") == ["b"] * 120
+
+
+async def test_a_token_behind_a_body_is_none(store_url: str, tmp_path: Path) -> None:
+    """A trailer is not read: what decides about a request comes before its body."""
+    trailed = CHUNKED.replace(b"Fencing-Token: TOKEN", b"Trailer: Fencing-Token") + b"3\r\nabc\r\n0\r\n"
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        taken = await _conversation(gate, trailed + b"Fencing-Token: TOKEN\r\n\r\n")
+
+        assert taken.startswith(b"HTTP/1.1 428 ")
+        assert b"\r\nFencing-Decision: token-required\r\n" in taken
+        assert (gate.upstream.seen, gate.upstream.partial) == ([], [])
 
 
 async def test_a_fault_inside_a_body_that_is_on_its_way_ends_it(store_url: str, tmp_path: Path) -> None:
@@ -192,7 +216,7 @@ async def test_a_read_with_a_body_is_refused(store_url: str, tmp_path: Path, met
     "name",
     [
         *("X-HTTP-Method-Override", "x-http-method", "X_Method_Override", "X.HTTP-Method-Override"),
-        *("X~HTTP-Method-Override", "X-Original-URL", "X-Rewrite-Url"),
+        *("X~HTTP-Method-Override", "X-Original-URL", "X-Rewrite-Url", "SCRIPT_NAME", "Path-Info"),
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])

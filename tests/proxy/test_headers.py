@@ -209,6 +209,25 @@ async def test_a_lease_token_in_authorization_never_leaks(store_url: str, tmp_pa
         assert [seen.values("Authorization") for seen in gate.upstream.seen] == [[], [], ["Bearer 42"]]
 
 
+async def test_a_token_that_is_sent_twice_reaches_nobody(store_url: str, tmp_path: Path) -> None:
+    """As an API key beside itself it is dropped; in the URL it is refused, before anything is admitted."""
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        token = gate.tokens["agent-a"]
+        disguised = (f"X-Api-Key: {token}", f"Authorization: Bearer x.{token}", f"Cookie: t={token}")
+        write = await gate.write("/reports/7", *disguised)
+        read = await ask(gate.port, "GET", "/reports/7", f"Fencing-Token: {token}", *disguised)
+        encoded = await ask(gate.port, "GET", "/reports/7", f"Authorization: Bearer {token.replace('.', '%2E')}")
+        in_url = await gate.write(f"/reports/7?token={token}")
+
+        assert [one.decision for one in (write, read, encoded)] == ["forwarded", "passed", "passed"]
+        assert (in_url.status, in_url.decision) == (400, "token-malformed")
+        assert "URL" in str(in_url.problem["detail"])
+        secret = token.partition(".")[2].encode()
+        assert [secret in seen.raw for seen in gate.upstream.seen] == [False] * 3
+        assert token not in gate.log.read_text()
+
+
 async def test_a_bare_epoch_in_authorization_stays_here_where_a_rule_takes_it(store_url: str, tmp_path: Path) -> None:
     """A rule's own `token_from` counts as the upstream's does."""
     async with stack(store_url, tmp_path, RULE_BEARER) as gate:

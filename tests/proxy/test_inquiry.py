@@ -20,8 +20,9 @@ from gateway.store.fence import FenceStore
 from gateway.store.questions import Questions
 from gateway.store.sweep import take_turn
 from gateway.upstream.sender import HttpSender
+from tests.proxy.mail import proof
 from tests.raw import RawAnswer, ask
-from tests.recording import RecordingUpstream, Seen
+from tests.recording import RecordingUpstream, Seen, answer_ok
 from tests.stack import Stack, rules_from, stack
 from tests.store.asked import age, make_due
 from tests.store.fences import opened
@@ -133,9 +134,9 @@ async def in_doubt(store_url: str, directory: Path, raw: Any, policy: str = POLI
             yield Conversation(gate, upstream, store, rules, raw, Log("json", descriptor=lines.fileno()), id)
 
 
-async def send(gate: Stack) -> RawAnswer:
-    fields = ("Fencing-Token: 42", "Fencing-Holder: a", "Idempotency-Key: k-1", "Content-Type: application/json")
-    return await ask(gate.port, "POST", "/mail/out", *fields, body=b'{"to":"x"}')
+async def send(gate: Stack, epoch: int = 42, body: bytes = b'{"to":"x"}') -> RawAnswer:
+    fields = (*proof(epoch, f"of-{epoch}"), "Idempotency-Key: k-1", "Content-Type: application/json")
+    return await ask(gate.port, "POST", "/mail/out", *fields, body=body)
 
 
 @pytest.mark.parametrize(
@@ -173,6 +174,56 @@ async def test_what_the_upstream_knows_decides_what_a_retry_gets(
         assert (await talk.send()).decision == decision
         assert talk.upstream.lines == seen
         assert talk.incidents == (decision == "paused")
+
+
+async def overtake(gate: Stack) -> None:
+    """Epoch 43 is registered."""
+    body = b'{"resource": "mail/out"}'
+    assert (await ask(gate.port, "POST", "/-/fence/epochs", *proof(43, "of-43"), body=body)).status == 200
+
+
+async def test_what_an_overtaken_holder_did_is_told_to_it_and_its_successor(
+    store_url: str, tmp_path: Path, raw: Any
+) -> None:
+    """The API says yes: the one is stale, with its intent applied, the other is answered from the record. Nothing more
+    is sent, whatever else is asked under that key."""
+    async with in_doubt(store_url, tmp_path, raw) as talk:
+        await overtake(talk.gate)
+        talk.upstream.knows = said(200)
+        assert await talk.turn() == "applied"
+
+        stale, repeated = await send(talk.gate), await send(talk.gate, 43)
+        other = await send(talk.gate, 43, b'{"to":"y"}')
+
+        facts = stale.problem["intent"]
+        assert isinstance(facts, dict)
+        assert (stale.status, stale.decision, facts["state"]) == (412, "stale-epoch", "applied")
+        assert (repeated.status, repeated.decision) == (200, "replayed")
+        assert json.loads(repeated.body) == {"intent": talk.id, "state": "applied", "resolved_by": "query"}
+        assert (other.status, other.decision) == (422, "intent-mismatch")
+        assert talk.upstream.lines == [SEND, QUERY]
+
+
+async def test_what_an_overtaken_holder_did_not_do_its_successor_does_once(
+    store_url: str, tmp_path: Path, raw: Any
+) -> None:
+    """The API says no in its time: the one is stale, with its intent not applied, and the other's repeat is sent under
+    the epoch that rules now."""
+    async with in_doubt(store_url, tmp_path, raw) as talk:
+        await overtake(talk.gate)
+        talk.upstream.knows = said(404)
+        assert await talk.turn(unknown_for_s=LATE_ENOUGH_S) == "not_applied"
+        talk.upstream.answer = answer_ok
+
+        stale = await send(talk.gate)
+        repeated = [await send(talk.gate, 43) for _ in range(2)]
+
+        facts = stale.problem["intent"]
+        assert isinstance(facts, dict)
+        assert (stale.status, stale.decision, facts["state"]) == (412, "stale-epoch", "not_applied")
+        assert [answer.decision for answer in repeated] == ["forwarded", "replayed"]
+        assert talk.upstream.lines == [SEND, QUERY, SEND]
+        assert talk.upstream.seen[-1].values("X-Epoch") == ["43"]
 
 
 async def test_an_upstream_that_is_away_is_asked_again(store_url: str, tmp_path: Path, raw: Any) -> None:

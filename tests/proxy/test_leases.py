@@ -9,32 +9,18 @@ import pytest
 
 from gateway.core.write import ResourceKey
 from gateway.store.keys import resource_keys
-from tests.raw import RawAnswer, RawClient, ask, request
+from tests.proxy.lease_calls import ASKED, lease_call, lookup, token_of
+from tests.raw import RawClient, ask, request
 from tests.recording import OK, RecordingUpstream, Seen
-from tests.stack import POLICY, Stack, stack
+from tests.stack import POLICY, stack
 from tests.until import until
-
-ASKED = {"resource": "report/7", "holder": "a", "ttl_s": 60}
-
-
-async def _call(gate: Stack, call: str, *fields: str, **members: object) -> RawAnswer:
-    body = json.dumps({"resource": "report/7"} | members).encode()
-    return await ask(gate.port, "POST", f"/-/fence/{call}", *fields, body=body)
-
-
-def _token(gate: Stack, holder: str = "a") -> str:
-    return f"Fencing-Token: {gate.tokens[holder]}"
-
-
-async def _lookup(gate: Stack, resource: str = "report/7") -> RawAnswer:
-    return await ask(gate.port, "GET", f"/-/fence/leases?resource={resource}")
 
 
 async def test_a_grant_tells_all_that_a_holder_needs(store_url: str, tmp_path: Path) -> None:
     """The epoch as digits, the token, the term and when to renew it; looked up, it is the same without the secret."""
     async with stack(store_url, tmp_path) as gate:
         granted = await gate.lease("report/7", "a")
-        shown = await _lookup(gate)
+        shown = await lookup(gate)
 
         lease = json.loads(granted.body)
         epoch, _, secret = lease.pop("token").partition(".")
@@ -60,7 +46,7 @@ async def test_a_grant_tells_all_that_a_holder_needs(store_url: str, tmp_path: P
 async def test_a_resource_that_is_no_text_is_refused(store_url: str, tmp_path: Path, resource: str) -> None:
     """No rule can make it, and it ends in no fault of the gateway."""
     async with stack(store_url, tmp_path) as gate:
-        shown = await _lookup(gate, resource)
+        shown = await lookup(gate, resource)
 
         assert (shown.status, shown.decision, shown.problem["action"]) == (400, "bad-request", "fix-request")
 
@@ -71,17 +57,17 @@ async def test_a_dead_tokens_secret_proves_no_later_epoch(store_url: str, tmp_pa
     lease is granted no other."""
     async with stack(store_url, tmp_path) as gate:
         key = "Idempotency-Key: worker-7"
-        first = json.loads((await _call(gate, "leases", key, **ASKED)).body)
+        first = json.loads((await lease_call(gate, "leases", key, **ASKED)).body)
         token = f"Fencing-Token: {first['token']}"
         if end == "released":
-            await _call(gate, "leases/release", token)
+            await lease_call(gate, "leases/release", token)
         elif end == "expired":
             raw.hset(resource_keys(ResourceKey("report/7"))[0], "x", 1)
         else:
             await gate.lease("report/7", "b", takeover=True)
 
-        late = await _call(gate, "leases", key, **ASKED, takeover=True)
-        renamed = await _call(gate, "leases", "Idempotency-Key: worker-7-again", **ASKED, takeover=True)
+        late = await lease_call(gate, "leases", key, **ASKED, takeover=True)
+        renamed = await lease_call(gate, "leases", "Idempotency-Key: worker-7-again", **ASKED, takeover=True)
         dead = await ask(gate.port, "PUT", "/reports/7", token, body=b"{}")
         forged = f"{dead.problem['highest_epoch']}.{first['token'].partition('.')[2]}"
         answer = await ask(gate.port, "PUT", "/reports/7", f"Fencing-Token: {forged}", body=b"{}")
@@ -98,7 +84,7 @@ async def test_a_held_lease_is_held_by_anyone(store_url: str, tmp_path: Path, ho
     """The same name is no proof: only the live token renews."""
     async with stack(store_url, tmp_path) as gate:
         granted = await gate.lease("report/7", "a")
-        refused = await _call(gate, "leases", holder=holder, ttl_s=60)
+        refused = await lease_call(gate, "leases", holder=holder, ttl_s=60)
 
         assert (refused.status, refused.decision) == (409, "lease-held")
         assert (refused.problem["holder"], refused.problem["action"]) == ("a", "wait")
@@ -113,10 +99,10 @@ async def test_a_takeover_ends_the_older_lease_at_once(store_url: str, tmp_path:
         older = await gate.lease("report/7", "a")
         gate.tokens["old a"] = gate.tokens["a"]
         newer = await gate.lease("report/7", "a", takeover=True)
-        renewed = await _call(gate, "leases/renew", _token(gate, "old a"))
-        released = await _call(gate, "leases/release", _token(gate, "old a"))
+        renewed = await lease_call(gate, "leases/renew", token_of(gate, "old a"))
+        released = await lease_call(gate, "leases/release", token_of(gate, "old a"))
         write = await gate.write("/reports/7", holder="old a")
-        shown = await _lookup(gate)
+        shown = await lookup(gate)
 
         epochs = [json.loads(answer.body)["epoch"] for answer in (older, newer)]
         assert int(epochs[0]) < int(epochs[1])
@@ -131,7 +117,7 @@ async def test_a_live_token_renews(store_url: str, tmp_path: Path) -> None:
     """The epoch stays, the term begins anew, and no secret is shown."""
     async with stack(store_url, tmp_path) as gate:
         granted = json.loads((await gate.lease("report/7", "a")).body)
-        answer = await _call(gate, "leases/renew", _token(gate))
+        answer = await lease_call(gate, "leases/renew", token_of(gate))
 
         renewed = json.loads(answer.body)
         assert (answer.status, answer.decision) == (200, "renewed")
@@ -144,10 +130,10 @@ async def test_a_released_token_is_dead_for_good(store_url: str, tmp_path: Path)
     """Released again it answers as the first time; renewing and writing fail; the lease is free."""
     async with stack(store_url, tmp_path) as gate:
         await gate.lease("report/7", "a")
-        released = [await _call(gate, "leases/release", _token(gate)) for _ in range(2)]
-        renewed = await _call(gate, "leases/renew", _token(gate))
+        released = [await lease_call(gate, "leases/release", token_of(gate)) for _ in range(2)]
+        renewed = await lease_call(gate, "leases/renew", token_of(gate))
         write = await gate.write("/reports/7", holder="a")
-        shown = await _lookup(gate)
+        shown = await lookup(gate)
         after = await gate.lease("report/7", "b")
 
         assert [(answer.status, answer.decision, answer.body) for answer in released] == [(204, "released", b"")] * 2
@@ -163,11 +149,11 @@ async def test_an_expired_lease_neither_writes_nor_renews(store_url: str, tmp_pa
         await gate.lease("report/7", "a", ttl_s=1)
 
         async def is_over() -> bool:
-            return (await _lookup(gate)).status == 404
+            return (await lookup(gate)).status == 404
 
         await until(is_over)
         write = await gate.write("/reports/7", holder="a")
-        renewed = await _call(gate, "leases/renew", _token(gate))
+        renewed = await lease_call(gate, "leases/renew", token_of(gate))
         after = await gate.lease("report/7", "a")
 
         assert (write.status, write.decision, write.problem["action"]) == (412, "lease-expired", "reacquire")
@@ -183,12 +169,12 @@ async def test_renew_and_release_take_the_live_token_only(store_url: str, tmp_pa
         await gate.lease("report/7", "a")
         epoch = gate.tokens["a"].partition(".")[0]
         answers = [
-            await _call(gate, call),
-            await _call(gate, call, "Fencing-Token: 5"),
-            await _call(gate, call, f"Fencing-Token: {epoch}." + "x" * 32),
-            await _call(gate, call, "Fencing-Token: 18446744073709551615." + "x" * 32),
-            await _call(gate, call, _token(gate, "other")),
-            await _call(gate, call, _token(gate), _token(gate)),
+            await lease_call(gate, call),
+            await lease_call(gate, call, "Fencing-Token: 5"),
+            await lease_call(gate, call, f"Fencing-Token: {epoch}." + "x" * 32),
+            await lease_call(gate, call, "Fencing-Token: 18446744073709551615." + "x" * 32),
+            await lease_call(gate, call, token_of(gate, "other")),
+            await lease_call(gate, call, token_of(gate), token_of(gate)),
         ]
 
         assert [answer.status for answer in answers[:4]] == [428, 400, 401, 401]
@@ -201,10 +187,10 @@ async def test_a_grant_may_wait_for_the_lease(store_url: str, tmp_path: Path) ->
     """It comes with the release, and is refused when the wait is over."""
     async with stack(store_url, tmp_path) as gate:
         await gate.lease("report/7", "a")
-        in_vain = await _call(gate, "leases", holder="b", ttl_s=60, wait_s=0.1)
+        in_vain = await lease_call(gate, "leases", holder="b", ttl_s=60, wait_s=0.1)
         waiting = asyncio.ensure_future(gate.lease("report/7", "b", wait_s=30))
-        await _lookup(gate)
-        released = await _call(gate, "leases/release", _token(gate))
+        await lookup(gate)
+        released = await lease_call(gate, "leases/release", token_of(gate))
         granted = await waiting
 
         assert (in_vain.status, in_vain.decision) == (409, "lease-held")
@@ -226,7 +212,7 @@ async def test_a_takeover_may_wait_for_older_writes(store_url: str, tmp_path: Pa
         await gate.upstream.until(lambda: len(gate.upstream.seen) == 1)
         at_once = json.loads((await gate.lease("report/7", "b", takeover=True)).body)
         waiting = asyncio.ensure_future(gate.lease("report/7", "c", takeover=True, wait_s=30))
-        await _lookup(gate)
+        await lookup(gate)
         assert not waiting.done()
         go_on.set()
         drained = json.loads((await waiting).body)
@@ -240,13 +226,13 @@ async def test_a_repeated_grant_with_a_key_is_the_same_lease(store_url: str, tmp
     """For one whose 201 was lost; bare or quoted it is one key. Another key, holder or none is another call."""
     async with stack(store_url, tmp_path) as gate:
         key = "Idempotency-Key: k-1"
-        first = await _call(gate, "leases", key, holder="a", ttl_s=60)
-        again = await _call(gate, "leases", key, holder="a", ttl_s=60)
-        quoted = await _call(gate, "leases", 'Idempotency-Key: "k-1"', holder="a", ttl_s=60)
+        first = await lease_call(gate, "leases", key, holder="a", ttl_s=60)
+        again = await lease_call(gate, "leases", key, holder="a", ttl_s=60)
+        quoted = await lease_call(gate, "leases", 'Idempotency-Key: "k-1"', holder="a", ttl_s=60)
         others = [
-            await _call(gate, "leases", "Idempotency-Key: K-1", holder="a", ttl_s=60),
-            await _call(gate, "leases", key, holder="b", ttl_s=60),
-            await _call(gate, "leases", holder="a", ttl_s=60),
+            await lease_call(gate, "leases", "Idempotency-Key: K-1", holder="a", ttl_s=60),
+            await lease_call(gate, "leases", key, holder="b", ttl_s=60),
+            await lease_call(gate, "leases", holder="a", ttl_s=60),
         ]
 
         tokens = {json.loads(answer.body)["token"] for answer in (first, again, quoted)}
@@ -255,149 +241,11 @@ async def test_a_repeated_grant_with_a_key_is_the_same_lease(store_url: str, tmp
         assert [answer.decision for answer in others] == ["lease-held"] * 3
 
 
-@pytest.mark.parametrize("key", ["", '""', "a" * 256, "\xe9", "a b", '"a b"', '"a', '"a"b'])
-async def test_a_grant_s_key_is_visible_or_malformed(store_url: str, tmp_path: Path, key: str) -> None:
-    """1 to 255 visible characters; nothing is granted for another."""
-    async with stack(store_url, tmp_path) as gate:
-        answer = await _call(gate, "leases", f"Idempotency-Key: {key}", holder="a", ttl_s=60)
-
-        assert (answer.status, answer.decision) == (400, "header-malformed")
-        assert (await _lookup(gate)).status == 404
-
-
-@pytest.mark.parametrize(
-    ("target", "status", "resource"),
-    [
-        ("PUT /reports/7", 201, "report/7"),
-        ("DELETE /reports/%37?x=1", 201, "report/7"),
-        ("GET /reports/7", 404, None),
-        ("PUT /reports/7/parts", 404, None),
-        ("PUT /elsewhere", 404, None),
-        ("PUT /reports//7", 400, None),
-        ("put /reports/7", 404, None),
-        ("", 400, None),
-    ],
-)
-async def test_a_target_stands_for_its_resource(
-    store_url: str, tmp_path: Path, target: str, status: int, resource: str | None
-) -> None:
-    """The rules resolve it as they would the write."""
-    async with stack(store_url, tmp_path) as gate:
-        body = json.dumps({"target": target, "holder": "a", "ttl_s": 60}).encode()
-        answer = await ask(gate.port, "POST", "/-/fence/leases", body=body)
-
-        assert answer.status == status
-        assert json.loads(answer.body).get("resource") == resource
-
-
-@pytest.mark.parametrize(
-    "members",
-    [
-        {"resource": None},
-        {"resource": ""},
-        {"resource": 7},
-        {"resource": ["report/7"]},
-        {"target": "PUT /reports/7"},
-        {"holder": None},
-        {"holder": ""},
-        {"holder": 7},
-        {"holder": "a\nb"},
-        {"holder": "x" * 256},
-        {"ttl_s": None},
-        {"ttl_s": "60"},
-        {"ttl_s": True},
-        {"ttl_s": 0},
-        {"ttl_s": 0.5},
-        {"ttl_s": -1},
-        {"ttl_s": 86_401},
-        {"wait_s": -1},
-        {"wait_s": 56},
-        {"wait_s": "1"},
-        {"takeover": 1},
-        {"takeover": "yes"},
-        {"tll_s": 60},
-        {"force": True},
-    ],
-)
-async def test_a_member_that_is_not_understood_is_refused(
-    store_url: str, tmp_path: Path, members: dict[str, object]
-) -> None:
-    """Missing, of another type, out of bounds or unknown: nothing is granted."""
-    asked = {name: value for name, value in (ASKED | members).items() if value is not None}
-    async with stack(store_url, tmp_path) as gate:
-        answer = await ask(gate.port, "POST", "/-/fence/leases", body=json.dumps(asked).encode())
-
-        assert (answer.status, answer.decision, answer.problem["action"]) == (400, "bad-request", "fix-request")
-        assert (await _lookup(gate)).status == 404
-
-
-@pytest.mark.parametrize("ttl_s", [1, 1.5, 86_400])
-async def test_a_term_within_bounds_is_granted(store_url: str, tmp_path: Path, ttl_s: float) -> None:
-    """From a second to a day, fractions too."""
-    async with stack(store_url, tmp_path) as gate:
-        answer = await gate.lease("report/7", "a", ttl_s=ttl_s)
-
-        assert (answer.status, json.loads(answer.body)["ttl_s"]) == (201, ttl_s)
-
-
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        (b"", 400),
-        (b"{", 400),
-        (b"null", 400),
-        (b"[]", 400),
-        (b'"report/7"', 400),
-        (b'{"resource": "report/7", "resource": "report/8", "holder": "a", "ttl_s": 60}', 400),
-        (b'{"resource": "report/7", "holder": "a", "ttl_s": NaN}', 400),
-        (b'\xef\xbb\xbf{"resource": "report/7", "holder": "a", "ttl_s": 60}', 400),
-        (b'{"resource": "report/7", "holder": "a", "ttl_s": 60}' + b" " * (64 << 10), 413),
-    ],
-)
-@pytest.mark.parametrize("call", ["leases", "leases/renew", "leases/release", "epochs"])
-async def test_a_body_that_is_no_plain_object_is_refused(
-    store_url: str, tmp_path: Path, call: str, body: bytes, status: int
-) -> None:
-    """And one over 64 KiB."""
-    async with stack(store_url, tmp_path) as gate:
-        answer = await ask(gate.port, "POST", f"/-/fence/{call}", body=body)
-
-        assert answer.status == status
-        assert answer.decision == ("body-too-large" if status == 413 else "bad-request")
-        assert (await _lookup(gate)).status == 404
-
-
-@pytest.mark.parametrize("call", ["leases", "leases/renew", "leases/release", "epochs"])
-@pytest.mark.parametrize("resource", ["report/", "report/7/8", "reports/7", "None", "report/%37", "x"])
-async def test_a_resource_that_no_rule_can_make_is_not_known(
-    store_url: str, tmp_path: Path, call: str, resource: str
-) -> None:
-    """Nobody could ever write it: the name is misspelled."""
-    async with stack(store_url, tmp_path) as gate:
-        more = {"holder": "a", "ttl_s": 60} if call == "leases" else {}
-        answer = await _call(gate, call, "Fencing-Token: 5." + "x" * 32, resource=resource, **more)
-
-        assert (answer.status, answer.decision) == (404, "no-such-resource")
-        assert answer.problem["resource"] == resource
-
-
-@pytest.mark.parametrize("query", ["", "?resource=", "?resource=report/7&resource=report/8", "?other=report/7"])
-async def test_a_lookup_names_one_resource(store_url: str, tmp_path: Path, query: str) -> None:
-    """Percent-encoded or not."""
-    async with stack(store_url, tmp_path) as gate:
-        await gate.lease("report/7", "a")
-        answer = await ask(gate.port, "GET", f"/-/fence/leases{query}")
-        encoded = await _lookup(gate, "report%2F7")
-
-        assert (answer.status, answer.decision) == (400, "bad-request")
-        assert (encoded.status, json.loads(encoded.body)["resource"]) == (200, "report/7")
-
-
 async def test_epochs_are_registered_where_they_are_granted_elsewhere_only(store_url: str, tmp_path: Path) -> None:
     """A lease authority grants its own: an epoch from outside would shut every holder out."""
     async with stack(store_url, tmp_path) as gate:
         await gate.lease("report/7", "a")
-        answer = await _call(gate, "epochs", "Fencing-Token: 18446744073709551615", "Fencing-Holder: x")
+        answer = await lease_call(gate, "epochs", "Fencing-Token: 18446744073709551615", "Fencing-Holder: x")
 
         assert (answer.status, answer.decision) == (404, "no-such-resource")
         assert (await gate.write("/reports/7", holder="a")).status == 200
@@ -408,7 +256,7 @@ async def test_a_token_may_come_in_authorization_where_the_rule_takes_it(store_u
     async with stack(store_url, tmp_path, POLICY + "token_from: [bearer]\n") as gate:
         await gate.lease("report/7", "a")
         bearer = f"Authorization: Bearer {gate.tokens['a']}"
-        answers = [await _call(gate, "leases/renew", bearer), await _call(gate, "leases/release", bearer)]
+        answers = [await lease_call(gate, "leases/renew", bearer), await lease_call(gate, "leases/release", bearer)]
 
         assert [answer.status for answer in answers] == [200, 204]
 

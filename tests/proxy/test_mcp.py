@@ -133,6 +133,17 @@ async def test_an_overtaken_call_gets_no_answer_to_what_its_server_asked(gate: S
     assert gate.upstream.seen == []
 
 
+@pytest.mark.parametrize("result", ["{}", '{"roots": []}', '{"_meta": {"note": 7}}'], ids=["ping", "roots", "meta"])
+async def test_an_answer_that_grants_nothing_passes_for_anybody(gate: Stack, result: str) -> None:
+    """It names no call and no holder: to the fence, a tool that waits for it is an API that is slow."""
+    await gate.lease("note/7")
+    await gate.lease("note/7", "agent-b", takeover=True)
+    body = f'{{"jsonrpc": "2.0", "id": "p1", "result": {result}}}'.encode()
+
+    assert (await post(gate, body, f"Fencing-Token: {gate.tokens['agent-a']}")).decision == "passed"
+    assert [seen.body for seen in gate.upstream.seen] == [body]
+
+
 async def test_an_answer_under_a_rule_is_a_write_while_its_call_is_under_way(gate: Stack) -> None:
     """The holder's own, and accepted by the server as a message: its status tells the outcome."""
     go_on, asked = asyncio.Event(), asyncio.Event()

@@ -148,6 +148,23 @@ async def test_the_upstream_gets_what_the_caller_sent(store_url: str, tmp_path: 
         assert [seen.values("x-epoch") + seen.values("x-key") for seen in gate.upstream.seen] == [[], []]
 
 
+@pytest.mark.parametrize("fields", [proof(), ()], ids=["admitted", "not admitted"])
+async def test_its_own_key_and_epoch_reach_an_api_that_takes_them(
+    store_url: str, tmp_path: Path, fields: tuple[str, ...]
+) -> None:
+    """An API that executes a key once does so also while it is only watched; a read still has neither."""
+    own = ("X-Key: order-17", "X-Epoch: 7", "Idempotency-Key: k")
+    async with observing(store_url, tmp_path) as gate:
+        answers = [await ask(gate.port, "PUT", "/epochs/7", *fields, *own, body=b"{}") for _ in range(2)]
+        await ask(gate.port, "GET", "/epochs/7", *own)
+
+        *writes, read = gate.upstream.seen
+        assert [answer.status for answer in answers] == [200, 200]
+        assert [(seen.values("x-key"), seen.values("x-epoch")) for seen in writes] == [(["order-17"], ["7"])] * 2
+        assert all(seen.values("fencing-token") + seen.values("fencing-holder") == [] for seen in writes)
+        assert (read.values("x-key"), read.values("x-epoch")) == ([], [])
+
+
 async def test_nothing_is_waited_for(store_url: str, tmp_path: Path) -> None:
     """While a write is in flight, one of its epoch and one of a newer epoch are forwarded at once."""
     held = asyncio.Event()

@@ -24,6 +24,21 @@ from tests.until import until
 QUEUED = POLICY + "    delivery: queued\n"
 AWAITED = POLICY + "    approval: required\n"
 LIMITED = "limits: {{body: 100B}}\n"
+# Whoever is held up by an older write is told so after an instant.
+IMPATIENT = """
+upstream: reports
+url: http://localhost:{port}
+mount: {{path: /reports}}
+timeouts: {{connect: 1s, total: 5s}}
+defaults: {{fence: {{drain_timeout: 1ms}}}}
+writes:
+  - name: ask
+    match: PATCH /reports/{{id}}
+    resource: report/{{path.id}}
+    intent: {{mode: required}}
+    approval: required
+  - {{name: write, match: "PUT /reports/{{id}}", resource: "report/{{path.id}}"}}
+"""
 
 
 async def approve(store_url: str, answer: RawAnswer, verdict: Literal["approve", "deny"] = "approve") -> None:
@@ -163,6 +178,20 @@ async def test_a_repeat_while_it_waits_finds_the_same_record(store_url: str, tmp
         replayed = await send(gate, "k-1")
         assert (replayed.status, replayed.decision, replayed.body) == (200, "replayed", b'{"ok":true}')
         assert len(gate.upstream.seen) == 1
+
+
+async def test_what_awaits_an_approval_holds_up_no_successor(store_url: str, tmp_path: Path) -> None:
+    """Nobody knows when it is decided: its lease was released, and the next holder writes at once."""
+    async with stack(store_url, tmp_path, IMPATIENT) as gate:
+        await gate.lease("report/7", "a")
+        asked = await gate.write("/reports/7", "Idempotency-Key: k-1", holder="a", method="PATCH")
+        token = f"Fencing-Token: {gate.tokens['a']}"
+        released = await ask(gate.port, "POST", "/-/fence/leases/release", token, body=b'{"resource": "report/7"}')
+        await gate.lease("report/7", "b")
+        written = await gate.write("/reports/7", holder="b")
+
+        assert [each.decision for each in (asked, released, written)] == ["awaiting-approval", "released", "forwarded"]
+        assert [seen.line for seen in gate.upstream.seen] == ["PUT /reports/7 HTTP/1.1"]
 
 
 async def test_what_is_approved_is_sent_without_its_caller(store_url: str, tmp_path: Path) -> None:

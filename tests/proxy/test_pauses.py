@@ -45,6 +45,13 @@ writes:
     resource: tried-by-header/{{header.x-id}}
     mode: observe
 """
+QUEUED = """
+  - name: queued
+    match: PUT /queued/{{id}}
+    resource: queued/{{path.id}}
+    delivery: queued
+    intent: {{mode: required}}
+"""
 KEYS = ("ada-has-a-key-of-some-length", "bob-has-a-key-of-some-length")
 REASON = "the upstream sends everything twice"
 
@@ -163,6 +170,21 @@ async def test_a_holder_is_stopped_by_its_lease(store_url: str, tmp_path: Path, 
         )
 
         assert [answer.decision for answer in (*answers, renewed)] == ["paused", "forwarded", "renewed"]
+
+
+async def test_a_holder_is_stopped_in_the_queue_too(store_url: str, tmp_path: Path, store: FenceStore) -> None:
+    """What it queues names nobody either: nothing of it is taken, nor sent; another holder's is."""
+    await stop(store, Scope("holder", "agent-a"))
+    async with stack(store_url, tmp_path, POLICY + QUEUED) as gate:
+        decisions = []
+        for holder, target in (("agent-a", "7"), ("agent-b", "8")):
+            await gate.lease(f"queued/{target}", holder)
+            answer = await gate.write(f"/queued/{target}", "Idempotency-Key: k", holder=holder)
+            decisions.append(answer.decision)
+        await gate.upstream.until(lambda: len(gate.upstream.seen) == 1)
+
+        assert decisions == ["paused", "queued"]
+        assert [seen.line for seen in gate.upstream.seen] == ["PUT /queued/8 HTTP/1.1"]
 
 
 async def test_a_tenant_is_stopped_and_others_are_not(store_url: str, tmp_path: Path, store: FenceStore) -> None:

@@ -103,6 +103,26 @@ async def test_a_line_of_writes_has_an_end(store_url: str, tmp_path: Path, polic
         assert older.decision == "forwarded"
 
 
+async def test_what_was_turned_away_runs_once_when_it_is_repeated(store_url: str, tmp_path: Path) -> None:
+    """`overloaded` says that nothing was done: the same keys again, until none is told so, and none ran twice."""
+    policy = POLICY + "    intent: {{mode: required}}\n"
+    async with stack(store_url, tmp_path, policy, max_waiting=MOST) as gate:
+        await gate.lease("report/7")
+        left, rounds = {f"key-{number}" for number in range(40)}, []
+        async with asyncio.timeout(60):
+            while left:
+                writing = {key: gate.write("/reports/7", f"Idempotency-Key: {key}", body=key.encode()) for key in left}
+                answers = dict(zip(writing, await asyncio.gather(*writing.values()), strict=True))
+                left = {key for key, answer in answers.items() if answer.decision == "overloaded"}
+                rounds.append({answer.decision for answer in answers.values()})
+        repeats = [await gate.write("/reports/7", f"Idempotency-Key: key-{at}", body=b"key-%d" % at) for at in (0, 39)]
+
+        assert rounds[0] == {"forwarded", "overloaded"}
+        assert set().union(*rounds) == {"forwarded", "overloaded"}
+        assert sorted(seen.body for seen in gate.upstream.seen) == sorted(b"key-%d" % number for number in range(40))
+        assert [answer.decision for answer in repeats] == ["replayed"] * 2
+
+
 async def eventually_refused(gate: Stack, *fields: str) -> RawAnswer:
     """The first answer soon to one more write; those before it stand in line and are given up."""
     async with asyncio.timeout(20):

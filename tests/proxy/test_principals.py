@@ -1,53 +1,28 @@
 """Principals: who has no key is nobody, who has no right moves nothing, and a quota holds through every gateway."""
 
-import contextlib
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gateway.core.write import ResourceKey
 from gateway.store.audit_views import Sought, events
-from gateway.store.keys import resource_keys
-from tests.raw import RawAnswer, RawClient, ask, request
+from tests.proxy.principals import Gate, gateway, key_of, records
 from tests.recording import RecordingUpstream, answering
-from tests.stack import Stack, stack
+from tests.stack import stack
 from tests.store.fences import opened
 
-POLICY = """
+NAMESAKES = """
+principals:
+  - {{name: ada, key: "${{file:{keys}/ada}}", tenant: north, resources: ["**"]}}
+  - {{name: ada-x, key: "${{file:{keys}/ada-x}}", tenant: north, resources: ["**"]}}
+"""
+NAMED = """
 upstream: reports
 url: http://localhost:{port}
 mount: {{path: /}}
-timeouts: {{connect: 1s, total: 5s}}
 writes:
-  - name: write
-    match: PUT,POST /reports/{{id}}
-    resource: report/{{path.id}}
-    intent: {{mode: optional}}
-  - name: tell
-    match: PUT /told/{{id}}
-    resource: told/{{path.id}}
-    authority: header
-  - name: own
-    match: PUT /own/{{id}}
-    resource: own/{{tenant}}/{{path.id}}
-  - name: seen
-    match: PUT /seen
-    resource: seen/{{query.id}}
-    mode: observe
-"""
-# Principal and key have one name here.
-PRINCIPALS = """
-principals:
-  - {name: ada, key: "${file:%(keys)s/ada}", tenant: north, resources: ["report/*", "told/*", "own/**"], takeover: true}
-  - {name: bob, key: "${file:%(keys)s/bob}", tenant: south, resources: ["report/*", "own/**"]}
-  - {name: cyd, key: "${file:%(keys)s/cyd}", tenant: north, resources: [report/c*], quota: {leases: 2}}
-  - name: dan
-    key: "${file:%(keys)s/dan}"
-    resources: ["**"]
-    quota: {writes_per_minute: 3, resources: 2}
+  - {{name: own, match: "PUT /own/{{id}}", resource: "{{principal}}-{{path.id}}"}}
 """
 DENIED = [
     ("POST", "/-/fence/leases", {"resource": "report/7", "holder": "h", "ttl_s": 60}),
@@ -58,48 +33,6 @@ DENIED = [
     ("PUT", "/reports/7", {}),
     ("PUT", "/told/7", {}),
 ]
-
-
-def key_of(name: str) -> str:
-    return f"{name}-has-a-key-of-some-length"
-
-
-class Gate(Stack):
-    """The same gateway, asked by principals."""
-
-    async def by(self, name: str | None, method: str, target: str, *fields: str, body: object = None) -> RawAnswer:
-        keyed = () if name is None else (f"Fencegate-Key: {key_of(name)}",)
-        return await ask(self.port, method, target, *keyed, *fields, body=json.dumps(body or {}).encode())
-
-    async def grant(self, name: str, resource: str, **more: object) -> RawAnswer:
-        asked = {"resource": resource, "holder": name, "ttl_s": 60, **more}
-        answer = await self.by(name, "POST", "/-/fence/leases", body=asked)
-        if answer.status == 201:
-            self.tokens[name] = json.loads(answer.body)["token"]
-        return answer
-
-    async def put(self, name: str, target: str, *fields: str, body: object = None) -> RawAnswer:
-        return await self.by(name, "PUT", target, f"Fencing-Token: {self.tokens[name]}", *fields, body=body)
-
-    async def end(self, name: str, resource: str) -> RawAnswer:
-        token = f"Fencing-Token: {self.tokens[name]}"
-        return await self.by(name, "POST", "/-/fence/leases/release", token, body={"resource": resource})
-
-
-@contextlib.asynccontextmanager
-async def gateway(store_url: str, directory: Path, upstream: RecordingUpstream | None = None) -> AsyncIterator[Gate]:
-    keys, policies = directory / "keys", directory / "policies"
-    for folder in (keys, policies):
-        folder.mkdir(exist_ok=True)
-    for name in ("ada", "bob", "cyd", "dan"):
-        (keys / name).write_text(f"{key_of(name)}\n")
-    (policies / "principals.yaml").write_text(PRINCIPALS % {"keys": keys})
-    async with stack(store_url, directory, POLICY, upstream) as under:
-        yield Gate(under.port, under.upstream, under.log)
-
-
-def _records(raw: Any) -> set[bytes]:
-    return set(raw.keys("fg:*:f:*"))
 
 
 @pytest.mark.parametrize("key", [None, "eve"], ids=["without a key", "with a key that nobody has"])
@@ -116,7 +49,7 @@ async def test_who_is_nobody_gets_nowhere(
 
         assert (answer.status, answer.decision, answer.problem["action"]) == (401, "unauthenticated", "stop")
         assert gate.upstream.seen == []
-        assert _records(raw) == set()
+        assert records(raw) == set()
 
 
 async def test_two_keys_are_none(store_url: str, tmp_path: Path) -> None:
@@ -151,7 +84,7 @@ async def test_who_has_no_right_moves_nothing(
 
         assert (answer.status, answer.decision, answer.problem["action"]) == (403, "forbidden", "stop")
         assert gate.upstream.seen == []
-        assert _records(raw) == set()
+        assert records(raw) == set()
 
 
 async def test_who_has_no_right_sees_no_lease(store_url: str, tmp_path: Path) -> None:
@@ -188,6 +121,26 @@ async def test_a_tenant_in_a_resource_is_the_caller_s(store_url: str, tmp_path: 
         assert (others.status, others.decision) == (403, "forbidden")
 
 
+async def test_a_principal_with_a_separator_in_its_name_is_no_other_principal(store_url: str, tmp_path: Path) -> None:
+    """`ada-x-1` is what ada calls `x-1`; what ada-x calls `1` is `ada%2Dx-1`, and is hers alone."""
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "principals.yaml").write_text(NAMESAKES.format(keys=tmp_path))
+    for name in ("ada", "ada-x"):
+        (tmp_path / name).write_text(key_of(name))
+    async with stack(store_url, tmp_path, NAMED) as under:
+        gate = Gate(under.port, under.upstream, under.log)
+        asked = (("ada-x", "ada-x-1"), ("ada", "ada-x-1"), ("ada", "ada%2Dx-1"), ("ada-x", "ada%2Dx-1"))
+        told = [(await gate.grant(name, resource)).decision for name, resource in asked]
+        written = [
+            (await gate.put(name, target)).decision
+            for name in ("ada", "ada-x")
+            for target in ("/own/x-1", "/own/1", "/own/x%2D1")
+        ]
+
+        assert told == ["forbidden", "granted"] * 2
+        assert written == ["forwarded", "token-invalid", "forwarded", "token-invalid", "forwarded", "token-invalid"]
+
+
 async def test_an_intent_is_its_tenant_s(store_url: str, tmp_path: Path) -> None:
     """Two tenants with one key, path and body: two executions, and neither sees the other's answer or record."""
     async with gateway(store_url, tmp_path) as gate:
@@ -220,137 +173,6 @@ async def test_a_write_without_a_key_is_shown_to_whom_its_resource_may_be(store_
 
         assert unknown.decision == "outcome-unknown"
         assert shown == [200, 404, 404]
-
-
-async def test_writes_of_a_minute_are_counted_through_every_gateway(store_url: str, tmp_path: Path, raw: Any) -> None:
-    """The first one too many is refused before the fence, in whichever gateway it comes."""
-    async with gateway(store_url, tmp_path) as one, gateway(store_url, tmp_path) as other:
-        told = [
-            await gate.by("dan", "PUT", "/told/7", f"Fencing-Token: {epoch}", "Fencing-Holder: h")
-            for epoch, gate in enumerate((one, other, one, other, one), 1)
-        ]
-
-        assert [answer.decision for answer in told] == ["forwarded"] * 3 + ["quota-exceeded"] * 2
-        assert told[3].status == 429
-        assert 0 < int(told[3].value("Retry-After") or 0) <= 60
-        assert raw.hget(resource_keys(ResourceKey("told/7"))[0], "e") == b"3"
-        assert (await one.by("ada", "PUT", "/told/7", "Fencing-Token: 9", "Fencing-Holder: h")).decision == "forwarded"
-
-
-async def test_new_resources_are_counted(store_url: str, tmp_path: Path, raw: Any) -> None:
-    """By a write, a lease or a registered epoch alike; what was there before is free."""
-    async with gateway(store_url, tmp_path) as gate:
-        epoch = ("Fencing-Token: 5", "Fencing-Holder: h")
-        await gate.by("ada", "PUT", "/told/0", *epoch)
-        told = [
-            await gate.by("dan", "PUT", "/told/0", *epoch),
-            await gate.grant("dan", "report/1"),
-            await gate.by("dan", "POST", "/-/fence/epochs", *epoch, body={"resource": "told/2"}),
-            await gate.grant("dan", "report/3"),
-            await gate.by("dan", "POST", "/-/fence/epochs", *epoch, body={"resource": "told/4"}),
-            await gate.by("dan", "PUT", "/told/5", *epoch),
-            await gate.by("dan", "PUT", "/told/2", *epoch),
-        ]
-
-        decisions = ["forwarded", "granted", "registered", *["quota-exceeded"] * 3, "forwarded"]
-        assert [answer.decision for answer in told] == decisions
-        assert len(_records(raw)) == 3
-
-
-async def test_what_never_comes_to_the_fence_costs_no_quota(store_url: str, tmp_path: Path) -> None:
-    """No token, one of another form, no holder, a key that is none: however often, the good writes that follow have
-    all of their quota, of the minute and of the day."""
-    async with gateway(store_url, tmp_path) as gate:
-        epoch = ("Fencing-Token: 5", "Fencing-Holder: h")
-        refused = [
-            await gate.by("dan", "PUT", "/told/1"),
-            await gate.by("dan", "PUT", "/told/2", "Fencing-Token: 5.x"),
-            await gate.by("dan", "PUT", "/told/3", "Fencing-Token: 5"),
-            await gate.by("dan", "PUT", "/told/4", *epoch, "Fencing-If-Revision: 7"),
-            await gate.by("dan", "PUT", "/reports/5", "Fencing-Token: 5"),
-            await gate.by("dan", "PUT", "/reports/6", f"Fencing-Token: 5.{'x' * 22}", "Idempotency-Key: k k"),
-        ]
-        good = [await gate.by("dan", "PUT", f"/told/{number}", *epoch) for number in (8, 9, 9)]
-        beyond = await gate.by("dan", "PUT", "/told/9", *epoch)
-
-        forms = ["token-required", "token-malformed", "token-malformed", "header-malformed", "token-malformed"]
-        assert [answer.decision for answer in refused] == [*forms, "header-malformed"]
-        assert [answer.decision for answer in good] == ["forwarded"] * 3
-        assert beyond.decision == "quota-exceeded"
-
-
-async def test_what_the_fence_refuses_is_a_write_of_the_minute(store_url: str, tmp_path: Path) -> None:
-    """A loop of dead tokens asks the store each time: it is limited as good writes are."""
-    async with gateway(store_url, tmp_path) as gate:
-        dead = f"Fencing-Token: 5.{'x' * 22}"
-        told = [(await gate.by("dan", "PUT", "/reports/1", dead)).decision for _ in range(4)]
-
-        assert told == ["token-invalid"] * 3 + ["quota-exceeded"]
-
-
-async def test_live_leases_are_counted(store_url: str, tmp_path: Path) -> None:
-    """Renewals keep a place, a release gives it back, and a lease that was not granted has none."""
-    async with gateway(store_url, tmp_path) as gate:
-        await gate.grant("ada", "report/c0")
-        held = await gate.grant("cyd", "report/c0")
-        first, second = await gate.grant("cyd", "report/c1"), await gate.grant("cyd", "report/c2")
-        token = f"Fencing-Token: {gate.tokens['cyd']}"
-        renewed = await gate.by("cyd", "POST", "/-/fence/leases/renew", token, body={"resource": "report/c2"})
-        third = await gate.grant("cyd", "report/c3")
-        await gate.end("cyd", "report/c2")
-        again = await gate.grant("cyd", "report/c3")
-
-        assert (held.decision, first.status, second.status, renewed.status) == ("lease-held", 201, 201, 200)
-        assert (third.status, third.decision, again.status) == (429, "quota-exceeded", 201)
-
-
-async def test_a_lease_whose_answer_was_lost_counts_once(store_url: str, tmp_path: Path) -> None:
-    """Its repeat under the same key is the same lease."""
-    async with gateway(store_url, tmp_path) as gate:
-        asked = {"resource": "report/c1", "holder": "cyd", "ttl_s": 60}
-        for _ in range(3):
-            answer = await gate.by("cyd", "POST", "/-/fence/leases", "Idempotency-Key: k", body=asked)
-            assert answer.status == 201
-
-        assert (await gate.grant("cyd", "report/c2")).status == 201
-        assert (await gate.grant("cyd", "report/c3")).decision == "quota-exceeded"
-        assert (await gate.by("cyd", "POST", "/-/fence/leases", "Idempotency-Key: k", body=asked)).status == 201
-
-
-@pytest.mark.parametrize("call", ["renew", "release"])
-async def test_no_call_but_its_own_end_stops_a_lease_from_counting(store_url: str, tmp_path: Path, call: str) -> None:
-    """Its token shown for another resource, for another's lease, or with an older epoch gives no place back."""
-    async with gateway(store_url, tmp_path) as gate:
-        await gate.grant("cyd", "report/c1")
-        await gate.grant("cyd", "report/c2")
-        for _ in range(2):
-            # Taken over, its epoch is a larger one even within the same millisecond.
-            await gate.grant("ada", "report/c3", takeover=True)
-        token = gate.tokens["cyd"]
-        older = "1." + token.partition(".")[2]
-        shown = [(token, "report/c3"), (token, "report/c4"), (older, "report/c2")]
-        told = [
-            await gate.by("cyd", "POST", f"/-/fence/leases/{call}", f"Fencing-Token: {text}", body={"resource": name})
-            for text, name in shown
-        ]
-        more = await gate.grant("cyd", "report/c5")
-
-        assert [answer.status for answer in told] == [412, 401, 412]
-        assert more.decision == "quota-exceeded"
-
-
-async def test_a_repeat_that_is_reset_gives_no_place_back(store_url: str, tmp_path: Path) -> None:
-    """The lease lives on, and counts."""
-    async with gateway(store_url, tmp_path) as gate:
-        asked = {"resource": "report/c1", "holder": "cyd", "ttl_s": 60}
-        await gate.by("cyd", "POST", "/-/fence/leases", "Idempotency-Key: k", body=asked)
-        await gate.grant("cyd", "report/c2")
-        fields = (f"Fencegate-Key: {key_of('cyd')}", "Idempotency-Key: k")
-        for _ in range(10):
-            async with RawClient(gate.port) as client:
-                await client.send(request("POST", "/-/fence/leases", *fields, body=json.dumps(asked).encode()))
-                client.writer.transport.abort()
-            assert (await gate.grant("cyd", "report/c3")).decision == "quota-exceeded"
 
 
 async def test_a_key_is_its_principals_own(store_url: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,26 @@ from gateway.store.pauses import begin_pause
 from tests.issuer import SECRET, Issuer
 from tests.raw import RawAnswer, ask
 from tests.sessions import KEY, POLICY, Agent, SessionUpstream, cut, frame, lease, switching
-from tests.stack import stack
+from tests.stack import Stack, stack
 from tests.store.fences import opened
 from tests.store.server import Server
 from tests.until import until
 
 ROOM = ResourceKey("room/7")
 LIVE = "/rooms/7/live"
+
+
+@contextlib.asynccontextmanager
+async def in_session(
+    store_url: str, directory: Path, upstream: SessionUpstream | None = None
+) -> AsyncIterator[tuple[Stack, Agent, SessionUpstream, str]]:
+    """A gate, an agent whose session in the room has begun, the upstream, and the agent's token."""
+    upstream = upstream or SessionUpstream()
+    async with stack(store_url, directory, POLICY, upstream) as gate:
+        token = await lease(gate.port, ROOM)
+        async with Agent(gate.port) as agent:
+            await agent.open(LIVE, token)
+            yield gate, agent, upstream, token
 
 
 async def put(port: int, token: str) -> RawAnswer:
@@ -115,16 +129,12 @@ async def test_an_overtaken_session_ends_before_the_newer_write_begins(
     store_url: str, tmp_path: Path, raw: Any
 ) -> None:
     """G3: the upstream sees the session's end and then the write; the agent is told why; all of it is on record."""
-    upstream = SessionUpstream()
-    async with stack(store_url, tmp_path, POLICY, upstream) as gate:
-        token = await lease(gate.port, ROOM)
-        async with Agent(gate.port) as agent:
-            await agent.open(LIVE, token)
-            await agent.send(frame(b"old"))
-            await upstream.until(lambda: bool(upstream.received))
-            newer = await lease(gate.port, ROOM, "agent-b", takeover=True)
-            answer = await put(gate.port, newer)
-            assert await agent.rest() == cut(1008, "stale-epoch")
+    async with in_session(store_url, tmp_path) as (gate, agent, upstream, _token):
+        await agent.send(frame(b"old"))
+        await upstream.until(lambda: bool(upstream.received))
+        newer = await lease(gate.port, ROOM, "agent-b", takeover=True)
+        answer = await put(gate.port, newer)
+        assert await agent.rest() == cut(1008, "stale-epoch")
         await until(lambda: bool(logged(gate.log)))
 
     events = [unpack_event(fields[b"e"]) for _, fields in raw.xrange(resource_keys(ROOM)[5])]
@@ -138,23 +148,19 @@ async def test_an_overtaken_session_ends_before_the_newer_write_begins(
 
 async def test_a_session_that_never_stops_sending_is_cut_all_the_same(store_url: str, tmp_path: Path) -> None:
     """The newer write does not wait for it to say less. What the upstream had taken by then is its own to read."""
-    upstream = SessionUpstream()
-    async with stack(store_url, tmp_path, POLICY, upstream) as gate:
-        token = await lease(gate.port, ROOM)
-        async with Agent(gate.port) as agent:
-            await agent.open(LIVE, token)
+    async with in_session(store_url, tmp_path) as (gate, agent, upstream, _token):
 
-            async def flood() -> None:
-                while True:
-                    await agent.send(frame(b"x" * 100) * 500)
+        async def flood() -> None:
+            while True:
+                await agent.send(frame(b"x" * 100) * 500)
 
-            flooding = asyncio.ensure_future(flood())
-            await upstream.until(lambda: len(upstream.received) > 1_000_000)
-            newer = await lease(gate.port, ROOM, "agent-b", takeover=True)
-            answer = await put(gate.port, newer)
-            await upstream.until(lambda: "reset" in upstream.order)
-            flooding.cancel()
-            await asyncio.wait([flooding])
+        flooding = asyncio.ensure_future(flood())
+        await upstream.until(lambda: len(upstream.received) > 1_000_000)
+        newer = await lease(gate.port, ROOM, "agent-b", takeover=True)
+        answer = await put(gate.port, newer)
+        await upstream.until(lambda: "reset" in upstream.order)
+        flooding.cancel()
+        await asyncio.wait([flooding])
 
     assert answer.status == 200
 
@@ -172,25 +178,21 @@ async def test_a_session_ends_when_a_write_of_its_token_would_be_refused(
     store_url: str, tmp_path: Path, raw: Any, how: str, reason: str
 ) -> None:
     """With 1008 and the decision's name; the upstream's end breaks off."""
-    upstream = SessionUpstream()
-    async with stack(store_url, tmp_path, POLICY, upstream) as gate:
-        token = await lease(gate.port, ROOM)
-        async with Agent(gate.port) as agent:
-            await agent.open(LIVE, token)
-            await until(lambda: bool(raw.exists(resource_keys(ROOM)[3])))
-            if how == "expired":
-                raw.hset(resource_keys(ROOM)[0], "x", 1)
-                hurry(raw)
-            elif how == "released":
-                await ask(gate.port, "POST", "/-/fence/leases/release", f"Fencing-Token: {token}",
-                          body=b'{"resource": "room/7"}')  # fmt: skip
-            else:
-                async with opened(store_url) as store:
-                    if how == "its rule paused":
-                        await begin_pause(store, Scope("rule", "live", "rooms"), id="p", reason="", by="operator")
-                    else:
-                        await pause(store, ROOM, id="p", reason="", by="operator")
-            assert await agent.rest() == cut(1008, reason)
+    async with in_session(store_url, tmp_path) as (gate, agent, upstream, token):
+        await until(lambda: bool(raw.exists(resource_keys(ROOM)[3])))
+        if how == "expired":
+            raw.hset(resource_keys(ROOM)[0], "x", 1)
+            hurry(raw)
+        elif how == "released":
+            await ask(gate.port, "POST", "/-/fence/leases/release", f"Fencing-Token: {token}",
+                      body=b'{"resource": "room/7"}')  # fmt: skip
+        else:
+            async with opened(store_url) as store:
+                if how == "its rule paused":
+                    await begin_pause(store, Scope("rule", "live", "rooms"), id="p", reason="", by="operator")
+                else:
+                    await pause(store, ROOM, id="p", reason="", by="operator")
+        assert await agent.rest() == cut(1008, reason)
         await upstream.until(lambda: upstream.order[-1] == "reset")
 
 
@@ -200,30 +202,22 @@ async def test_a_session_ends_at_the_instant_its_lease_does(
     """It is not the next question to the store that ends it."""
     monkeypatch.setattr("gateway.flow.session._EXTEND_EVERY_S", 4.0)
     monkeypatch.setattr("gateway.flow.session._SHORTEST_TURN_S", 4.0)
-    upstream = SessionUpstream()
-    async with stack(store_url, tmp_path, POLICY, upstream) as gate:
-        token = await lease(gate.port, ROOM)
-        async with Agent(gate.port) as agent:
-            await agent.open(LIVE, token)
-            await until(lambda: bool(raw.exists(resource_keys(ROOM)[3])))
-            seconds, micros = raw.time()
-            raw.hset(resource_keys(ROOM)[0], "x", seconds * 1000 + micros // 1000 + 300)
-            hurry(raw)
-            assert await agent.rest() == cut(1008, "lease-expired")
+    async with in_session(store_url, tmp_path) as (_gate, agent, _upstream, _token):
+        await until(lambda: bool(raw.exists(resource_keys(ROOM)[3])))
+        seconds, micros = raw.time()
+        raw.hset(resource_keys(ROOM)[0], "x", seconds * 1000 + micros // 1000 + 300)
+        hurry(raw)
+        assert await agent.rest() == cut(1008, "lease-expired")
 
 
 async def test_a_session_in_the_middle_of_a_frame_breaks_off(store_url: str, tmp_path: Path) -> None:
     """A close frame would be read as a part of the frame that is on its way."""
-    upstream = SessionUpstream()
-    async with stack(store_url, tmp_path, POLICY, upstream) as gate:
-        token = await lease(gate.port, ROOM)
-        async with Agent(gate.port) as agent:
-            await agent.open(LIVE, token)
-            await upstream.say(frame(b"hello", masked=False)[:4])
-            assert await agent.take(4) == b"\x81\x05he"
-            await lease(gate.port, ROOM, "agent-b", takeover=True)
+    async with in_session(store_url, tmp_path) as (gate, agent, upstream, _token):
+        await upstream.say(frame(b"hello", masked=False)[:4])
+        assert await agent.take(4) == b"\x81\x05he"
+        await lease(gate.port, ROOM, "agent-b", takeover=True)
 
-            assert await agent.rest() == b""
+        assert await agent.rest() == b""
 
 
 async def test_a_store_that_is_away_for_longer_than_a_ticket_lives_ends_sessions(
@@ -232,20 +226,16 @@ async def test_a_store_that_is_away_for_longer_than_a_ticket_lives_ends_sessions
     """Nobody can tell whether a newer epoch has come."""
     monkeypatch.setattr("gateway.flow.session.LIFE_S", 0.3)
     monkeypatch.setattr("gateway.flow.session._EXTEND_EVERY_S", 0.05)
-    upstream = SessionUpstream()
-    async with stack(store_url, tmp_path, POLICY, upstream) as gate:
-        token = await lease(gate.port, ROOM)
-        async with Agent(gate.port) as agent:
-            await agent.open(LIVE, token)
-            await agent.send(frame(b"a"))
-            await upstream.until(lambda: bool(upstream.received))
-            store_server.pause()
-            try:
-                assert await agent.rest() == cut(1013, "store-unavailable")
-                await upstream.until(lambda: upstream.order[-1] == "reset")
-            finally:
-                store_server.resume()
-            await until(lambda: bool(logged(gate.log)))
+    async with in_session(store_url, tmp_path) as (gate, agent, upstream, _token):
+        await agent.send(frame(b"a"))
+        await upstream.until(lambda: bool(upstream.received))
+        store_server.pause()
+        try:
+            assert await agent.rest() == cut(1013, "store-unavailable")
+            await upstream.until(lambda: upstream.order[-1] == "reset")
+        finally:
+            store_server.resume()
+        await until(lambda: bool(logged(gate.log)))
 
 
 async def test_a_stopping_gateway_tells_its_agents_and_settles(store_url: str, tmp_path: Path, raw: Any) -> None:
@@ -262,29 +252,22 @@ async def test_a_stopping_gateway_tells_its_agents_and_settles(store_url: str, t
 
 async def test_an_end_that_its_upstream_makes_reaches_the_agent_whole(store_url: str, tmp_path: Path) -> None:
     """The last bytes come before the end, and the resource is free."""
-    upstream = SessionUpstream()
-    async with stack(store_url, tmp_path, POLICY, upstream) as gate:
-        token = await lease(gate.port, ROOM)
-        async with Agent(gate.port) as agent:
-            await agent.open(LIVE, token)
-            upstream.writers[-1].write(frame(b"bye", masked=False) * 1000)
-            upstream.writers[-1].close()
-            assert await agent.rest() == frame(b"bye", masked=False) * 1000
+    async with in_session(store_url, tmp_path) as (gate, agent, upstream, token):
+        upstream.writers[-1].write(frame(b"bye", masked=False) * 1000)
+        upstream.writers[-1].close()
+        assert await agent.rest() == frame(b"bye", masked=False) * 1000
         assert (await put(gate.port, token)).status == 200
 
 
 async def test_an_agent_that_has_said_all_still_hears_its_upstream(store_url: str, tmp_path: Path) -> None:
     """One half of its connection is closed: the upstream gets all that was sent and the end, and answers."""
     upstream = SessionUpstream(farewell=frame(b"bye", masked=False))
-    async with stack(store_url, tmp_path, POLICY, upstream) as gate:
-        token = await lease(gate.port, ROOM)
-        async with Agent(gate.port) as agent:
-            await agent.open(LIVE, token)
-            await agent.send(frame(b"last words"))
-            agent.writer.write_eof()
-            await upstream.until(lambda: upstream.order[-1] == "ended")
-            assert upstream.received == frame(b"last words")
-            assert await agent.rest() == upstream.farewell
+    async with in_session(store_url, tmp_path, upstream) as (gate, agent, _upstream, token):
+        await agent.send(frame(b"last words"))
+        agent.writer.write_eof()
+        await upstream.until(lambda: upstream.order[-1] == "ended")
+        assert upstream.received == frame(b"last words")
+        assert await agent.rest() == upstream.farewell
         assert (await put(gate.port, token)).status == 200
 
 
@@ -415,21 +398,18 @@ async def test_an_upstream_that_is_away_costs_nothing(store_url: str, tmp_path: 
 async def test_a_slow_end_slows_the_other_down(store_url: str, tmp_path: Path, slow: str) -> None:
     """What it does not take stays with its sender: neither end fills the gateway's memory. It is cut all the same."""
     upstream = SessionUpstream(reads=slow != "the upstream")
-    async with stack(store_url, tmp_path, POLICY, upstream) as gate:
-        token = await lease(gate.port, ROOM)
-        async with Agent(gate.port) as agent:
-            await agent.open(LIVE, token)
-            await upstream.until(lambda: bool(upstream.writers))
-            send = agent.send if slow == "the upstream" else upstream.say
-            taken = 0
-            # The kernel's buffers on both sides hold some megabytes each.
-            with contextlib.suppress(TimeoutError, ConnectionError):
-                while taken < 128 << 20:
-                    async with asyncio.timeout(0.3):
-                        await send(b"x" * (1 << 20))
-                    taken += 1 << 20
-            newer = await lease(gate.port, ROOM, "agent-b", takeover=True)
-            answer = await put(gate.port, newer)
+    async with in_session(store_url, tmp_path, upstream) as (gate, agent, _upstream, _token):
+        await upstream.until(lambda: bool(upstream.writers))
+        send = agent.send if slow == "the upstream" else upstream.say
+        taken = 0
+        # The kernel's buffers on both sides hold some megabytes each.
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            while taken < 128 << 20:
+                async with asyncio.timeout(0.3):
+                    await send(b"x" * (1 << 20))
+                taken += 1 << 20
+        newer = await lease(gate.port, ROOM, "agent-b", takeover=True)
+        answer = await put(gate.port, newer)
 
     assert taken < 64 << 20
     assert answer.status == 200

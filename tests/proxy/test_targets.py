@@ -83,6 +83,48 @@ async def test_a_target_with_two_readings_is_refused(store_url: str, tmp_path: P
         assert await gate.highest("report/7") == before
 
 
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [("OPTIONS", "*"), ("PUT", "HTTP://LOCALHOST:80/reports/7"), ("PUT", "http://localhost/reports/7")],
+    ids=["the whole server", "in capitals", "absolute"],
+)
+async def test_a_target_in_another_form_than_a_path_is_refused(
+    store_url: str, tmp_path: Path, method: str, target: str
+) -> None:
+    """Even if it names this very host (RFC 9112, section 3.2): the API might route by it, and not by `Host`."""
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        answer = await gate.write(target, method=method)
+
+        assert (answer.status, answer.decision) == (400, "ambiguous-target")
+        assert gate.upstream.seen == []
+
+
+ADMIN = """
+  - name: admin
+    match: PUT /reports/admin
+    resource: admin
+    approval: required
+    intent: {{mode: required}}
+"""
+
+
+@pytest.mark.parametrize("target", ["/reports/Admin", "/reports/ADMIN", "/reports/%61dmiN"])
+async def test_another_case_leads_around_no_rule(store_url: str, tmp_path: Path, target: str) -> None:
+    """A server that tells no case would do at once what has to be approved; nothing is sent, and no epoch moves."""
+    async with stack(store_url, tmp_path, POLICY + ADMIN) as gate:
+        resource = f"report/{target.rpartition('/')[2].replace('%61', 'a')}"
+        await gate.lease(resource)
+        before = await gate.highest(resource)
+        answer = await gate.write(target, "Idempotency-Key: k")
+        plain = await gate.write("/reports/administrators")
+        read = await ask(gate.port, "GET", target)
+
+        assert (answer.status, answer.decision) == (400, "ambiguous-target")
+        assert (plain.decision, await gate.highest(resource)) == ("token-invalid", before)
+        assert (read.status, [seen.line for seen in gate.upstream.seen]) == (200, [f"GET {target} HTTP/1.1"])
+
+
 @pytest.mark.parametrize("target", ["/reports/7", "/reports/%37", "/reports/7?x", "/reports/%37?x=%2F"])
 async def test_a_stale_write_is_stale_in_every_spelling(store_url: str, tmp_path: Path, target: str) -> None:
     """What the upstream takes for the same path is the same resource here."""

@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from gateway.core.write import ResourceKey
 from gateway.serve.exporting import Traces
+from gateway.store.audit_views import Sought, events
+from gateway.store.fence import FenceStore
 from tests.collector import StandIn, attributes, otlp
 from tests.proxy.mail import POLICY as MAIL
 from tests.proxy.mail import proof, send
@@ -227,3 +230,37 @@ async def test_a_session_is_a_step_of_its_handshake(store_url: str, tmp_path: Pa
     assert list(spans) == ["GET rooms/live", "identify", "admit", "forward", "session", "settle"]
     told = f"\r\ntraceparent: 00-{TRACE}-{spans['forward'].span_id.hex()}-01\r\n".encode()
     assert told in gate.upstream.handshakes[0]
+
+
+async def test_the_trail_bears_the_trace_of_each_request(store: FenceStore, store_url: str, tmp_path: Path) -> None:
+    """Of a gateway that traces nothing too: from a refusal an operator comes to what its agent was about."""
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        await gate.write("/reports/7", SAMPLED)
+        await gate.lease("report/7", "agent-b", takeover=True)
+        refused = await gate.write("/reports/7", UNSAMPLED)
+        await gate.write("/reports/7", "traceparent: 00-nonsense", holder="agent-b")
+
+    assert refused.decision == "stale-epoch"
+    assert await trail(store, "report/7") == [
+        ("granted", ""), ("in_flight", TRACE), ("applied", TRACE), ("granted", ""), ("refused", TRACE),
+        ("in_flight", ""), ("applied", ""),
+    ]  # fmt: skip
+
+
+async def test_what_is_kept_for_later_stays_in_its_requests_trace(
+    store: FenceStore, store_url: str, tmp_path: Path
+) -> None:
+    """In the trail: that of the delivery itself, which links to it, is in the log."""
+    async with stack(store_url, tmp_path, MAIL + "    delivery: queued\n") as gate:
+        await send(gate, "k-1", SAMPLED)
+        await until(lambda: bool(logged(gate, "a queued write was sent")))
+
+    steps = await trail(store, "mail/out")
+    assert steps == [("queued", TRACE), ("in_flight", TRACE), ("applied", TRACE)]
+
+
+async def trail(store: FenceStore, resource: str) -> list[tuple[str, str]]:
+    """Each step with its trace, the oldest first."""
+    page = await events(store, Sought(resource=ResourceKey(resource)), None)
+    return [(event.after, event.trace_id) for event in reversed(page.items)]

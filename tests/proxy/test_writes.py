@@ -156,7 +156,7 @@ async def test_a_newer_write_gives_up_when_the_older_one_stays(store_url: str, t
     async def never(_: Seen, writer: asyncio.StreamWriter) -> None:
         await asyncio.Event().wait()
 
-    async with stack(store_url, tmp_path, policy, RecordingUpstream(answer=never)) as gate:
+    async with stack(store_url, tmp_path, policy, RecordingUpstream(answer=never), grace_s=0.1) as gate:
         await gate.lease("report/7", "a")
         async with RawClient(gate.port) as client:
             token = f"Fencing-Token: {gate.tokens['a']}"

@@ -22,6 +22,7 @@ def test_an_assignment_is_read_as_it_was_written() -> None:
         QuarantineBounds(60.0, 1 << 20),
         {"/run/secrets/token": "s3cret"},
         traces=Traces("http://collector:4318/v1/traces", 0.25),
+        admin=Address("127.0.0.1", 8081),
     )
     line = given.line()
 

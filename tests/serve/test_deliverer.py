@@ -1,12 +1,14 @@
 """A process that only delivers: started and ended as an operator does it."""
 
 import asyncio
+import json
 import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.raw import ask
 from tests.recording import RecordingUpstream
 from tests.store.fences import opened, state_of
 from tests.store.parked import REQUEST, id_of, mail, parked
@@ -57,6 +59,31 @@ async def test_it_delivers_what_others_have_queued(store_url: str, tmp_path: Pat
 
 
 @pytest.mark.slow
+async def test_it_can_be_watched(store_url: str, tmp_path: Path) -> None:
+    """What it has sent is counted, at the address that it was given."""
+    one, log, policies = mail("one"), tmp_path / "log", tmp_path / "policies"
+    async with RecordingUpstream() as upstream, opened(store_url) as store:
+        policies.mkdir()
+        (policies / "reports.yaml").write_text(POLICY.format(port=upstream.port))
+        process = await start(policies, log, "--store", store_url, "--metrics", "127.0.0.1:0")
+        try:
+            await until(lambda: '"delivering"' in log.read_text(), within_s=STARTS_WITHIN_S)
+            [line] = [line for line in log.read_text().splitlines() if '"watched"' in line]
+            port = int(json.loads(line)["metrics"].partition(":")[2].rpartition(":")[2].partition("/")[0])
+            await parked(store, one)
+
+            async def is_counted() -> bool:
+                shown = (await ask(port, "GET", "/metrics")).body.decode().splitlines()
+                return "fencegate_upstream_seconds_count 1.0" in shown
+
+            await until(is_counted, within_s=STARTS_WITHIN_S)
+            assert (await ask(port, "GET", "/readyz")).status == 200
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert await process.wait() == 0, log.read_text()
+
+
+@pytest.mark.slow
 async def test_it_follows_the_policy_files(store_url: str, tmp_path: Path) -> None:
     """As gateways do: what one of them has taken by newer files is not given up meanwhile."""
     one, log, policies = mail("one"), tmp_path / "log", tmp_path / "policies"
@@ -82,7 +109,7 @@ async def test_it_follows_the_policy_files(store_url: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("policy", "store", "told"),
     [
-        ("upstream: [", "redis://localhost:1", "the policies have errors"),
+        ("upstream: [", "redis://localhost:1", "have errors; `fencegate check"),
         (POLICY.format(port=9), "redis://localhost:1", "--store"),
         (POLICY.format(port=9), "http://localhost", "--store or FENCEGATE_STORE must be a URL"),
     ],

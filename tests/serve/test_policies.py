@@ -33,10 +33,12 @@ async def test_sighup_puts_good_files_in_force(tmp_path: Path) -> None:
 
 
 async def test_bad_files_leave_the_running_set_in_force(tmp_path: Path) -> None:
-    """The failure is counted and logged with its place; requests are judged as before."""
+    """The failure is counted and logged with its place; requests are judged as before, also by a worker that starts
+    meanwhile. Whoever reloads through the admin API sees the findings."""
     policies = write_policy(tmp_path, 9)
     async with running(tmp_path) as gateway:
-        (policies / "reports.yaml").write_text("upstream: [\n")
+        good = await gateway.operate("POST", "/api/v1/policies/reload")
+        (policies / "reports.yaml").write_text("upstream: reports\nurll: x\n")
         gateway.tell(signal.SIGHUP)
         await until(lambda: bool(gateway.logged("the policies were not reloaded")))
 
@@ -45,17 +47,17 @@ async def test_bad_files_leave_the_running_set_in_force(tmp_path: Path) -> None:
         assert (await gateway.operate("GET", "/readyz")).status == 200
         assert 'policy_reloads_total{result="failed"}' in (await gateway.operate("GET", "/metrics")).body.decode()
 
-
-async def test_a_worker_that_starts_while_the_files_are_bad_has_the_set_in_force(tmp_path: Path) -> None:
-    """An edit that is half done keeps no worker from being replaced."""
-    policies = write_policy(tmp_path, 9)
-    async with running(tmp_path) as gateway:
-        (policies / "reports.yaml").unlink()
-
+        bad = await gateway.operate("POST", "/api/v1/policies/reload")
         os.kill(gateway.workers()[0], signal.SIGKILL)
         await until(lambda: len(gateway.workers()) == 2)
 
         assert await decision(gateway, "PUT") == "token-required"
+
+    assert (good.status, json.loads(good.body)) == (200, {"status": "loaded"})
+    assert (bad.status, bad.problem["type"]) == (422, "urn:fencegate:policies-invalid")
+    findings = bad.problem["findings"]
+    assert isinstance(findings, list)
+    assert {(Path(finding["file"]).name, finding["line"]) for finding in findings} >= {("reports.yaml", 2)}
 
 
 async def test_changed_files_are_read_without_a_signal(tmp_path: Path) -> None:
@@ -65,21 +67,6 @@ async def test_changed_files_are_read_without_a_signal(tmp_path: Path) -> None:
         allow_delete(policies)
 
         await until(lambda: takes_effect(gateway))
-
-
-async def test_the_admin_api_reloads_and_says_what_is_wrong(tmp_path: Path) -> None:
-    """Whoever calls sees the findings, each with its place."""
-    policies = write_policy(tmp_path, 9)
-    async with running(tmp_path) as gateway:
-        good = await gateway.operate("POST", "/api/v1/policies/reload")
-        (policies / "reports.yaml").write_text("upstream: reports\nurll: x\n")
-        bad = await gateway.operate("POST", "/api/v1/policies/reload")
-
-    assert (good.status, json.loads(good.body)) == (200, {"status": "loaded"})
-    assert (bad.status, bad.problem["type"]) == (422, "urn:fencegate:policies-invalid")
-    findings = bad.problem["findings"]
-    assert isinstance(findings, list)
-    assert {(Path(finding["file"]).name, finding["line"]) for finding in findings} >= {("reports.yaml", 2)}
 
 
 async def test_a_tenant_that_is_gone_is_told(tmp_path: Path) -> None:

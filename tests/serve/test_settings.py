@@ -186,3 +186,15 @@ def test_a_deliverer_needs_the_policies_and_the_store(monkeypatch: pytest.Monkey
     settings = read_deliver_settings({"policies": "policies", "grace": "3"})
 
     assert (settings.store, settings.grace, settings.store_timeout) == ("redis://localhost", 3.0, 2.0)
+
+
+def test_who_watches_a_deliverer_from_elsewhere_needs_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As at the admin listener; nobody watches it where no address is given."""
+    given = {"policies": "policies", "store": "redis://localhost", "metrics": "0.0.0.0:9091"}
+    monkeypatch.delenv("FENCEGATE_ADMIN_TOKEN", raising=False)
+    with pytest.raises(SettingsError, match=r"--metrics 0\.0\.0\.0:9091 can be reached from other machines"):
+        read_deliver_settings(given)
+    monkeypatch.setenv("FENCEGATE_ADMIN_TOKEN", "0123456789abcdef")
+
+    assert read_deliver_settings(given).metrics == Address("0.0.0.0", 9091)
+    assert read_deliver_settings(given | {"metrics": None}).metrics is None

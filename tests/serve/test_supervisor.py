@@ -232,16 +232,16 @@ async def test_when_the_grace_ends_a_caller_is_told_that_nobody_knows(tmp_path: 
 
 
 ASKED = """
-upstream: mail
+upstream: {name}
 url: http://127.0.0.1:{port}
-mount: {{path: /mail}}
+mount: {{path: /{name}}}
 timeouts: {{connect: 1s, total: 1s, late: 100ms}}
 capabilities:
-  query: {{request: "GET /mail/by-key/{{intent.key}}", {proofs}, not_before: 100ms}}
+  query: {{request: "GET /{name}/by-key/{{intent.key}}", {proofs}, not_before: 100ms}}
 writes:
   - name: send
-    match: POST /mail/{{box}}
-    resource: mail/{{path.box}}
+    match: POST /{name}/{{box}}
+    resource: {name}/{{path.box}}
     authority: header
     intent: {{mode: required, on_unknown: query}}
 """
@@ -252,61 +252,54 @@ async def forgetful(seen: Seen, writer: asyncio.StreamWriter) -> None:
     writer.close() if seen.line.startswith("POST") else writer.write(OK)
 
 
-async def send(gateway: GatewayProcess) -> str | None:
-    """What is decided about a mail with a key."""
+async def send(gateway: GatewayProcess, upstream: str) -> str | None:
+    """What is decided about a write with a key."""
     fields = ("Fencing-Token: 42", "Fencing-Holder: a", "Idempotency-Key: k-1")
-    return (await call(gateway.proxy, "POST", "/mail/out", *fields, body=b"{}")).decision
+    return (await call(gateway.proxy, "POST", f"/{upstream}/out", *fields, body=b"{}")).decision
 
 
 async def test_an_upstream_that_did_not_answer_is_asked_what_became_of_it(tmp_path: Path) -> None:
-    """Nobody has to do anything: the mail's next retry is answered from its record, and nothing is sent twice."""
+    """Nobody has to do anything: the mail's next retry is answered from its record, and nothing is sent twice. An
+    effect that is there twice is counted and logged, and nothing more is written to the resource until somebody has
+    looked."""
     async with RecordingUpstream(forgetful) as upstream:
         policies = write_policy(tmp_path, upstream.port)
-        (policies / "mail.yaml").write_text(ASKED.format(port=upstream.port, proofs="applied: {status: 200}"))
+        for name, proofs in (
+            ("mail", "applied: {status: 200}"),
+            ("bill", "applied: {status: 204}, duplicated: {json: {/ok: true}}"),
+        ):
+            (policies / f"{name}.yaml").write_text(ASKED.format(name=name, port=upstream.port, proofs=proofs))
         async with running(tmp_path) as gateway:
-            assert await send(gateway) == "outcome-unknown"
+            assert await send(gateway, "mail") == "outcome-unknown"
             await until(lambda: bool(gateway.logged("an unknown intent is resolved")))
 
-            assert await send(gateway) == "replayed"
+            assert await send(gateway, "mail") == "replayed"
             assert [seen.line for seen in upstream.seen] == ["POST /mail/out HTTP/1.1", "GET /mail/by-key/k-1 HTTP/1.1"]
 
-
-async def test_an_effect_that_is_there_twice_is_an_incident(tmp_path: Path) -> None:
-    """It is counted and logged, and nothing more is written to the resource until somebody has looked."""
-    async with RecordingUpstream(forgetful) as upstream:
-        policies = write_policy(tmp_path, upstream.port)
-        proofs = "applied: {status: 204}, duplicated: {json: {/ok: true}}"
-        (policies / "mail.yaml").write_text(ASKED.format(port=upstream.port, proofs=proofs))
-        async with running(tmp_path) as gateway:
-            await send(gateway)
+            await send(gateway, "bill")
             await until(lambda: bool(gateway.logged("an intent took effect more than once")))
 
-            assert await send(gateway) == "paused"
+            assert await send(gateway, "bill") == "paused"
             metrics = (await gateway.operate("GET", "/metrics")).body.decode()
             assert 'fencegate_incidents_total{kind="duplicate-effect"} 1.0' in metrics
 
 
-async def test_a_second_gateway_on_the_data_directory_does_not_start(tmp_path: Path) -> None:
-    """It is told which process has the directory."""
+async def test_a_second_gateway_takes_neither_data_nor_port(tmp_path: Path) -> None:
+    """It is told which process has the directory, or which option names the port; the first one goes on."""
     write_policy(tmp_path, 9)
     async with running(tmp_path) as first:
-        (tmp_path / "second").mkdir()
-        write_policy(tmp_path / "second", 9)
-        async with starting(tmp_path / "second", "--data-dir", str(tmp_path / "data")) as second:
-            assert await second.process.wait() == 1
-            assert f"in use by the gateway with process id {first.process.pid}" in second.log.read_text()
+        ends = {
+            f"in use by the gateway with process id {first.process.pid}": ("--data-dir", str(tmp_path / "data")),
+            f"--listen 127.0.0.1:{first.proxy} cannot be listened on": ("--listen", f"127.0.0.1:{first.proxy}"),
+        }
+        for number, (told, taken) in enumerate(ends.items()):
+            directory = tmp_path / str(number)
+            directory.mkdir()
+            write_policy(directory, 9)
+            async with starting(directory, *taken) as second:
+                assert await second.process.wait() == 1
+                assert told in second.log.read_text()
         assert (await first.operate("GET", "/readyz")).status == 200
-
-
-async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
-    """The message names the option to change."""
-    write_policy(tmp_path, 9)
-    async with running(tmp_path) as first:
-        (tmp_path / "second").mkdir()
-        write_policy(tmp_path / "second", 9)
-        async with starting(tmp_path / "second", "--listen", f"127.0.0.1:{first.proxy}") as second:
-            assert await second.process.wait() == 1
-            assert f"--listen 127.0.0.1:{first.proxy} cannot be listened on" in second.log.read_text()
 
 
 async def test_a_gateway_does_not_start_on_bad_policies(tmp_path: Path) -> None:

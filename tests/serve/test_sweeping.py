@@ -91,7 +91,8 @@ async def test_it_sweeps_asks_and_prunes(store: FenceStore, raw: Any, tmp_path: 
     async with sweeping(store, tmp_path, lines):
         await until(lambda: raw.zcard(in_state("3ff", "applied")) == 0)
         await until(lambda: raw.get(KEPT_BYTES) == b"0")
-        await until(lambda: told("an intent stays unknown") == 1)
+        # While the store is slow it may have been asked about again.
+        await until(lambda: told("an intent stays unknown") > 0)
 
         assert await unknown(store) == {dead.ticket, id_of(WRITE)}
 

@@ -8,7 +8,7 @@ import pytest
 from gateway.core.decision import FORWARDED, STALE_EPOCH, UPSTREAM_TIMEOUT, Refused
 from gateway.core.request import Headers
 from gateway.flow.gate import Ended
-from gateway.flow.ports import Marks
+from gateway.flow.marks import Marks
 from gateway.proxy.asked import Asked
 from gateway.serve.tracing import Span, Told, Tracing
 

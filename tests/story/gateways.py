@@ -1,12 +1,14 @@
 """Gateways as processes of their own, as an operator starts them: to be stopped, continued and killed."""
 
 import asyncio
+import contextlib
 import json
 import os
 import re
 import signal
 import sys
 from collections import Counter
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -36,9 +38,14 @@ writes:
 
 def write_policy(directory: Path, port: int, *, total: str = "5s") -> Path:
     """A policy directory whose upstream listens on `port`."""
+    return write_policies(directory, "reports.yaml", POLICY.format(port=port, total=total))
+
+
+def write_policies(directory: Path, name: str, text: str) -> Path:
+    """A policy directory with this file."""
     policies = directory / "policies"
     policies.mkdir(exist_ok=True)
-    (policies / "reports.yaml").write_text(POLICY.format(port=port, total=total))
+    (policies / name).write_text(text)
     return policies
 
 
@@ -82,7 +89,14 @@ class Gateway:
                 cwd=self.tree,
                 env=self._environment(),
             )
-        await until(lambda: self._process.returncode is not None or "ready" in self.events(), within_s=STARTS_WITHIN_S)
+        try:
+            await until(
+                lambda: self._process.returncode is not None or "ready" in self.events(), within_s=STARTS_WITHIN_S
+            )
+        except asyncio.CancelledError:
+            # Nobody ends what has not started.
+            self._process.kill()
+            raise
         assert self._process.returncode is None, self._log.read_text()
         ready = next(line for line in self._new_lines() if line["event"] == "ready")
         self.port = int(str(ready["proxy"]).rpartition(":")[2])
@@ -258,6 +272,13 @@ class Gateway:
             return len(tickets) == count
 
         await until(so_many)
+
+
+@contextlib.asynccontextmanager
+async def two_gateways(policies: Path, directory: Path, store: str) -> AsyncIterator[tuple[Gateway, Gateway]]:
+    """On one store."""
+    async with Gateway(policies, directory / "one", store) as one, Gateway(policies, directory / "two", store) as two:
+        yield one, two
 
 
 def _lives(pid: int) -> bool:

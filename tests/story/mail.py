@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from tests.raw import RawAnswer, RawClient, ask, request
-from tests.story.gateways import Gateway
+from tests.story.gateways import Gateway, write_policies
 from tests.until import until
 
 POLICY = """
@@ -42,11 +42,8 @@ writes:
 
 def write_policy(directory: Path, port: int, *, total: str = "5s", late: str = "1s") -> Path:
     """A policy directory for a mail API that listens on `port`."""
-    policies = directory / "policies"
-    policies.mkdir(exist_ok=True)
     text = POLICY.replace("PORT", str(port)).replace("TOTAL", total).replace("LATE", late)
-    (policies / "mail.yaml").write_text(text)
-    return policies
+    return write_policies(directory, "mail.yaml", text)
 
 
 def fields(key: str, epoch: int = 1) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+
+from tests.listening import Listening
 
 _ROOT = Path(__file__).parents[2]
 
@@ -84,7 +85,7 @@ async def sent_when_given_up(mail: Mail) -> None:
 
 
 @dataclass
-class MailApi:
+class MailApi(Listening):
     """`POST` with a JSON body that has a `key` sends; `GET /mail/by-key/KEY` tells how often that was done.
 
     `sent` has the key of each mail that was sent, in order; `confirmed` each key's answer; `asked` those that were
@@ -100,18 +101,8 @@ class MailApi:
     confirmed: dict[str, bytes] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
-    async def __aenter__(self) -> Self:
+    def __post_init__(self) -> None:
         self._times: Counter[str] = Counter(self.sent)
-        self._serving: set[asyncio.Task[None]] = set()
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port, backlog=1000)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._serving:
-            task.cancel()
-        await asyncio.gather(*self._serving, return_exceptions=True)
 
     def note(self, key: str) -> None:
         self.sent.append(key)
@@ -124,11 +115,7 @@ class MailApi:
         """How often the mail of this key was sent."""
         return self._times[key]
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._serving.add(task)
-        task.add_done_callback(self._serving.discard)
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
                 await self._one(reader, writer)

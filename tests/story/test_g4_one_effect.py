@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -138,6 +139,32 @@ async def test_a_store_killed_in_the_middle_loses_no_intent(flushed_store: Serve
         assert {json.loads(answer.body)["key"] == key for key, answer in answers} == {True}
         assert Counter(api.sent) == Counter(key for key, _ in answers)
         assert (flying, unknown) == ([], [])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_a_store_that_stops_again_and_again_doubles_nothing(shared_store: Server, tmp_path: Path) -> None:
+    """SIGSTOP for up to three seconds, while one key is sent fifty times over two gateways: admissions and settlements
+    come late or not at all, the mail is sent once, and whoever repeats it is told so."""
+    drawn = random.Random(24)
+    async with MailApi() as api:
+        policies = write_policy(tmp_path, api.port)
+        async with mailing(policies, tmp_path, shared_store.url, "one", "two") as gateways:
+            for at in range(3):
+                key = f"receipt-{at}"
+                sending = [asyncio.ensure_future(send(gateways[number % 2], key)) for number in range(25)]
+                shared_store.pause()
+                sending += [asyncio.ensure_future(send(gateways[number % 2], key)) for number in range(25)]
+                # How long the fault lasts; nothing is waited for.
+                await asyncio.sleep(3 * drawn.random())
+                shared_store.resume()
+                told = Counter(answer.decision for answer in await asyncio.gather(*sending))
+                after = [await insist(gateway, key, epoch=2) for gateway in gateways]
+
+                assert told["forwarded"] <= 1
+                assert after[1].decision == "replayed"
+
+        assert api.sent == ["receipt-0", "receipt-1", "receipt-2"]
 
 
 async def _agent(number: int, gateways: tuple[Gateway, Gateway]) -> list[tuple[str, RawAnswer]]:

@@ -13,7 +13,7 @@ import pytest
 from tests.raw import RawAnswer, ask
 from tests.recording import RecordingUpstream, Seen
 from tests.store.server import Server
-from tests.story.gateways import Gateway
+from tests.story.gateways import Gateway, two_gateways, write_policies
 from tests.until import STARTS_WITHIN_S, until
 
 POLICY = """
@@ -31,10 +31,7 @@ _JSON = "Content-Type: application/json"
 
 
 def write_policy(directory: Path, port: int) -> Path:
-    policies = directory / "policies"
-    policies.mkdir()
-    (policies / "mail.yaml").write_text(POLICY.format(port=port))
-    return policies
+    return write_policies(directory, "mail.yaml", POLICY.format(port=port))
 
 
 async def send(gateway: Gateway, key: str, *, rule: str = "queued", box: str = "7", epoch: int = 1) -> RawAnswer:
@@ -147,10 +144,7 @@ async def test_an_approval_after_a_takeover(shared_store: Server, tmp_path: Path
     """Through another gateway than the one that took the request: nothing is sent, and the intent is superseded."""
     async with RecordingUpstream() as upstream:
         policies = write_policy(tmp_path, upstream.port)
-        async with (
-            Gateway(policies, tmp_path / "one", shared_store.url) as one,
-            Gateway(policies, tmp_path / "two", shared_store.url) as two,
-        ):
+        async with two_gateways(policies, tmp_path, shared_store.url) as (one, two):
             waiting = await send(one, "k-1", rule="approved", epoch=1)
             newer = await send(two, "k-2", rule="inline", epoch=2)
             late = await decide(two, waiting, "approve", "looks right")
@@ -167,10 +161,7 @@ async def test_two_approvers_at_two_gateways(shared_store: Server, tmp_path: Pat
     """One wins; what was approved is sent within a second, once, whichever gateway does it."""
     async with RecordingUpstream() as upstream:
         policies = write_policy(tmp_path, upstream.port)
-        async with (
-            Gateway(policies, tmp_path / "one", shared_store.url) as one,
-            Gateway(policies, tmp_path / "two", shared_store.url) as two,
-        ):
+        async with two_gateways(policies, tmp_path, shared_store.url) as (one, two):
             taken = {f"k-{n}": await send(one, f"k-{n}", rule="approved", box=str(n)) for n in range(5)}
             for key, answer in taken.items():
                 verdicts = await asyncio.gather(

@@ -25,7 +25,7 @@ from tests.stack import rules_from
 from tests.store.fences import bare, keyed, opened
 from tests.store.parked import REQUEST, id_of
 from tests.store.server import Server
-from tests.story.gateways import Gateway
+from tests.story.gateways import Gateway, write_policies
 from tests.story.test_queued_delivery import decide, deliverer, received, send, states
 from tests.until import STARTS_WITHIN_S, until
 
@@ -52,11 +52,8 @@ writes:
 ANSWERED = answering(b"HTTP/1.1 204 No Content\r\n\r\n")
 
 
-def write_policies(directory: Path, upstream: int, receiver: int = 9) -> Path:
-    policies = directory / "policies"
-    policies.mkdir()
-    (policies / "mail.yaml").write_text(policy(upstream, receiver))
-    return policies
+def write_policy(directory: Path, upstream: int, receiver: int = 9) -> Path:
+    return write_policies(directory, "mail.yaml", policy(upstream, receiver))
 
 
 def policy(upstream: int, receiver: int = 9) -> str:
@@ -169,7 +166,7 @@ async def test_a_deliverer_that_is_killed_at_a_step(
     assert script.function is not None
     trap = Trap(shared_store.url, script.function.encode(), when, tmp_path / "wire")
     async with RecordingUpstream(ANSWERED) as upstream, opened(shared_store.url) as store, trap.laid() as wire:
-        policies = write_policies(tmp_path, upstream.port)
+        policies = write_policy(tmp_path, upstream.port)
         ids = await park(store, tmp_path / "parking", 3, 1)
         async with killed_deliverer(policies, wire, tmp_path / "killed") as process:
             await asyncio.wait_for(trap.sprung.wait(), STARTS_WITHIN_S)
@@ -208,7 +205,7 @@ async def have_ended(store: FenceStore, ids: list[str]) -> bool:
 async def test_an_approver_who_answers_twice(shared_store: Server, tmp_path: Path) -> None:
     """The same word is answered alike, another one is refused; it is sent once."""
     async with RecordingUpstream(ANSWERED) as upstream:
-        policies = write_policies(tmp_path, upstream.port)
+        policies = write_policy(tmp_path, upstream.port)
         async with Gateway(policies, tmp_path / "one", shared_store.url) as gateway:
             waiting = await send(gateway, "k-1", rule="approved")
             same = await asyncio.gather(*(decide(gateway, waiting, "approve", "looks right") for _ in range(5)))
@@ -230,7 +227,7 @@ async def test_a_pause_while_a_hundred_writes_wait(shared_store: Server, tmp_pat
         writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
 
     async with RecordingUpstream(slowly) as upstream:
-        policies = write_policies(tmp_path, upstream.port)
+        policies = write_policy(tmp_path, upstream.port)
         async with Gateway(policies, tmp_path / "one", shared_store.url) as gateway:
             keys = [f"k-{number:03}" for number in range(100)]
             taken = {key: await send(gateway, key, box=key[-1]) for key in keys}
@@ -258,7 +255,7 @@ async def test_a_receiver_that_is_down_for_a_while(shared_store: Server, tmp_pat
     async with RecordingUpstream(ANSWERED) as upstream, RecordingUpstream(ANSWERED) as probe:
         port = probe.port
     async with RecordingUpstream(ANSWERED) as upstream:
-        policies = write_policies(tmp_path, upstream.port, port)
+        policies = write_policy(tmp_path, upstream.port, port)
         async with Gateway(policies, tmp_path / "one", shared_store.url) as gateway:
             first = await send(gateway, "k-1", rule="approved")
             await until(lambda: "a notification was not received" in gateway.events(), within_s=60)
@@ -284,7 +281,7 @@ async def test_a_compensation_whose_answer_is_lost(shared_store: Server, tmp_pat
             writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
 
     async with RecordingUpstream(lost) as upstream:
-        policies = write_policies(tmp_path, upstream.port)
+        policies = write_policy(tmp_path, upstream.port)
         async with Gateway(policies, tmp_path / "one", shared_store.url) as gateway:
             taken = {"k-1": await send(gateway, "k-1")}
             await become(gateway, taken, "applied")
@@ -304,7 +301,7 @@ async def test_a_compensation_whose_answer_is_lost(shared_store: Server, tmp_pat
 async def test_a_budget_of_three_gateways(shared_store: Server, tmp_path: Path) -> None:
     """They share it, whichever takes a write and whichever delivers it: not one goes beyond it."""
     async with RecordingUpstream(ANSWERED) as upstream, contextlib.AsyncExitStack() as running:
-        policies = write_policies(tmp_path, upstream.port)
+        policies = write_policy(tmp_path, upstream.port)
         gateways = [Gateway(policies, tmp_path / str(number), shared_store.url) for number in range(3)]
         for gateway in gateways:
             await running.enter_async_context(gateway)
@@ -329,7 +326,7 @@ async def test_an_approval_before_a_long_backlog(count: int, shared_store: Serve
         writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
 
     async with RecordingUpstream(slowly) as upstream, opened(shared_store.url) as store:
-        policies = write_policies(tmp_path, upstream.port)
+        policies = write_policy(tmp_path, upstream.port)
         store.parked_bytes = 1 << 40
         await park(store, tmp_path / "parking", count, count)
         async with Gateway(policies, tmp_path / "one", shared_store.url, ("--queue-bytes", str(1 << 30))) as gateway:

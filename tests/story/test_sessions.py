@@ -1,5 +1,7 @@
 """WebSocket sessions over gateways of their own: overtaken, asleep and killed."""
 
+import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from tests.raw import ask
 from tests.sessions import Agent, SessionUpstream, cut, frame
 from tests.store.server import Server
-from tests.story.gateways import Gateway
+from tests.story.gateways import Gateway, two_gateways, write_policies
 
 POLICY = """
 upstream: rooms
@@ -29,11 +31,14 @@ writes:
 LIVE = "/rooms/7/live"
 
 
-def write_policy(directory: Path, port: int) -> Path:
-    policies = directory / "policies"
-    policies.mkdir()
-    (policies / "rooms.yaml").write_text(POLICY.format(port=port))
-    return policies
+@contextlib.asynccontextmanager
+async def session(directory: Path, store: str) -> AsyncIterator[tuple[Gateway, Gateway, Agent, SessionUpstream]]:
+    """Gateways one and two, and the session that A has begun at one."""
+    async with SessionUpstream() as upstream:
+        policies = write_policies(directory, "rooms.yaml", POLICY.format(port=upstream.port))
+        async with two_gateways(policies, directory, store) as (one, two), Agent(one.port) as a:
+            await a.open(LIVE, "41", "Fencing-Holder: a")
+            yield one, two, a, upstream
 
 
 async def put(gateway: Gateway, epoch: int) -> int:
@@ -45,18 +50,11 @@ async def put(gateway: Gateway, epoch: int) -> int:
 @pytest.mark.promise("G3")
 async def test_a_session_is_cut_by_a_write_at_another_gateway(shared_store: Server, tmp_path: Path) -> None:
     """B's epoch comes through gateway two: the session at gateway one ends at once, then B's write begins."""
-    async with SessionUpstream() as upstream:
-        policies = write_policy(tmp_path, upstream.port)
-        async with (
-            Gateway(policies, tmp_path / "one", shared_store.url) as one,
-            Gateway(policies, tmp_path / "two", shared_store.url) as two,
-            Agent(one.port) as a,
-        ):
-            await a.open(LIVE, "41", "Fencing-Holder: a")
-            await a.send(frame(b"a"))
-            await upstream.until(lambda: bool(upstream.received))
-            status = await put(two, 42)
-            told = await a.rest()
+    async with session(tmp_path, shared_store.url) as (_one, two, a, upstream):
+        await a.send(frame(b"a"))
+        await upstream.until(lambda: bool(upstream.received))
+        status = await put(two, 42)
+        told = await a.rest()
 
     assert (status, told) == (200, cut(1008, "stale-epoch"))
     assert upstream.order == ["asked", "began", "got 7", "reset", "PUT b"]
@@ -69,22 +67,15 @@ async def test_a_gateway_that_was_stopped_sends_nothing_of_its_sessions_late(
 ) -> None:
     """A's gateway is stopped in the middle of a session, and A goes on sending; B writes once the ticket has lapsed;
     the gateway goes on, has A's bytes at hand, and sends none of them."""
-    async with SessionUpstream() as upstream:
-        policies = write_policy(tmp_path, upstream.port)
-        async with (
-            Gateway(policies, tmp_path / "one", shared_store.url) as one,
-            Gateway(policies, tmp_path / "two", shared_store.url) as two,
-            Agent(one.port) as a,
-        ):
-            await a.open(LIVE, "41", "Fencing-Holder: a")
-            await a.send(frame(b"a"))
-            await upstream.until(lambda: bool(upstream.received))
-            one.pause()
-            await a.send(frame(b"late"))
-            status = await put(two, 42)
-            one.go_on()
-            await a.rest()
-            await upstream.until(lambda: upstream.order[-1] == "reset")
+    async with session(tmp_path, shared_store.url) as (one, two, a, upstream):
+        await a.send(frame(b"a"))
+        await upstream.until(lambda: bool(upstream.received))
+        one.pause()
+        await a.send(frame(b"late"))
+        status = await put(two, 42)
+        one.go_on()
+        await a.rest()
+        await upstream.until(lambda: upstream.order[-1] == "reset")
 
     assert (status, upstream.received) == (200, frame(b"a"))
     assert upstream.order == ["asked", "began", "got 7", "PUT b", "reset"]
@@ -94,17 +85,10 @@ async def test_a_gateway_that_was_stopped_sends_nothing_of_its_sessions_late(
 @pytest.mark.promise("G5")
 async def test_the_session_of_a_killed_gateway_lapses(shared_store: Server, tmp_path: Path) -> None:
     """Its ticket ends as unknown, where an operator sees it, and whoever waited for it writes."""
-    async with SessionUpstream() as upstream:
-        policies = write_policy(tmp_path, upstream.port)
-        async with (
-            Gateway(policies, tmp_path / "one", shared_store.url) as one,
-            Gateway(policies, tmp_path / "two", shared_store.url) as two,
-            Agent(one.port) as a,
-        ):
-            await a.open(LIVE, "41", "Fencing-Holder: a")
-            await upstream.until(lambda: upstream.order[-1] == "began")
-            await one.kill()
-            status = await put(two, 42)
-            unknown = await two.unknown()
+    async with session(tmp_path, shared_store.url) as (one, two, _a, upstream):
+        await upstream.until(lambda: upstream.order[-1] == "began")
+        await one.kill()
+        status = await put(two, 42)
+        unknown = await two.unknown()
 
     assert (status, [item["rule"] for item in unknown]) == (200, ["live"])

@@ -1,4 +1,4 @@
-"""Whether an upstream can be written past the gate is told by one read without credentials."""
+"""Whether an upstream can be written past the gateway is told by one read without credentials."""
 
 import asyncio
 from dataclasses import replace
@@ -40,8 +40,8 @@ async def examine(*upstreams: Upstream) -> list[Check]:
         (401, KEY, True, "answers 401 without the gateway's credentials"),
         (403, KEY, True, "answers 403 without the gateway's credentials"),
         (401, (), False, "answers 401 and wants credentials, of which its policy has none: agents have them"),
-        (200, KEY, False, "answers 200 without credentials: it can be written past the gate"),
-        (204, (), False, "answers 204 without credentials: it can be written past the gate"),
+        (200, KEY, False, "answers 200 without credentials: it can be written past the gateway"),
+        (204, (), False, "answers 204 without credentials: it can be written past the gateway"),
         (302, KEY, False, "answers 302 without credentials, which tells nothing"),
         (404, KEY, False, "answers 404 without credentials, which tells nothing"),
         (500, KEY, False, "answers 500 without credentials, which tells nothing"),

@@ -111,11 +111,15 @@ def test_nor_does_any_other_mark_of_a_token(mark: str) -> None:
     "name",
     [
         *("Client-IP", "Proxy-Client-IP", "WL-Proxy-Client-IP", "X-ProxyUser-Ip", "X-Remote-Addr", "X-Host"),
-        *("X-Azure-ClientIP", "X-Appengine-User-Ip", "Fly-Client-IP", "Client.IP"),
+        *("X-Azure-ClientIP", "X-Appengine-User-Ip", "Fly-Client-IP", "Client.IP", "X-Forward-For"),
+        *("Remote-User", "REMOTE_USER", "X-Remote-User", "X-Remote-Group", "X-WEBAUTH-USER", "X-Auth-Request-Email"),
+        *("X-Consumer-Username", "X-MS-Client-Principal-Name", "Client-Cert", "SSL_CLIENT_S_DN", "X-SSL-Client-Verify"),
+        *("X-Forwarded-Prefix", "X-Forwarded-Path", "X-Envoy-Original-Path", "X-MS-Original-URL", "X-Replaced-Path"),
+        *("X-HTTP-Host-Override", "X-Envoy-Original-Dst-Host", "X-Accel-Mapping", "X-Sendfile-Type"),
     ],
 )
-def test_an_agent_says_nothing_of_its_own_address(name: str) -> None:
-    """Whatever the server, or the cloud before it, takes it from."""
+def test_an_agent_says_nothing_of_where_it_comes_from_and_went(name: str) -> None:
+    """Neither address nor user, nor another host or path: whatever a server, or the cloud before it, believes."""
     assert forwarded(upstream(), (name.encode(), b"192.0.2.1"), write=None) == [HOST]
 
 
@@ -161,6 +165,19 @@ def test_no_agent_names_a_key_at_an_upstream_that_takes_keys(write: Write | None
     assert forwarded(to, (b"Idempotency-Key", b"digest-of-the-intent"), write=write) == [HOST]
 
 
+@pytest.mark.parametrize("admitted", [True, False], ids=["admitted", "not admitted"])
+def test_an_observed_write_arrives_with_its_agents_own_key_and_epoch(admitted: bool) -> None:
+    """Without them the same key twice would be two actions; what is the gateway's own never passes."""
+    to = upstream(native_key=NativeKey(b"Idempotency-Key"), epoch_header=b"X-Epoch", credentials=((b"X-Api", b"ours"),))
+    write = replace(WRITE, rule=replace(WRITE.rule, upstream=to, mode="observe"), intent=INTENT) if admitted else None
+    own = ((b"Idempotency-Key", b"order-17"), (b"X-Epoch", b"7"))
+    sent = request(*own, (b"X-Api", b"theirs"), (b"Fencing-Token", b"42"), (b"Fencegate-Key", b"k"))
+
+    head = request_head(to, sent, write=write, framing=b"", unfenced=not admitted)
+
+    assert head.split(b"\r\n")[1:-2] == [HOST, *(b": ".join(pair) for pair in own), b"X-Api: ours"]
+
+
 @pytest.mark.parametrize(
     ("value", "passes"),
     [(b"Bearer " + LEASE, False), (b"Bearer 42", True), (b"Bearer api-key", True)],
@@ -171,6 +188,30 @@ def test_a_token_in_authorization_does_not_pass(value: bytes, passes: bool) -> N
     expected = [HOST, b"Authorization: " + value] if passes else [HOST]
 
     assert forwarded(upstream(), (b"Authorization", value)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "passes"),
+    [
+        (b"Authorization", b"Bearer x." + LEASE, False),
+        (b"X-Api-Key", LEASE, False),
+        (b"Cookie", b"a=1; t=" + LEASE, False),
+        (b"X.Authorization", LEASE, False),
+        (b"X-Api-Key", b"of-the-api", True),
+        (b"Cookie", b"a=1", True),
+        (b"Idempotency-Key", b"order-17", True),
+    ],
+    ids=[
+        *("in disguise", "as an API key", "in a cookie", "under another spelling", "the API's key", "another cookie"),
+        "the key of an action",
+    ],
+)
+def test_the_token_does_not_pass_as_a_credential_beside_itself(name: bytes, value: bytes, passes: bool) -> None:
+    """A client that shows it twice shows it to the gateway alone; without it, the same field is the API's."""
+    pair = (name, value)
+
+    assert forwarded(upstream(), pair, (b"Fencing-Token", LEASE)) == ([HOST, b": ".join(pair)] if passes else [HOST])
+    assert forwarded(upstream(), pair, (b"Fencing-Token", b"42")) == [HOST, b": ".join(pair)]
 
 
 def test_the_callers_host_passes_where_the_policy_keeps_it() -> None:

@@ -27,6 +27,14 @@ NOTED = asked({"note": NOTE})
 APPROVED = asked({"note": NOTE, "digest": _DIGEST})
 DENIED = asked({"note": NOTE}, {"digest": _DIGEST})
 RESOLVED = asked({"outcome": one_of(("applied", "not_applied")), "note": NOTE})
+PRUNED = asked(
+    {},
+    {
+        "prefix": {**TEXT, "description": "How the resources' names begin; all where there is none."},
+        "cursor": nullable({**TEXT, "description": "Where the call begins: `next` of the one before."}),
+        "dry_run": {"type": "boolean", "description": "Only count: nothing goes."},
+    },
+)
 ADVANCED = asked({}, {"epoch": _EPOCH})
 EXPLAINED = asked(
     {

@@ -1,6 +1,6 @@
 """Resources, the writes of one that are in flight, and the steps that writes made."""
 
-from gateway.admin.shapes.schema import COUNT, DIGITS, INSTANT, TEXT, Schema, list_of, nullable, record, ref
+from gateway.admin.shapes.schema import COUNT, DIGITS, INCOMPLETE, INSTANT, TEXT, Schema, list_of, nullable, record, ref
 
 _LEASE = record({"expires_at": INSTANT, "ttl_s": {"type": "number"}})
 _MEMBERS: dict[str, Schema] = {
@@ -25,6 +25,11 @@ _TICKET = record(
         "deadline": INSTANT,
     }
 )
+_TRACE: Schema = {
+    "type": "string",
+    "pattern": "^[0-9a-f]{32}$",
+    "description": "Of the trace (W3C Trace Context) that the request belonged to.",
+}
 _EVENT = record(
     {
         "at": INSTANT,
@@ -42,6 +47,7 @@ _EVENT = record(
         "reason": TEXT,
         "by": TEXT,
         "principal": nullable(TEXT),
+        "trace_id": nullable(_TRACE),
     }
 )
 
@@ -56,6 +62,8 @@ SHAPES: dict[str, Schema] = {
         }
     ),
     "Advanced": record({"resource": TEXT, "epoch": DIGITS}),
+    "Reset": record({"resource": TEXT, "forgotten_epoch": DIGITS}),
+    "Pruned": record({"looked_at": COUNT, "pruned": COUNT, "next": nullable(TEXT)}, {"incomplete": INCOMPLETE}),
     "Ticket": _TICKET,
     "Event": _EVENT,
 }

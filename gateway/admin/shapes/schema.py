@@ -11,6 +11,10 @@ COUNT: Schema = {"type": "integer", "minimum": 0}
 # Up to 2^64-1: beyond 2^53 a JSON number would lose digits in most readers.
 DIGITS: Schema = {"type": "string", "pattern": "^[0-9]{1,20}$"}
 BASE64: Schema = {"type": "string", "contentEncoding": "base64"}
+INCOMPLETE: Schema = {
+    "type": "string",
+    "description": "There only where a part of the store did not answer, so that something may be missing: which.",
+}
 BYTES: Schema = {}
 ANYTHING: Schema = {}
 
@@ -39,7 +43,7 @@ def list_of(schema: Schema) -> Schema:
 
 def page_of(schema: Schema) -> Schema:
     """A page of a list; `next` is the cursor of the one after it, null at the end."""
-    return record({"items": list_of(schema), "next": nullable(TEXT)})
+    return record({"items": list_of(schema), "next": nullable(TEXT)}, {"incomplete": INCOMPLETE})
 
 
 def ref(name: str) -> Schema:

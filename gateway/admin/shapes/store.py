@@ -1,12 +1,15 @@
 """The store's servers, and what one of them has lost."""
 
-from gateway.admin.shapes.schema import COUNT, DIGITS, INSTANT, TEXT, Schema, list_of, nullable, record, ref
+from gateway.admin.shapes.schema import COUNT, DIGITS, INCOMPLETE, INSTANT, TEXT, Schema, list_of, nullable, record, ref
 
 SHAPES: dict[str, Schema] = {
-    "Store": record({"regressed": {"type": "boolean"}, "servers": list_of(ref("StoreServer"))}),
+    "Store": record(
+        {"regressed": {"type": "boolean"}, "servers": list_of(ref("StoreServer"))}, {"incomplete": INCOMPLETE}
+    ),
     "StoreServer": record(
         {
             "shard": TEXT,
+            "away": nullable({**TEXT, "description": "Why it does not answer: nothing else is known of it then."}),
             "incarnation": nullable(TEXT),
             "began_at": nullable(INSTANT),
             "loss": nullable(ref("Loss")),

@@ -1,0 +1,37 @@
+"""A deliverer's listener for those who watch it, opened on its own address."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from gateway.admin.watching import Delivering, build_watching
+from gateway.log import Log
+from gateway.serve.port import bound_address, listen_alone
+from gateway.serve.starting import cannot_listen
+from gateway.settings import Address
+
+# As at the operators' listener: longer than Prometheus' usual interval.
+_IDLE_S = 75.0
+
+
+@asynccontextmanager
+async def watched(delivering: Delivering, address: Address | None, token: str | None, log: Log) -> AsyncIterator[None]:
+    """It answers there until it is left; nowhere without an address. Raises StartRefused."""
+    if address is None:
+        yield
+        return
+    app = build_watching(delivering, token=token, on_loopback=address.is_loopback)
+    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0, keepalive_timeout=_IDLE_S)
+    await runner.setup()
+    try:
+        try:
+            sockets = listen_alone(address)
+        except OSError as error:
+            raise cannot_listen("--metrics", address, error) from None
+        for listening in sockets:
+            await web.SockSite(runner, listening).start()
+        log.info("watched", metrics=f"http://{bound_address(sockets[0])}/metrics")
+        yield
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,76 @@
+"""Upstreams that are mounted by host: no spelling of `Host` leads to another one's rules."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.raw import RawAnswer, ask
+from tests.stack import Stack, stack
+
+MOUNTED = """
+upstream: strict
+url: http://localhost:{port}
+host: preserve
+mount: {{host: a.example, path: /}}
+writes:
+  - {{name: write, match: "PUT /docs/{{id}}", resource: "strict/{{path.id}}"}}
+"""
+# At the same server, for whoever comes by another name.
+ANY = """
+upstream: any
+url: http://localhost:9
+mount: {path: /}
+writes:
+  - {name: write, match: "PUT /docs/{id}", resource: "any/{path.id}"}
+"""
+
+
+def policies(directory: Path) -> Path:
+    (directory / "policies").mkdir()
+    (directory / "policies" / "any.yaml").write_text(ANY)
+    return directory
+
+
+HOSTS = {
+    "a.example": (401, "token-invalid"),
+    "a.example.": (401, "token-invalid"),
+    "A.Example.:80": (401, "token-invalid"),
+    "a.example:": (401, "token-invalid"),
+    "a.example%2e": (400, "bad-request"),
+    "a.example,x": (400, "bad-request"),
+    "a.example..": (400, "bad-request"),
+}
+
+
+async def test_a_host_in_another_spelling_is_judged_by_its_own_rules(store_url: str, tmp_path: Path) -> None:
+    """The server takes it for the same site: a token of the other upstream's resource is none of this one's."""
+    async with stack(store_url, policies(tmp_path), MOUNTED) as gate:
+        await gate.lease("strict/7", "agent-b")
+        await gate.lease("any/7")
+        before, token = await gate.highest("strict/7"), f"Fencing-Token: {gate.tokens['agent-a']}"
+
+        answers = {host: await ask(gate.port, "PUT", "/docs/7", token, body=b"{}", host=host) for host in HOSTS}
+
+        assert {host: (answer.status, answer.decision) for host, answer in answers.items()} == HOSTS
+        assert (await gate.highest("strict/7"), gate.upstream.seen) == (before, [])
+
+
+async def by_target(gate: Stack, call: str, host: str, *fields: str, **members: object) -> RawAnswer:
+    body = json.dumps({"target": "PUT /docs/7", **members}).encode()
+    return await ask(gate.port, "POST", f"/-/fence/{call}", *fields, body=body, host=host)
+
+
+@pytest.mark.parametrize(("host", "resource"), [("a.example:80", "strict/7"), ("b.example", "any/7")])
+async def test_a_lease_call_by_target_means_the_write_at_its_own_host(
+    store_url: str, tmp_path: Path, host: str, resource: str
+) -> None:
+    """Granted, renewed and released alike."""
+    async with stack(store_url, policies(tmp_path), MOUNTED) as gate:
+        granted = await by_target(gate, "leases", host, holder="a", ttl_s=60)
+        token = f"Fencing-Token: {json.loads(granted.body)['token']}"
+        renewed = await by_target(gate, "leases/renew", host, token)
+        released = await by_target(gate, "leases/release", host, token)
+
+        assert json.loads(granted.body)["resource"] == json.loads(renewed.body)["resource"] == resource
+        assert released.status == 204

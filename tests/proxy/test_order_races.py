@@ -1,0 +1,56 @@
+"""Order within an epoch under a race: what comes at the same instant is let through as often as if it came in turn."""
+
+import asyncio
+from pathlib import Path
+
+from tests.proxy.mail import proof
+from tests.raw import RawAnswer, ask
+from tests.recording import answering
+from tests.stack import POLICY, Stack, stack
+
+STRICT = POLICY + "    fence: {{order: strict}}\n"
+CONTIGUOUS = POLICY + "    authority: header\n    fence: {{sequence: contiguous, concurrency: parallel}}\n"
+
+
+async def test_of_many_writes_of_one_strict_epoch_one_is_sent(store_url: str, tmp_path: Path) -> None:
+    """Twenty at once: nineteen are stale. One that the API refuses gives the epoch back, to one more."""
+    async with stack(store_url, tmp_path, STRICT) as gate:
+        await gate.lease("report/7")
+        told = [answer.decision for answer in await asyncio.gather(*(gate.write("/reports/7") for _ in range(20)))]
+        await gate.lease("report/8")
+        gate.upstream.answer = answering(b"HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n")
+        refused = await gate.write("/reports/8")
+        gate.upstream.answer = answering(b"HTTP/1.1 204 No Content\r\n\r\n")
+        after = [(await gate.write("/reports/8")).decision for _ in range(2)]
+
+        assert sorted(map(str, told)) == ["forwarded"] + ["stale-epoch"] * 19
+        assert (refused.status, refused.decision, refused.value("Fencing-Outcome")) == (409, "forwarded", "not_applied")
+        assert after == ["forwarded", "stale-epoch"]
+        assert len(gate.upstream.seen) == 3
+
+
+async def place(gate: Stack, at: int) -> RawAnswer:
+    """A write at a place of epoch 5."""
+    return await ask(gate.port, "PUT", "/reports/7", *proof(5), f"Fencing-Sequence: {at}", body=b"%d" % at)
+
+
+async def test_places_that_come_twice_at_once_are_taken_once(store_url: str, tmp_path: Path) -> None:
+    """1, 1, 2, 2, 3 and 3 over two gateways: each place once, none before the one in front of it; the others are out
+    of sequence."""
+    (tmp_path / "other").mkdir()
+    async with stack(store_url, tmp_path, CONTIGUOUS) as one, stack(store_url, tmp_path / "other", CONTIGUOUS) as other:
+        at_once = await asyncio.gather(*(place(gate, at) for at in (1, 2, 3) for gate in (one, other)))
+        passed = len(taken(one, other))
+        in_turn = [
+            answer for at in range(passed + 1, 4) for answer in await asyncio.gather(place(one, at), place(other, at))
+        ]
+
+        told = [answer.decision for answer in (*at_once, *in_turn)]
+        assert (told.count("forwarded"), set(told)) == (3, {"forwarded", "out-of-sequence"})
+        assert passed >= 1 and [answer.decision for answer in at_once].count("forwarded") == passed
+        assert taken(one, other) == [1, 2, 3]
+
+
+def taken(*gates: Stack) -> list[int]:
+    """The places that were sent. Those of two gateways come in any order: they were let through in parallel."""
+    return sorted(int(seen.body) for gate in gates for seen in gate.upstream.seen)
