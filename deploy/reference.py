@@ -32,7 +32,7 @@ TARGET = Path(__file__).with_name("REFERENCE.md")
 
 _WITH_DEFAULT = re.compile(r"(?s)(.*?)\s*\[([^\]]*)\]\s*$")
 # What has no option: a command line is shown to every user of the machine.
-_WITHOUT_OPTION = {"admin_token": "Who has it may use the admin listener: 16 visible ASCII characters or more."}
+_WITHOUT_OPTION = {"admin_token": "Who has it may use the listener for operators: 16 visible ASCII characters or more."}
 _OF_COMMANDS = {
     "FENCEGATE_ADMIN": "The gateway's admin listener, HOST:PORT or a URL, in place of `--admin`.",
     "FENCEGATE_ADMIN_CA": "A PEM file with the authority of the admin listener's certificate.",
@@ -47,7 +47,7 @@ _OF_METRICS = (
 )
 _OF_VALUES = (
     "`upstream` and `rule` come from the policies, and are empty where none was found; `script` is the name of a "
-    "script of the store, `version` the gateway's."
+    "script of the store, `version` the gateway's, `budget` a rule's budget as `resource 86400s json:/amount`."
 )
 _SUFFIX = {"counter": "_total"}
 
@@ -74,6 +74,8 @@ VALUES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("fencegate_intents", "state"): get_args(State),
     ("fencegate_oldest_seconds", "state"): get_args(Lasting),
     ("fencegate_pauses", "selector"): ("resource", *get_args(Kind)),
+    ("fencegate_budget_used", "what"): ("writes", "total"),
+    ("fencegate_budget_limit", "what"): ("writes", "total"),
     ("fencegate_notifications_kept", "state"): get_args(Letters),
     ("fencegate_notifications_total", "event"): get_args(NotifyEvent),
     ("fencegate_notifications_total", "result"): ("sent", "failed", "dead"),
