@@ -85,7 +85,8 @@ def _surely_until(passage: Passage, sent: dict[str, float], total_s: float) -> f
 
 
 def overtaken_writes(history: History) -> Iterator[Violation]:
-    """What is sent under an older epoch, after a newer one was granted, never comes to the API."""
+    """What is sent under an older epoch, after a newer one was granted, never comes to the API; where the grant was
+    lost, from the moment on at which the loss is told."""
     grants = defaultdict[str, list[Call]](list)
     for call in history.calls:
         if call.granted is not None:
@@ -95,7 +96,7 @@ def overtaken_writes(history: History) -> Iterator[Violation]:
         if call.kind != "write" or call.epoch is None or call.id not in arrived or is_queued(call.resource):
             continue
         for grant in grants[call.resource]:
-            if _granted(grant) > call.epoch and _answered(grant) < call.at:
+            if _granted(grant) > call.epoch and _answered(grant) < call.at and not _is_forgotten(grant, call, history):
                 yield Violation("a write was forwarded after a newer lease had been granted", (grant, call))
                 break
 
@@ -118,6 +119,13 @@ def _by_life(history: History, found: Sequence[_T], began: Callable[[_T], float]
         for one in ones:
             lives[history.accepted_before(began(one)) if is_bare(resource) else 0].append(one)
         yield from lives.values()
+
+
+def _is_forgotten(grant: Call, call: Call, history: History) -> bool:
+    """Whether a grant may have been lost, and the call came before anybody was told."""
+    return any(
+        grant.at <= loss.found and loss.since <= _answered(grant) and call.at <= loss.found for loss in history.losses
+    )
 
 
 def _granted(call: Call) -> int:

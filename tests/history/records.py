@@ -85,11 +85,14 @@ def read_passages(path: Path) -> Iterator[Passage]:
 
 
 def read_losses(path: Path) -> Iterator[Loss]:
-    """Of the nemesis' log: a server that was promoted may lack what was acknowledged since it was in step."""
+    """Of the nemesis' log: a server that was promoted may lack what was acknowledged since it was in step. What is lost
+    while an earlier loss is not accepted yet is told with it."""
     since, found = -math.inf, list[tuple[float, float]]()
     for line in read_log(path):
         if line["event"] == "promoted":
             since = line["since"]
+            if found:
+                found.append((since, line["at"]))
         elif line["event"] == "lost":
             found.append((since, line["at"]))
         elif line["event"] == "accepting":

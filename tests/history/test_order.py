@@ -114,6 +114,22 @@ def test_overtaken_writes(sent: float, came: bool, resource: str, times: int) ->
     assert len(list(overtaken_writes(History(calls, passages)))) == times
 
 
+FORGOTTEN = {
+    "before the loss is told": (Loss(0.4, 3.0), 0),
+    "after the loss was told": (Loss(0.4, 1.5), 1),
+    "the grant was in step": (Loss(1.2, 3.0), 1),
+}
+
+
+@pytest.mark.parametrize(("loss", "times"), FORGOTTEN.values(), ids=FORGOTTEN)
+def test_a_grant_that_was_lost_holds_from_the_moment_at_which_that_is_told(loss: Loss, times: int) -> None:
+    """A store that loses what it acknowledged is noticed a moment later."""
+    calls = grant("g", 0.5, 1.0, 2), call("a", 2.0, 1)
+    history = History(calls, (Passage("a", R, 1, 2.1),), losses=(loss,))
+
+    assert len(list(overtaken_writes(history))) == times
+
+
 GRANTS = {
     "one after the other": ((grant("a", 0, 1, 5), grant("b", 2, 3, 6)), 0),
     "at the same time, in any order": ((grant("a", 0, 2, 6), grant("b", 1, 3, 5)), 0),

@@ -42,7 +42,8 @@ def test_a_log_that_was_never_written_is_empty(tmp_path: Path) -> None:
 
 
 def test_a_loss_reaches_back_to_where_the_promoted_server_was_in_step(tmp_path: Path) -> None:
-    """It is over when it is accepted; one without a promotion may reach back to the beginning."""
+    """It is over when it is accepted; one without a promotion may reach back to the beginning. A promotion before that
+    may lose more, and nobody is told again."""
     log = Log(tmp_path / "log")
     log.note("lost", why="emptied")
     log.note("promoted", port=1, since=2.0)
@@ -50,10 +51,12 @@ def test_a_loss_reaches_back_to_where_the_promoted_server_was_in_step(tmp_path: 
     log.note("lost", why="a mark is missing")
     log.note("accepting")
     log.note("lost", why="again")
-    first, _, _, second, accepting, third = (line["at"] for line in read_log(tmp_path / "log"))
+    first, one, other, second, accepting, third = (line["at"] for line in read_log(tmp_path / "log"))
 
     assert list(read_losses(tmp_path / "log")) == [
         Loss(-math.inf, first, accepting),
+        Loss(2.0, one, accepting),
+        Loss(4.0, other, accepting),
         Loss(4.0, second, accepting),
         Loss(4.0, third),
     ]
