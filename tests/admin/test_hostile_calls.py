@@ -81,7 +81,8 @@ def _try(call: Call, examples: int, port: int, names: list[str]) -> None:
             if is_there:
                 case.path_parameters = dict.fromkeys(case.path_parameters or {}, name)
             answer = case.call(f"http://127.0.0.1:{port}", session, {"Authorization": BEARER})
-            case.validate_response(answer, checks=[*CHECKS, *rejection])
+            # A document that is too large is refused for that, whatever else is wrong with it.
+            case.validate_response(answer, checks=[*CHECKS, *([] if answer.status_code == 413 else rejection)])
 
         judge()
 

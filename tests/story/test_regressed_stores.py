@@ -49,6 +49,14 @@ class Story:
     async def take(self, holder: str, *, takeover: bool = False) -> None:
         await self.gateway.lease("report/7", holder, takeover=takeover)
 
+    async def took(self, holder: str) -> bool:
+        asked = json.dumps({"resource": "report/7", "holder": holder, "ttl_s": 60}).encode()
+        answer = await ask(self.gateway.port, "POST", "/-/fence/leases", body=asked)
+        assert answer.status == 201 or answer.decision == "store-regressed", answer.body
+        if answer.status == 201:
+            self.gateway.tokens[holder] = json.loads(answer.body)["token"]
+        return answer.status == 201
+
     async def put(self, holder: str, *fields: str) -> RawAnswer:
         token = f"Fencing-Token: {self.gateway.tokens[holder]}"
         return await ask(self.gateway.port, "PUT", "/reports/7", token, *fields, body=f'"{holder}"'.encode())
@@ -78,7 +86,8 @@ async def went_on(story: Story) -> None:
     assert not await story.ready()
     assert (await ask(story.gateway.port, "GET", "/reports/7")).decision == "passed"
 
-    await story.take("C")
+    # Each worker learns of the loss at its own next mark; until then it grants nothing.
+    await until(lambda: story.took("C"))
     new = await story.put("C")
     assert (new.status, new.decision) == (200, "forwarded"), new.body
     keyed = await story.put("C", "Idempotency-Key: k-1")

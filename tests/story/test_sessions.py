@@ -5,11 +5,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import redis
 
+from gateway.flow.session import LIFE_S
 from tests.raw import ask
 from tests.sessions import Agent, SessionUpstream, cut, frame
 from tests.store.server import Server
 from tests.story.gateways import Gateway, two_gateways, write_policies
+from tests.until import until
 
 POLICY = """
 upstream: rooms
@@ -38,7 +41,18 @@ async def session(directory: Path, store: str) -> AsyncIterator[tuple[Gateway, G
         policies = write_policies(directory, "rooms.yaml", POLICY.format(port=upstream.port))
         async with two_gateways(policies, directory, store) as (one, two), Agent(one.port) as a:
             await a.open(LIVE, "41", "Fencing-Holder: a")
+            with redis.Redis.from_url(store) as client:
+                # Until it is extended for the first time, an instant later, the ticket lives for `timeouts.total`.
+                await until(lambda: _lives_s(client) <= LIFE_S)
             yield one, two, a, upstream
+
+
+def _lives_s(store: redis.Redis) -> float:
+    """The only ticket."""
+    [key] = store.keys("fg:{*}:d")
+    [(_, deadline_ms)] = store.zrange(key, 0, -1, withscores=True)
+    seconds, _ = store.time()
+    return deadline_ms / 1000 - seconds
 
 
 async def put(gateway: Gateway, epoch: int) -> int:
