@@ -76,7 +76,18 @@ def read_type(headers: Headers, reads: str, advice: str) -> MediaType | Refused:
     if found is None:
         return _ambiguous(f"{reads}, and Content-Type is not one type with plain parameters.", advice)
     parameters = tuple((name.lower(), value) for name, value in _PARAMETERS.findall(found[2]))
+    if len({name for name, _ in parameters}) < len(parameters):
+        return _ambiguous(f"{reads}, and a parameter of Content-Type is there twice.", advice)
+    if _hides_boundary(parameters):
+        return _ambiguous(f"{reads}, and Content-Type has a second boundary.", advice)
     return MediaType(found[1].lower(), parameters)
+
+
+def _hides_boundary(parameters: tuple[tuple[bytes, bytes], ...]) -> bool:
+    """Whether a reader that looks for the text, or joins what RFC 2231 cuts in pieces, finds another boundary."""
+    return any(
+        b"boundary" in value.lower() or (b"boundary" in name and name != b"boundary") for name, value in parameters
+    )
 
 
 def coding_fault(headers: Headers, reads: str) -> Refused | None:

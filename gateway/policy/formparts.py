@@ -17,7 +17,7 @@ from gateway.policy.parameters import MOST_FIELDS
 _LINE_END = b"\r\n"
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([^\x00-\x08\x0a-\x1f\x7f]*)")
 # A name without quotes, and a file's name as RFC 8187 spells it, are what some clients send.
-_PARAMETER = rb"""; ?([a-z-]+\*?)=(?:"([^"\\;]*)"|([^\s";,\\]+))"""
+_PARAMETER = rb"""; ?([a-z-]+\*?)=(?:"([^"\\;]*)"|([!#$%&*+.^_`|~0-9A-Za-z'-]+))"""
 _DISPOSITION = re.compile(rb"(?:form-data|attachment|inline|file)((?:" + _PARAMETER + rb")*)", re.IGNORECASE)
 _PARAMETERS = re.compile(_PARAMETER, re.IGNORECASE)
 _KNOWN = frozenset((b"name", b"filename", b"filename*"))
@@ -87,6 +87,8 @@ def _names(part: bytes, *, is_form: bool) -> Iterator[str]:
         headers[found[1].lower()] = found[2]
     if headers.get(b"content-type", b"").lower().startswith(b"multipart/"):
         raise _Unclear("a part has parts of its own")
+    if any(b"content-disposition" in name and name != b"content-disposition" for name in headers):
+        raise _Unclear("a part's header looks like another Content-Disposition")
     if b"content-disposition" in headers:
         yield _name_in(headers[b"content-disposition"])
     elif is_form:
@@ -99,7 +101,9 @@ def _name_in(disposition: bytes) -> str:
     found = _DISPOSITION.fullmatch(disposition)
     parameters = [] if found is None else _PARAMETERS.findall(found[1])
     values: dict[bytes, bytes] = {key.lower(): quoted or bare for key, quoted, bare in parameters}
-    if len(values) < len(parameters) or not _KNOWN.issuperset(values) or b"name" not in values:
+    # PHP takes single quotes for quotes.
+    is_quoted_oddly = any(key.lower() == b"name" and b"'" in bare for key, _, bare in parameters)
+    if len(values) < len(parameters) or not _KNOWN.issuperset(values) or b"name" not in values or is_quoted_oddly:
         raise _Unclear("a part's Content-Disposition is not plain")
     return values[b"name"].decode("utf-8")
 

@@ -48,6 +48,8 @@ JsonValue = None | bool | str | Number | list["JsonValue"] | dict[str, "JsonValu
 _EXPONENT_DIGITS = 4
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 _BLANKS = re.compile("[ \t\n\r]*")
+_DEEPEST = 64
+_MARKS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -100,8 +102,10 @@ def read_json(body: bytes) -> JsonValue | Refused:
 
     Refused: what is not UTF-8 or not JSON, a byte order mark, bytes after the value, an object with two equal names
     (compared after unescaping), a NUL in a name, NaN, infinities, numbers beyond a double's range, lone surrogates, and
-    nesting beyond what the parser's stack holds.
+    more than 64 levels, beyond which some parsers give nothing (.NET; Ruby's 100, PHP's 512).
     """
+    if _nests_too_deeply(body):
+        return ambiguous_body(f"it has more than {_DEEPEST} levels")
     try:
         value = _decoded(body.decode("utf-8"))
         if b"\\u" in body:
@@ -115,6 +119,20 @@ def read_json(body: bytes) -> JsonValue | Refused:
     except RecursionError:
         return ambiguous_body("it nests too deeply")
     return value
+
+
+def _nests_too_deeply(body: bytes) -> bool:
+    if body.count(b"[") + body.count(b"{") <= _DEEPEST:
+        return False
+    depth = 0
+    for mark in _MARKS.finditer(body):
+        if mark[0] in b"[{":
+            depth += 1
+            if depth > _DEEPEST:
+                return True
+        elif mark[0] in b"]}":
+            depth -= 1
+    return False
 
 
 def _decoded(text: str) -> JsonValue:

@@ -29,6 +29,9 @@ class Proof:
     packed: bool = False
 
     def holds(self, reply: Reply) -> bool:
+        if isinstance(reply, list):
+            # Either proves it: the epoch in force, or one that an operator has forgotten.
+            return any(value is not None and number(value) >= self.least for value in reply)
         if not self.packed:
             return reply is not None and number(reply) >= self.least
         assert isinstance(reply, bytes)
@@ -122,7 +125,7 @@ class Recent:
         """
         for since in (self._marked, self._newest):
             for resource, epoch in since.epochs.items():
-                yield Proof(("HGET", resource_keys(resource)[0], "e"), epoch)
+                yield Proof(("HMGET", resource_keys(resource)[0], "e", "r"), epoch)
             for intent, (attempt, until) in since.attempts.items():
                 if until > now:
                     yield Proof(("GETRANGE", intent_record(intent), *map(str, _ATTEMPTS)), attempt, packed=True)

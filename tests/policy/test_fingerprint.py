@@ -94,11 +94,12 @@ def test_what_two_readers_may_read_differently_counts_by_its_bytes(body: str) ->
 
 
 def test_a_body_of_some_depth_counts_by_value() -> None:
-    """Two hundred levels are read by value always; the bound does not depend on what else is on the stack."""
-    deep = "[" * 200 + "]" * 200
+    """Sixty-four levels are read by value always; the bound does not depend on what else is on the stack."""
+    deep = "[" * 64 + "]" * 64
     crowded = "[" + ", ".join(['{"a": [1]}'] * 1000) + "]"
 
     assert of_json(deep) == of_json(deep.replace("[", "[ "))
+    assert of_json(f"[{deep}]") != of_json(f"[ {deep}]")
     assert of_json(crowded) == of_json(crowded.replace(" ", ""))
 
 

@@ -203,3 +203,19 @@ def test_members_are_found_where_they_stand() -> None:
 def test_what_is_no_plain_object_has_no_members(text: str) -> None:
     """Nothing is guessed about a text that two readers may read differently."""
     assert read_members(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "is_read"),
+    [
+        (b"[" * 64 + b"]" * 64, True),
+        (b"[" * 65 + b"]" * 65, False),
+        (b'{"a":' * 65 + b"1" + b"}" * 65, False),
+        (b'["' + b"[" * 100 + b'\\"' + b"{" * 100 + b'"]', True),
+        (b"[" + b",".join([b"[]"] * 100) + b"]", True),
+    ],
+    ids=["64 levels", "65 levels", "65 objects", "brackets in a text", "many side by side"],
+)
+def test_sixty_four_levels_are_read(body: bytes, is_read: bool) -> None:
+    """Beyond its own bound a parser may give nothing, and its server acts on an empty body."""
+    assert isinstance(read_json(body), Refused) is not is_read

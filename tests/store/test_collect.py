@@ -1,6 +1,6 @@
 """Records of leases that ended long ago are collected, and whoever had one is refused as before."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ from tests.store.fences import (
     opened,
 )
 from tests.store.losing import remembering
-from tests.store.parked import leased_mail, parked
+from tests.store.parked import APPROVED, leased_mail, parked
 
 FENCE, TICKETS, OLDER, WAITERS, _, _, SHARD = resource_keys(RESOURCE)
 DAY_MS = 24 * 3_600_000
@@ -119,6 +119,15 @@ async def test_what_is_queued_under_it_stays(store: FenceStore, raw: Any) -> Non
     """It is delivered as long as no newer epoch rules."""
     lease = await granted(store)
     await parked(store, leased_mail("one", lease.epoch))
+    made_old(raw, store.expected_ms())
+
+    assert await go(store) == (1, 0)
+
+
+async def test_what_waits_for_an_approval_under_it_stays(store: FenceStore, raw: Any) -> None:
+    """Once approved it is delivered, as the last of its epoch."""
+    lease = await granted(store)
+    await parked(store, replace(leased_mail("one", lease.epoch), rule=replace(APPROVED, authority="lease")))
     made_old(raw, store.expected_ms())
 
     assert await go(store) == (1, 0)

@@ -16,8 +16,9 @@ from gateway.core.write import Admitted
 from gateway.store.fence import FenceStore
 from gateway.store.keys import PARKED_BYTES, approvals, kept_request, shard_of
 from gateway.store.parking import Decide, decide, expire, recount_parked, request_of, retry
+from gateway.store.resets import reset
 from gateway.store.sweep import take_turn
-from tests.store.fences import RESOURCE, admitted, bare, name_of, resolved, state_of
+from tests.store.fences import RESOURCE, admitted, bare, ended, name_of, resolved, state_of
 from tests.store.parked import (
     APPROVED,
     REQUEST,
@@ -335,6 +336,19 @@ async def test_what_was_overtaken_or_never_failed_is_not_sent_again(store: Fence
     raw.delete(kept_request(shard_of(RESOURCE), record.id))
     assert name_of(await retry(store, record, note="again", by="operator")) == "wrong-state"
     await admitted(store, bare(43, "B"))
+    assert name_of(await retry(store, record, note="again", by="operator")) == "wrong-state"
+    assert await state_of(store, record.id) == "failed"
+
+
+async def test_what_failed_before_its_epoch_was_forgotten_is_not_sent_again(store: FenceStore) -> None:
+    """Whoever began anew may have written since; the old epoch would rule again."""
+    write = mail("one")
+    record = await parked(store, write)
+    async with delivering(store) as queue:
+        await delivered(queue, write, "not_applied", GivenUp())
+    assert await reset(store, RESOURCE, note="a test", by="operator") == 42
+    await ended(store, bare(3, "B"), "applied")
+
     assert name_of(await retry(store, record, note="again", by="operator")) == "wrong-state"
     assert await state_of(store, record.id) == "failed"
 

@@ -33,7 +33,7 @@ def test_each_kind_has_its_proof() -> None:
 
     epoch, attempts, ticket = recent.proofs(0.0)
 
-    assert (epoch.command[0], epoch.least) == ("HGET", 42)
+    assert (epoch.command[0], epoch.least) == ("HMGET", 42)
     assert (attempts.command[0], attempts.least, attempts.packed) == ("GETRANGE", 3, True)
     assert ticket.command[0] == "ZSCORE"
     assert ticket.command[2] == f"{TICKET} {RESOURCE}"
@@ -46,7 +46,7 @@ def test_a_mark_covers_what_was_acknowledged_before_it_left() -> None:
     recent.turn()
     recent.admitted(admitted(key=False), 0.0)
 
-    assert asked(recent) == ["HGET", "ZSCORE"]
+    assert asked(recent) == ["HMGET", "ZSCORE"]
     recent.covered()
     assert asked(recent) == ["ZSCORE"]
 
@@ -59,7 +59,7 @@ def test_a_mark_that_got_no_answer_covers_nothing() -> None:
     recent.admitted(admitted(key=False), 0.0)
     recent.turn()
 
-    assert asked(recent) == ["HGET", "ZSCORE"]
+    assert asked(recent) == ["HMGET", "ZSCORE"]
     recent.covered()
     assert asked(recent) == []
 
@@ -81,10 +81,12 @@ def test_what_may_be_gone_by_right_is_not_asked_for() -> None:
 
 
 ANSWERS: dict[str, tuple[Proof, Reply, bool]] = {
-    "the same epoch": (Proof(("HGET",), 42), b"42", True),
-    "a larger one": (Proof(("HGET",), 42), b"18446744073709551615", True),
-    "a smaller one": (Proof(("HGET",), 42), b"41", False),
-    "no record": (Proof(("HGET",), 42), None, False),
+    "the same epoch": (Proof(("HMGET",), 42), [b"42", None], True),
+    "a larger one": (Proof(("HMGET",), 42), [b"18446744073709551615", None], True),
+    "a smaller one": (Proof(("HMGET",), 42), [b"41", None], False),
+    "no record": (Proof(("HMGET",), 42), [None, None], False),
+    "one that an operator has forgotten": (Proof(("HMGET",), 42), [None, b"42"], True),
+    "a smaller one after a reset": (Proof(("HMGET",), 42), [b"3", b"41"], False),
     "as many attempts": (Proof(("GETRANGE",), 3, packed=True), b"\x00\x00\x00\x03", True),
     "fewer attempts": (Proof(("GETRANGE",), 3, packed=True), b"\x00\x00\x00\x02", False),
     "one that waits": (Proof(("GETRANGE",), 0, packed=True), b"\x00\x00\x00\x00", True),

@@ -25,13 +25,7 @@ if loss and loss.open then
   return { 'store-regressed', now }
 end
 
--- What waits for an approval is in a list of its shard.
-for _, id in ipairs(redis.call('ZRANGE', K.shard .. 's:awaiting_approval', 0, -1)) do
-  local record = intents.read(id)
-  if record and record.resource == resource and record.state == 'awaiting_approval' then
-    queued = queued + 1
-  end
-end
+queued = queued + intents.awaiting(resource)
 
 if in_flight + queued > 0 then
   return { 'in-use', now, in_flight, queued }

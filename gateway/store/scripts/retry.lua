@@ -8,7 +8,7 @@
 local resource, id, note = ARGV[1], ARGV[2], ARGV[3]
 
 local now = clock.read()
-local highest = redis.call('HGET', K.fence, 'e')
+local highest, forgotten = unpack(redis.call('HMGET', K.fence, 'e', 'r'))
 local loss = losses.read()
 local record = intents.read(id)
 intents.check_parked(resource, id)
@@ -41,7 +41,7 @@ if told.approval and not told.unused then
   return answer('approved')
 end
 
-if highest and epochs.less(record.epoch, highest) then
+if highest and epochs.less(record.epoch, highest) or forgotten and not epochs.less(forgotten, record.epoch) then
   return answer('overtaken')
 end
 

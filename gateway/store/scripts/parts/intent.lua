@@ -200,6 +200,18 @@ function intents.holding(held, apart)
   return nil
 end
 
+-- How many writes of a resource wait for an approval: they are in a list of the shard.
+function intents.awaiting(resource)
+  local found = 0
+  for _, id in ipairs(redis.call('ZRANGE', K.shard .. 's:awaiting_approval', 0, -1)) do
+    local record = intents.read(id)
+    if record and record.resource == resource and record.state == 'awaiting_approval' then
+      found = found + 1
+    end
+  end
+  return found
+end
+
 -- Before the first write of a script that may end what takes another intent back.
 function intents.check_followed(record)
   if record and record.compensates ~= '' then
