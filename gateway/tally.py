@@ -11,6 +11,7 @@ import sys
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.mmap_dict import MmapedDict
@@ -129,17 +130,17 @@ def keep_ended(directory: Path, pid: int) -> None:
 def _read(path: Path) -> _Counts:
     """Nothing of a file that is not whole."""
     try:
-        found = MmapedDict.read_all_values_from_file(str(path))  # type: ignore[no-untyped-call]  # no types there
+        found = MmapedDict.read_all_values_from_file(str(path))  # type: ignore[no-untyped-call]  # the library has no types here
         return [(name, value, time) for name, value, time, _ in found]
     except (struct.error, RuntimeError, UnicodeDecodeError):
         return []
 
 
 def _add(ended: Path, counts: _Counts) -> None:
-    together = MmapedDict(str(ended))  # type: ignore[no-untyped-call]  # nor here
+    together: Any = MmapedDict(str(ended))  # type: ignore[no-untyped-call]  # the library has no types here
     for name, value, time in counts:
-        together.write_value(name, together.read_value(name)[0] + value, time)  # type: ignore[no-untyped-call]  # nor
-    together.close()  # type: ignore[no-untyped-call]  # nor here
+        together.write_value(name, together.read_value(name)[0] + value, time)
+    together.close()
 
 
 def _has_room(ended: Path, path: Path) -> bool:

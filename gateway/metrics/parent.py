@@ -99,7 +99,7 @@ class ParentMetrics:
         self._of_store.set(census, writers)
         self._of_store.set_budgets(budgets)
         workers = CollectorRegistry()
-        MultiProcessCollector(workers, str(self._directory))  # type: ignore[no-untyped-call]  # nor here
+        MultiProcessCollector(workers, str(self._directory))  # type: ignore[no-untyped-call]  # the library has no types here
         together = CollectorRegistry()
         together.register(Sum(workers, self.registry))
         return generate_latest(together)

@@ -1,47 +1,52 @@
 """The policies that are in force: each finds the resource, or the token, in another place."""
 
+_UPSTREAM = """
+upstream: {name}
+url: http://{host}:{{port}}
+mount: {{{{path: /{mount}}}}}
+timeouts: {{{{connect: 2s, total: 10s}}}}
+capabilities: {{{{fencing_token: X-Fencing-Token}}}}
+"""
+
+
+def _policy(name: str, of_its_own: str, *, host: str = "127.0.0.1", mount: str = "") -> str:
+    return _UPSTREAM.format(name=name, host=host, mount=mount or name) + of_its_own
+
+
 POLICIES = {
-    "reports": """
-upstream: reports
-url: http://localhost:{port}
-mount: {{path: /reports}}
-timeouts: {{connect: 2s, total: 10s}}
-capabilities: {{fencing_token: X-Fencing-Token}}
+    "reports": _policy(
+        "reports",
+        """\
 writes:
   - name: write-report
     match: PUT,POST,PATCH,DELETE /reports/{{id}}
     resource: report/{{path.id}}
     intent: {{mode: optional}}
 """,
-    "jobs": """
-upstream: jobs
-url: http://127.0.0.1:{port}
-mount: {{path: /jobs}}
-timeouts: {{connect: 2s, total: 10s}}
-capabilities: {{fencing_token: X-Fencing-Token}}
+        host="localhost",
+    ),
+    "jobs": _policy(
+        "jobs",
+        """\
 writes:
   - name: write-job
     match: PUT /jobs/{{id}}
     resource: job/{{path.id}}
     authority: header
 """,
-    "tasks": """
-upstream: tasks
-url: http://127.0.0.1:{port}
-mount: {{path: /tasks}}
-timeouts: {{connect: 2s, total: 10s}}
-capabilities: {{fencing_token: X-Fencing-Token}}
+    ),
+    "tasks": _policy(
+        "tasks",
+        """\
 writes:
   - name: add-task
     match: POST /tasks
     resource: task/{{json:/id}}
 """,
-    "forms": """
-upstream: forms
-url: http://127.0.0.1:{port}
-mount: {{path: /forms}}
-timeouts: {{connect: 2s, total: 10s}}
-capabilities: {{fencing_token: X-Fencing-Token}}
+    ),
+    "forms": _policy(
+        "forms",
+        """\
 writes:
   - name: add-form
     match: POST /forms
@@ -50,13 +55,11 @@ writes:
     match: PUT /forms
     resource: form/{{query.id}}
 """,
-    "notes": """
-upstream: notes
-url: http://127.0.0.1:{port}
+    ),
+    "notes": _policy(
+        "notes",
+        """\
 protocol: mcp
-mount: {{path: /mcp}}
-timeouts: {{connect: 2s, total: 10s}}
-capabilities: {{fencing_token: X-Fencing-Token}}
 read_only:
   - match: POST /mcp
     when: {{tool: search}}
@@ -66,28 +69,26 @@ writes:
     when: {{tool: write}}
     resource: note/{{json:/params/arguments/note}}
 """,
-    "claims": """
-upstream: claims
-url: http://127.0.0.1:{port}
-mount: {{path: /claims}}
-timeouts: {{connect: 2s, total: 10s}}
-capabilities: {{fencing_token: X-Fencing-Token}}
+        mount="mcp",
+    ),
+    "claims": _policy(
+        "claims",
+        """\
 writes:
   - name: write-claim
     match: PUT /claims/{{id}}
     resource: claim/{{path.id}}
     authority: {{signed: {{keys: {{secret: a-secret-that-only-the-issuer-has}}, algorithms: [HS256], audience: fence}}}}
 """,
-    "keys": """
-upstream: keys
-url: http://127.0.0.1:{port}
-mount: {{path: /keys}}
-timeouts: {{connect: 2s, total: 10s}}
-capabilities: {{fencing_token: X-Fencing-Token}}
+    ),
+    "keys": _policy(
+        "keys",
+        """\
 writes:
   - name: write-key
     match: PUT /keys/{{id}}
     resource: key/{{path.id}}
     token_from: [fencing-token, bearer]
 """,
+    ),
 }
