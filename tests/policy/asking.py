@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+from gateway.core.decision import Refused
 from gateway.core.request import Headers, Request
 from gateway.core.target import Target, read_target
 from gateway.policy.answer import typed_as_json
 from gateway.policy.load import load_policies
+from gateway.policy.match import Matched, Read
 from gateway.policy.ruleset import RuleSet
 
 HEAD = "upstream: api\nurl: http://127.0.0.1:9000\n"
@@ -32,3 +34,15 @@ def request(method: str, target: str, *headers: tuple[str, str], body: str | byt
     pairs = [(name.encode(), value.encode("latin-1")) for name, value in headers]
     sent = body.encode() if isinstance(body, str) else body
     return Request(method, read, typed_as_json(Headers(pairs)) if sent else Headers(pairs), sent)
+
+
+def name_of(found: object) -> str:
+    """`read`, the rule's name, or the refusal's."""
+    match found:
+        case Read():
+            return "read"
+        case Matched(entry):
+            return entry.rule.name
+        case Refused(decision):
+            return decision.name
+    return "needs body"

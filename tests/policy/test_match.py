@@ -8,7 +8,7 @@ from gateway.core.caller import Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, NO_POLICY, NO_UPSTREAM, READS_DENIED, Decision, Refused
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.ruleset import RuleSet
-from tests.policy.asking import HEAD, one_rule, request, rules
+from tests.policy.asking import HEAD, name_of, one_rule, request, rules
 
 CALLER = Caller()
 
@@ -72,112 +72,6 @@ def test_the_more_specific_rule_wins(tree: RuleSet, method: str, target: str, ru
     else:
         assert isinstance(found, Matched)
         assert found.entry.rule.name == rule
-
-
-CASED = """\
-read_only:
-  - match: POST /docs/search
-writes:
-  - {name: admin, match: "PUT /admin/{id}", resource: "admin/{path.id}"}
-  - {name: any, match: "PUT,POST,DELETE /{kind}/{id}", resource: "any/{path.id}"}
-  - {name: below, match: "PUT /{kind}/{id}/parts/{rest...}", resource: "any/{path.id}"}
-  - {name: log, match: "PUT /admin/{id}/parts/log", resource: "log/{path.id}"}
-  - {name: lower, match: "PUT /lists/{id}/all", resource: "list/{path.id}"}
-  - {name: upper, match: "PUT /Lists/{id}/all", resource: "list/{path.id}"}
-  - {name: flagged, match: "PUT /a/b/c/d/x", resource: x, when: {header: {flag: a}}}
-  - {name: unflagged, match: "PUT /a/b/c/d/{id}", resource: "x/{path.id}"}
-  - {name: ended, match: "PUT /ended/all/", resource: all}
-  - {name: unended, match: "PUT /ended/{id}", resource: "ended/{path.id}"}
-"""
-
-
-@pytest.fixture(scope="module")
-def cased(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
-    return rules(tmp_path_factory.mktemp("cased"), HEAD + CASED)
-
-
-@pytest.mark.parametrize(
-    ("method", "target", "taken"),
-    [
-        ("PUT", "/admin/7", "admin"),
-        ("PUT", "/x/7", "any"),
-        ("PUT", "/ADMIN/7", "ambiguous-target"),
-        ("PUT", "/Admin/7", "ambiguous-target"),
-        ("PUT", "/%41dmin/7", "ambiguous-target"),
-        ("PUT", "/%61dmin/7", "admin"),
-        ("DELETE", "/ADMIN/7", "any"),
-        ("PUT", "/ADMIN/7/", "no-policy"),
-        ("PUT", "/ADMIN", "no-policy"),
-        ("POST", "/docs/search", "read"),
-        ("POST", "/docs/Search", "ambiguous-target"),
-        ("POST", "/DOCS/SEARCH", "ambiguous-target"),
-        ("POST", "/docs/%C5%BFearch", "ambiguous-target"),
-        ("POST", "/docs/searched", "any"),
-        ("PUT", "/x/7/parts/LOG", "below"),
-        ("PUT", "/admin/7/parts/log", "log"),
-        ("PUT", "/Admin/7/parts/log", "ambiguous-target"),
-        ("PUT", "/admin/7/parts/LOG", "ambiguous-target"),
-        ("PUT", "/admin/7/PARTS/log", "no-policy"),
-        ("PUT", "/lists/7/all", "lower"),
-        ("PUT", "/Lists/7/all", "upper"),
-        ("PUT", "/LISTS/7/all", "no-policy"),
-        ("PUT", "/a/b/c/d/X", "unflagged"),
-        ("PUT", "/ended/all/", "ended"),
-        ("PUT", "/ended/all", "ambiguous-target"),
-        ("PUT", "/ended/7", "unended"),
-        ("GET", "/ADMIN/7", "read"),
-    ],
-)
-def test_a_path_that_a_lenient_server_takes_for_a_more_specific_rules_is_refused(
-    cased: RuleSet, method: str, target: str, taken: str
-) -> None:
-    """Express, ASP.NET and IIS tell neither case nor a slash at the end. What no rule takes is refused anyway, reads
-    are reads, and of two rules that differ in nothing else the policy itself says which is which."""
-    assert name_of(cased.match(request(method, target), CALLER)) == taken
-
-
-@pytest.mark.parametrize(("flag", "taken"), [("a", "ambiguous-target"), ("b", "unflagged")])
-def test_only_where_that_rules_conditions_hold(cased: RuleSet, flag: str, taken: str) -> None:
-    """Otherwise that server would not run it either."""
-    assert name_of(cased.match(request("PUT", "/a/b/c/d/X", ("Flag", flag)), CALLER)) == taken
-
-
-@pytest.mark.parametrize(
-    ("method", "target", "taken"),
-    [
-        ("PUT", "/admin/7", "admin"),
-        ("PUT", "/ADMIN/7", "ambiguous-target"),
-        ("PUT", "/%41dmin/7", "ambiguous-target"),
-        ("PUT", "/adminx/7", "root"),
-        ("PUT", "/Deep/admin/7", "no-policy"),
-        ("GET", "/ADMIN/7", "read"),
-    ],
-)
-def test_nor_does_another_case_lead_to_a_more_general_mount(
-    tmp_path: Path, method: str, target: str, taken: str
-) -> None:
-    """Two policies of one server are told apart by its paths, and it may not tell their case."""
-    root = "upstream: root\nurl: http://127.0.0.1:1\n" + WRITES.format(name="root", path="{kind}")
-    admin = "upstream: admin\nurl: http://127.0.0.1:1\nmount: {path: /admin}\n" + WRITES.format(
-        name="admin", path="admin"
-    )
-
-    assert name_of(rules(tmp_path, root, admin).match(request(method, target), CALLER)) == taken
-
-
-WRITES = 'writes:\n  - {{name: {name}, match: "PUT /{path}/{{id}}", resource: "{name}/{{path.id}}"}}\n'
-
-
-def name_of(found: object) -> str:
-    """`read`, the rule's name, or the refusal's."""
-    match found:
-        case Read():
-            return "read"
-        case Matched(entry):
-            return entry.rule.name
-        case Refused(decision):
-            return decision.name
-    return "needs body"
 
 
 @pytest.mark.parametrize("hidden", ["%20", "%C2%85", "%E2%80%8B", "%EF%BB%BF"])
