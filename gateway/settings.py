@@ -19,7 +19,7 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 Network = IPv4Network | IPv6Network
 
 _DURATION = re.compile("([0-9]{1,9})([smhd])")
-# As in store/url.py, which reads it.
+# As in store/links/url.py, which reads it.
 _STORE = (
     r"^((redis|rediss|unix)://"
     r"|rediss?\+sentinel://[^/?#]+/[^/?#]+(/[0-9]+)?(\?.*)?$"

@@ -13,10 +13,10 @@ from gateway.core.epoch import parse_u64
 from gateway.core.problem import instant
 from gateway.core.write import ResourceKey
 from gateway.policy.units import parse_duration
-from gateway.store import audit_views
-from gateway.store.audit_views import Event, Sought
 from gateway.store.keys import shard_of_id
-from gateway.store.page import PAGE
+from gateway.store.views import audit_views
+from gateway.store.views.audit_views import Event, Sought
+from gateway.store.views.page import PAGE
 
 # An export takes as few calls as it can, and no call longer than half a second.
 _LONGEST_PAGE = 1000

@@ -9,7 +9,7 @@ from gateway.core.budget import Usage, spelled
 from gateway.core.decision import Refused
 from gateway.core.problem import instant
 from gateway.core.rule import Rule
-from gateway.store.budget_views import usages
+from gateway.store.views.budget_views import usages
 
 
 async def list_budgets(request: web.Request) -> web.Response:

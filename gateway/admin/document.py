@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from gateway.core.decision import BAD_REQUEST, BODY_TOO_LARGE, Refused
-from gateway.policy.jsonbody import JsonValue, read_json
+from gateway.policy.reading.jsonbody import JsonValue, read_json
 
 # Bytes. The longest document that means something here has a name and a note.
 LIMIT = 64 << 10

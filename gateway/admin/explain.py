@@ -10,8 +10,8 @@ from gateway.admin.running import RUNNING
 from gateway.core.caller import Caller
 from gateway.core.decision import BAD_REQUEST, Refused
 from gateway.core.request import Headers, Request
-from gateway.policy.answer import build_request, typed_as_json
-from gateway.policy.explain import explain
+from gateway.policy.review.answer import build_request, typed_as_json
+from gateway.policy.review.explain import explain
 from gateway.policy.ruleset import RuleSet
 
 _KNOWN = frozenset({"method", "target", "headers", "body", "principal"})

@@ -8,8 +8,8 @@ from gateway.core.census import Census, writers
 from gateway.core.faults import PartUnavailable, StoreUnavailable
 from gateway.core.problem import instant
 from gateway.metrics.parent import CONTENT_TYPE
-from gateway.store import losses
 from gateway.store.fence import FenceStore
+from gateway.store.loss import losses
 
 
 async def healthz(_request: web.Request) -> web.Response:

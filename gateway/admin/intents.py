@@ -21,17 +21,17 @@ from gateway.core.pause import WidePause
 from gateway.core.problem import instant
 from gateway.core.record import IntentRecord, shown_answer
 from gateway.core.write import ResourceKey
-from gateway.store import audit_views, intent_views
-from gateway.store.audit_views import Sought
-from gateway.store.compensation_views import compensation_of
 from gateway.store.fence import FenceStore
-from gateway.store.intent_views import LISTED, Flight
 from gateway.store.intents import Pause, Resolve, resolve
 from gateway.store.kept_requests import digest_request
 from gateway.store.keys import intent_id
 from gateway.store.parking import request_of
-from gateway.store.pause_views import pause_over
-from gateway.store.views import Ticket
+from gateway.store.views import audit_views, intent_views
+from gateway.store.views.audit_views import Sought
+from gateway.store.views.compensation_views import compensation_of
+from gateway.store.views.intent_views import LISTED, Flight
+from gateway.store.views.pause_views import pause_over
+from gateway.store.views.resource_views import Ticket
 
 _KNOWN = frozenset({"outcome", "note"})
 # A pause may keep these from being sent.

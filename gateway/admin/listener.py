@@ -26,7 +26,7 @@ from gateway.core.decision import (
     Refused,
 )
 from gateway.core.faults import StoreUnavailable
-from gateway.store.page import BadCursor
+from gateway.store.views.page import BadCursor
 
 # What needs no admin token where an approver's key is shown: each judges it again.
 _FOR_APPROVERS = frozenset(call.handler for call in CALLS if call.for_approvers)

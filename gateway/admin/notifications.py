@@ -9,7 +9,7 @@ from gateway.admin.running import RUNNING
 from gateway.core.decision import BAD_REQUEST, NO_SUCH_NOTIFICATION, Refused
 from gateway.core.problem import instant
 from gateway.store.keys import LetterState
-from gateway.store.letters import Letter, letters, resend
+from gateway.store.views.letters import Letter, letters, resend
 
 _NO_MEMBERS: frozenset[str] = frozenset()
 

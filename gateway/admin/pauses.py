@@ -13,8 +13,9 @@ from gateway.core.decision import NO_SUCH_PAUSE, Refused
 from gateway.core.pause import WidePause
 from gateway.core.problem import instant
 from gateway.core.write import ResourceKey
-from gateway.store import intents, pause_views, pauses
+from gateway.store import intents, pauses
 from gateway.store.intents import Pause
+from gateway.store.views import pause_views
 
 # Enough for what happened, who was asked and where it is written down.
 _LONGEST_REASON = 500

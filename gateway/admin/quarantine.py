@@ -14,7 +14,7 @@ from gateway.core.kept_request import KeptRequest
 from gateway.core.late import Quarantined
 from gateway.core.problem import instant
 from gateway.core.write import ResourceKey
-from gateway.store import audit_views, quarantine
+from gateway.store.views import audit_views, quarantine
 
 # A larger body is had from its own path only: as JSON it would be several times as large, and held whole.
 _SHOWN_BODY = 1 << 20

@@ -17,10 +17,11 @@ from gateway.core.decision import BAD_REQUEST, NO_SUCH_RESOURCE, Facts, Refused
 from gateway.core.epoch import Epoch, parse_u64
 from gateway.core.problem import instant
 from gateway.core.write import ResourceKey
-from gateway.policy.jsonbody import Number
-from gateway.store import audit_views, collect, pause_views, resets, views
-from gateway.store.audit_views import Sought
+from gateway.policy.reading.jsonbody import Number
+from gateway.store import collect, resets
 from gateway.store.reply import FenceRecord
+from gateway.store.views import audit_views, pause_views, resource_views
+from gateway.store.views.audit_views import Sought
 
 PREFIX = "/api/v1/resources/"
 _ADVANCE = "/advance"
@@ -34,7 +35,7 @@ async def list_resources(request: web.Request) -> web.Response:
     query = read_query(request, "prefix", "cursor")
     if isinstance(query, Refused):
         return refusal(query)
-    found = await views.resources(request.app[RUNNING].store, query.get("prefix", ""), query.get("cursor"))
+    found = await resource_views.resources(request.app[RUNNING].store, query.get("prefix", ""), query.get("cursor"))
     return page([_members(record) for record in found.items], found.next, found.incomplete)
 
 
@@ -47,7 +48,7 @@ async def show_resource(request: web.Request) -> web.Response:
         beside = "" if pause is None else " It is paused: the first write will be refused."
         return refusal(Refused(NO_SUCH_RESOURCE, detail + beside, Facts(resource=resource)))
     tickets, events = await asyncio.gather(
-        views.tickets(store, resource), audit_views.events(store, Sought(resource=resource), None)
+        resource_views.tickets(store, resource), audit_views.events(store, Sought(resource=resource), None)
     )
     return web.json_response(
         _members(record)
@@ -136,7 +137,7 @@ def _members(record: FenceRecord) -> dict[str, object]:
     }
 
 
-def _ticket(ticket: views.Ticket) -> dict[str, object]:
+def _ticket(ticket: resource_views.Ticket) -> dict[str, object]:
     return {
         "id": ticket.id,
         "epoch": str(ticket.epoch),

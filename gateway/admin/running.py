@@ -11,8 +11,8 @@ from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
 from gateway.policy.finding import Finding
 from gateway.policy.ruleset import RuleSet
-from gateway.store.census import Counting
 from gateway.store.fence import FenceStore
+from gateway.store.views.census import Counting
 
 
 @dataclass(frozen=True, slots=True)

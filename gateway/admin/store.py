@@ -8,8 +8,8 @@ from gateway.admin.query import read_query
 from gateway.admin.running import OPERATOR, RUNNING
 from gateway.core.decision import NOTHING_LOST, Refused
 from gateway.core.problem import instant
-from gateway.store import losses
-from gateway.store.losses import Loss, ServerState
+from gateway.store.loss import losses
+from gateway.store.loss.losses import Loss, ServerState
 
 
 async def show_store(request: web.Request) -> web.Response:

@@ -6,12 +6,12 @@ from pathlib import Path
 import click
 
 from gateway.cli.output import json_option, plain, print_json
-from gateway.policy.advice import advice
 from gateway.policy.finding import Finding, Wrong
 from gateway.policy.load import load_policies
 from gateway.policy.openapi.coverage import described_upstream, uncovered
 from gateway.policy.openapi.operation import read_document
-from gateway.policy.reversible import Coverage, reversible_coverage
+from gateway.policy.review.advice import advice
+from gateway.policy.review.reversible import Coverage, reversible_coverage
 from gateway.policy.ruleset import RuleSet
 from gateway.settings import environment
 

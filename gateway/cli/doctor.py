@@ -18,7 +18,7 @@ from gateway.store.connect import open_store
 from gateway.store.doctor import examine
 from gateway.store.durability import Durability, read_durability
 from gateway.store.embedded import EmbeddedStore, EmbeddedStoreError, running_store
-from gateway.store.topology_doctor import examine_topology
+from gateway.store.links.topology_doctor import examine_topology
 from gateway.upstream.doctor import examine_upstreams
 from gateway.upstream.sender import HttpSender
 

@@ -10,12 +10,12 @@ from gateway.cli.policies import loaded
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
 from gateway.core.request import Headers, Request
-from gateway.policy.answer import build_request, typed_as_json
-from gateway.policy.explain import explain
 from gateway.policy.finding import Wrong
-from gateway.policy.har import read_har
+from gateway.policy.review.answer import build_request, typed_as_json
+from gateway.policy.review.explain import explain
+from gateway.policy.review.har import read_har
+from gateway.policy.review.traffic import judge, summary
 from gateway.policy.ruleset import RuleSet
-from gateway.policy.traffic import judge, summary
 
 
 @click.command("explain")

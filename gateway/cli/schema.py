@@ -3,7 +3,7 @@
 import click
 
 from gateway.cli.output import print_json
-from gateway.policy.json_schema import policy_json_schema
+from gateway.policy.review.json_schema import policy_json_schema
 
 
 @click.command("schema")

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from gateway.cli.output import json_option, print_json
-from gateway.policy.cases import run_cases
+from gateway.policy.review.cases import run_cases
 from gateway.settings import environment
 
 

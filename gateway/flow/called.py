@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from gateway.core.write import Write
-from gateway.policy.jsonrpc_answer import id_of
 from gateway.policy.match import Matched
+from gateway.policy.reading.jsonrpc_answer import id_of
 
 
 def called(write: Write, matched: Matched) -> Write:

@@ -32,8 +32,8 @@ from gateway.flow.read import Reading
 from gateway.flow.room import PATIENCE_S, Room, no_room
 from gateway.flow.undoing import undoable
 from gateway.policy.amount import read_costs
-from gateway.policy.jsonrpc import bare_call
 from gateway.policy.match import Matched, NeedsBody, Read
+from gateway.policy.reading.jsonrpc import bare_call
 from gateway.policy.ruleset import RuleSet
 
 

@@ -25,8 +25,8 @@ from gateway.core.write import Incident
 from gateway.flow.ports import Answer
 from gateway.flow.tasks import Tasks
 from gateway.log import Log
-from gateway.policy.jsonbody import read_json
 from gateway.policy.query import Query
+from gateway.policy.reading.jsonbody import read_json
 from gateway.policy.ruleset import RuleSet
 
 # Intents that one turn, a second, begins to ask about. Each costs the store three calls.

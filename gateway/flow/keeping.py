@@ -5,7 +5,7 @@ from gateway.core.intent import KeptAnswer, keep_answer
 from gateway.core.outcome import Outcome, Replied, judge
 from gateway.core.request import HeaderPairs
 from gateway.core.write import Write
-from gateway.policy.jsonrpc_reader import MOST, AnswerReader
+from gateway.policy.reading.jsonrpc_reader import MOST, AnswerReader
 
 
 class Keeping:

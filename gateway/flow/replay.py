@@ -9,7 +9,7 @@ from gateway.core.request import Headers, Request
 from gateway.core.write import Replayed
 from gateway.flow.marks import Marks
 from gateway.flow.ports import Caller
-from gateway.policy.jsonrpc import with_id
+from gateway.policy.reading.jsonrpc import with_id
 
 _JSON = ((b"Content-Type", b"application/json"),)
 _CODING = b"content-encoding"

@@ -12,6 +12,6 @@ that they name, `reload.py` looks at the files' stamps; nothing else does I/O, a
 Carries its part of G6: a write that no rule matches, or that can be read in two ways, is not forwarded. And of G4: two
 requests of one key are one action only if they say the same, as far as the rule compares them.
 
-The way of a file: `load` → `source` (YAML with positions) → `defaults` → `schema` (shape) → `compile`
-with the `compile_*` of its parts → `lint` (what only all files together can show) → `ruleset`.
+The way of a file: `load` → `source` (YAML with positions) → `defaults` → `schema` (shape) → `compile` → `review.lint`
+(what only all files together can show) → `ruleset`. The way of a request: `reading` → `match` → `part` and `template`.
 """

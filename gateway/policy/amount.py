@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from gateway.core.decision import AMOUNT_UNRESOLVED, Refused
-from gateway.policy.body import Body
-from gateway.policy.jsonbody import MISSING, Number, Pointer
+from gateway.policy.reading.body import Body
+from gateway.policy.reading.jsonbody import MISSING, Number, Pointer
 
 # Of a unit, what is counted is a millionth (`gateway.core.budget.UNIT`).
 _PLACES = 6

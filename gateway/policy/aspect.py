@@ -9,7 +9,7 @@ from functools import reduce
 from operator import and_, or_
 
 from gateway.policy.condition import Condition, GraphqlCondition, Subject
-from gateway.policy.operation import Operation
+from gateway.policy.reading.operation import Operation
 
 
 class Aspect:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.request import Request
 from gateway.policy.aspect import Aspect, aspects_of
-from gateway.policy.body import Body, BodyWanted
 from gateway.policy.condition import read_subject
 from gateway.policy.entry import Entry, ReadOnly
 from gateway.policy.lenient_paths import LenientPaths
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import Pattern
+from gateway.policy.reading.body import Body, BodyWanted
 
 # What each text of a path and each value takes in memory grows with the number of entries: so many with four texts of
 # their own each take 18 MB. Beyond it time grows instead, by a few microseconds for each batch.

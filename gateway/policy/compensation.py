@@ -19,11 +19,11 @@ from gateway.core.kept_request import keep_request
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Upstream
 from gateway.core.target import Ambiguous, read_target
-from gateway.policy.body import Body, BodyWanted
-from gateway.policy.body_type import Kind
-from gateway.policy.fields import read_header
-from gateway.policy.jsonbody import JsonReader, JsonValue, Missing, Number, Pointer
 from gateway.policy.part import Part, Unfit, read_part
+from gateway.policy.reading.body import Body, BodyWanted
+from gateway.policy.reading.body_type import Kind
+from gateway.policy.reading.fields import read_header
+from gateway.policy.reading.jsonbody import JsonReader, JsonValue, Missing, Number, Pointer
 
 # With it the store keeps a second request for each intent; what takes something back is short.
 _LONGEST = 64 << 10

@@ -5,12 +5,12 @@ from decimal import Decimal
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.request import Request
-from gateway.policy.body import Body, BodyWanted
-from gateway.policy.fields import read_header
 from gateway.policy.finding import Wrong
-from gateway.policy.hidden import hidden_in
-from gateway.policy.jsonbody import JsonValue, Missing, Number, Pointer, ambiguous_body, survives_double
-from gateway.policy.operation import Operation, OperationKind
+from gateway.policy.reading.body import Body, BodyWanted
+from gateway.policy.reading.fields import read_header
+from gateway.policy.reading.hidden import hidden_in
+from gateway.policy.reading.jsonbody import JsonValue, Missing, Number, Pointer, ambiguous_body, survives_double
+from gateway.policy.reading.operation import Operation, OperationKind
 
 
 @dataclass(frozen=True, slots=True)

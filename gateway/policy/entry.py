@@ -7,10 +7,10 @@ from gateway.policy.compensation import Compensation
 from gateway.policy.condition import Condition, GraphqlCondition
 from gateway.policy.finding import Finding
 from gateway.policy.fingerprint import NO_FINGERPRINT, Fingerprint
-from gateway.policy.jsonbody import Pointer
 from gateway.policy.key import Key
 from gateway.policy.pattern import Pattern
 from gateway.policy.query import Query
+from gateway.policy.reading.jsonbody import Pointer
 from gateway.policy.template import Template
 
 

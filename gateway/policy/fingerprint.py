@@ -14,9 +14,17 @@ from gateway.core.coding import body_too_large, decoded
 from gateway.core.decision import Refused
 from gateway.core.request import Headers
 from gateway.policy.finding import Wrong
-from gateway.policy.jsonbody import JsonReader, JsonValue, Missing, Number, Pointer, ambiguous_body, parse_pointer
-from gateway.policy.jsonrpc import action_of
-from gateway.policy.multipart import Multipart, multipart_of
+from gateway.policy.reading.jsonbody import (
+    JsonReader,
+    JsonValue,
+    Missing,
+    Number,
+    Pointer,
+    ambiguous_body,
+    parse_pointer,
+)
+from gateway.policy.reading.jsonrpc import action_of
+from gateway.policy.reading.multipart import Multipart, multipart_of
 
 _DIGEST_BYTES = 16
 # Parser and encoder hold a few times this, whatever stands on the stack below them: up to it a body is always read by

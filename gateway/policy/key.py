@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from gateway.core.caller import Caller
 from gateway.core.decision import IDEMPOTENCY_KEY_REQUIRED, RESOURCE_UNRESOLVED, Refused
 from gateway.core.request import Request
-from gateway.policy.body import Body, BodyWanted
-from gateway.policy.body_type import Kind
-from gateway.policy.fields import read_idempotency_key
+from gateway.policy.reading.body import Body, BodyWanted
+from gateway.policy.reading.body_type import Kind
+from gateway.policy.reading.fields import read_idempotency_key
 from gateway.policy.template import Absent, Naming, Template
 
 KEY = Naming("an intent's key", "the intent's key", "{header.idempotency-key}", 255, bare=True)

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gateway.policy import schema
-from gateway.policy.compile import compile_policy
-from gateway.policy.compile_principals import compile_principals
+from gateway.policy.compile.file import compile_policy
+from gateway.policy.compile.principals import compile_principals
 from gateway.policy.defaults import apply_defaults
 from gateway.policy.entry import Policy
 from gateway.policy.finding import Finding
 from gateway.policy.itself import Listeners, sent_to_itself
-from gateway.policy.lint import lint
 from gateway.policy.principals import Principals
+from gateway.policy.review.lint import lint
 from gateway.policy.ruleset import RuleSet, build_ruleset
 from gateway.policy.secret import Secrets
 from gateway.policy.shape import check_shape

@@ -27,15 +27,15 @@ from gateway.core.rule import Mount, Upstream
 from gateway.core.target import Target
 from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
-from gateway.policy.body import Body, BodyWanted
 from gateway.policy.choice import Choice, Placed
 from gateway.policy.entry import Entry, ReadOnly
-from gateway.policy.graphql import may_be_write_in_url, write_in_url
-from gateway.policy.hidden import hidden_in
-from gateway.policy.mcp import changes_nothing, is_answer, is_endpoint, refused_as_task
-from gateway.policy.parameters import overrides_method
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
+from gateway.policy.reading.body import Body, BodyWanted
+from gateway.policy.reading.graphql import may_be_write_in_url, write_in_url
+from gateway.policy.reading.hidden import hidden_in
+from gateway.policy.reading.mcp import changes_nothing, is_answer, is_endpoint, refused_as_task
+from gateway.policy.reading.parameters import overrides_method
 from gateway.policy.template import Template
 
 # A document of so many bytes has a thousand tokens at most, which are parsed in five milliseconds.

@@ -8,15 +8,15 @@ from typing import Literal
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
 from gateway.core.request import Request
-from gateway.policy.body import Body
-from gateway.policy.body_type import Kind
 from gateway.policy.escape import PLAIN
-from gateway.policy.fields import read_header, read_idempotency_key
 from gateway.policy.finding import Wrong
-from gateway.policy.formbody import parse_field
-from gateway.policy.graphql import parse_argument
-from gateway.policy.jsonbody import JsonValue, Missing, Number, Pointer, parse_pointer
-from gateway.policy.parameters import read_query
+from gateway.policy.reading.body import Body
+from gateway.policy.reading.body_type import Kind
+from gateway.policy.reading.fields import read_header, read_idempotency_key
+from gateway.policy.reading.formbody import parse_field
+from gateway.policy.reading.graphql import parse_argument
+from gateway.policy.reading.jsonbody import JsonValue, Missing, Number, Pointer, parse_pointer
+from gateway.policy.reading.parameters import read_query
 
 # `idempotency-key` is the header of that name: it is parsed, so that its quoted and its bare form are one value.
 Origin = Literal["path", "rest", "query", "header", "idempotency-key", "json", "form", "graphql", "principal", "tenant"]

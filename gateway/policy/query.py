@@ -10,7 +10,7 @@ from gateway.core.record import IntentRecord
 from gateway.core.request import Headers, Request
 from gateway.core.target import Ambiguous, read_target
 from gateway.policy.condition import Amount, Scalar, scalar
-from gateway.policy.jsonbody import JsonReader, Missing, Pointer
+from gateway.policy.reading.jsonbody import JsonReader, Missing, Pointer
 
 Verdict = Literal["applied", "not_applied", "duplicated", "unclear"]
 Subject = Literal["intent.key", "intent.upstream_key", "intent.id", "intent.resource"]

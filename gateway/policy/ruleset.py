@@ -17,12 +17,12 @@ from gateway.core.request import Headers, Request
 from gateway.core.rule import Mount, Rule, Upstream
 from gateway.core.target import Ambiguous, read_target
 from gateway.core.write import ResourceKey
-from gateway.policy.body import BodyWanted
 from gateway.policy.entry import Entry, Policy, ReadOnly
 from gateway.policy.match import Index, Matched, Mounts, NeedsBody, Read, lies_below
 from gateway.policy.principals import Principals
 from gateway.policy.producers import Producers
 from gateway.policy.query import Query
+from gateway.policy.reading.body import BodyWanted
 
 _ANYONE = Caller()
 

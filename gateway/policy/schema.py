@@ -1,4 +1,4 @@
-"""The shape of a policy file: every field, its type and its default. What the values mean is `compile.py`'s.
+"""The shape of a policy file: every field, its type and its default. What the values mean is `compile`'s.
 
 The models stay inside this package; compiled values leave it.
 """

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from gateway.core.caller import Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, RESOURCE_UNRESOLVED, Refused
 from gateway.core.request import Request
-from gateway.policy.body import Body
-from gateway.policy.body_type import Kind
 from gateway.policy.escape import PLAIN, escaped, escapes, unescaped
 from gateway.policy.finding import Wrong
-from gateway.policy.hidden import hidden_in
 from gateway.policy.part import Part, Unfit, parse_part, read_part
+from gateway.policy.reading.body import Body
+from gateway.policy.reading.body_type import Kind
+from gateway.policy.reading.hidden import hidden_in
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 

@@ -40,7 +40,7 @@ from gateway.flow.lease import Ask, Foreign, Leases
 from gateway.flow.marks import Marks
 from gateway.flow.ports import BodySource, Claims
 from gateway.flow.proving import prove
-from gateway.policy.jsonbody import JsonValue, Number, read_json
+from gateway.policy.reading.jsonbody import JsonValue, Number, read_json
 from gateway.policy.ruleset import RuleSet
 from gateway.proxy.intent_api import Records, show_intent
 from gateway.proxy.reply import Reply

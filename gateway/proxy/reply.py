@@ -18,7 +18,7 @@ from gateway.core.request import HeaderPairs
 from gateway.core.session import Switched
 from gateway.flow.marks import Marks
 from gateway.flow.ports import Answer, NearEnd
-from gateway.policy.jsonrpc import call_id
+from gateway.policy.reading.jsonrpc import call_id
 from gateway.proxy.accept import as_accepted
 from gateway.proxy.body import IncomingBody
 from gateway.proxy.session import AgentEnd

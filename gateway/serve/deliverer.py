@@ -23,7 +23,7 @@ from gateway.store.connect import open_store
 from gateway.store.deliveries import leave_hints
 from gateway.store.durability import read_durability
 from gateway.store.fence import FenceStore
-from gateway.store.incarnation import Incarnation
+from gateway.store.loss.incarnation import Incarnation
 from gateway.store.pauses import PauseRecords
 from gateway.upstream.sender import HttpSender
 

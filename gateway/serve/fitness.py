@@ -7,7 +7,7 @@ from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
 from gateway.store.doctor import UNREACHABLE, examine
 from gateway.store.durability import Durability
-from gateway.store.topology import Topology
+from gateway.store.links.topology import Topology
 
 # An unsafe store is found within ten seconds, slow answers included. A look costs it a tenth of a millisecond.
 _EVERY_S = 5.0

@@ -7,8 +7,8 @@ from typing import Protocol
 from gateway.core.write import Incident
 from gateway.flow.clock import BootClock
 from gateway.log import Log
-from gateway.store.incarnation import Incarnation, OnLoss
-from gateway.store.kept_marks import KeptMarks
+from gateway.store.loss.incarnation import Incarnation, OnLoss
+from gateway.store.loss.kept_marks import KeptMarks
 
 # Each time a file is brought to the disk. What is lost with everything at once, and was not ten seconds old, is not
 # missed.

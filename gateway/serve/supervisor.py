@@ -42,18 +42,18 @@ from gateway.serve.starting import StartRefused, cannot_listen, find_tls, find_t
 from gateway.serve.sweeping import Sweeping
 from gateway.serve.workers import Workers
 from gateway.settings import Address, ServeSettings, environment
-from gateway.store.census import Counting
 from gateway.store.compensations import Compensations
 from gateway.store.connect import open_store
 from gateway.store.durability import read_durability
 from gateway.store.embedded import EmbeddedStore, EmbeddedStoreError
 from gateway.store.fence import FenceStore
-from gateway.store.incarnation import Incarnation
-from gateway.store.kept_marks import name_of
 from gateway.store.kept_requests import QuarantineBounds
+from gateway.store.loss.incarnation import Incarnation
+from gateway.store.loss.kept_marks import name_of
 from gateway.store.outbox import Outbox
 from gateway.store.prune import Retention
 from gateway.store.questions import Questions
+from gateway.store.views.census import Counting
 from gateway.upstream.sender import HttpSender
 from gateway.upstream.webhook import Webhooks
 

@@ -13,9 +13,9 @@ from gateway.store.deliveries import leave_hints
 from gateway.store.fence import FenceStore
 from gateway.store.parking import expire_all, recount_parked
 from gateway.store.prune import Retention, prune
-from gateway.store.quarantine import recount
 from gateway.store.reservations import judge_reservations
 from gateway.store.sweep import sweep, take_turn
+from gateway.store.views.quarantine import recount
 
 # A dead gateway's tickets end at most this much after their grace.
 _EVERY_S = 1.0

@@ -59,7 +59,7 @@ from gateway.settings import environment
 from gateway.store.connect import open_store
 from gateway.store.durability import read_durability
 from gateway.store.fence import FenceStore
-from gateway.store.incarnation import Incarnation
+from gateway.store.loss.incarnation import Incarnation
 from gateway.store.pauses import PauseRecords
 from gateway.store.quotas import QuotaUse
 from gateway.store.tether import die_with_parent

@@ -62,15 +62,15 @@ a resource is in one shard, so that one script reaches it in a cluster.
     every gateway reads it twice a second, and whenever `fg:pauses` says that it has changed. `unpaused` beside it, a
     sorted set: the ids of those that were ended, by the millisecond in which they were, for 30 days. A gateway writes
     back what it knows that is in neither: the store has lost it.
-`origin`, a short text: what the shard began with, by which scripts tell that it was emptied (origins.py).
+`origin`, a short text: what the shard began with, by which scripts tell that it was emptied (loss/origins.py).
 `safe`, an empty string: what is written before each wait for a disk or for replicas (durable.py).
 `fg:pepper` is the key from which secrets of repeatable grants are made. `fg:sweeper` says who sweeps this second.
 A script publishes a resource on `fg:wake:GATEWAY` when that gateway should look again.
 
 Servers
 -------
-One (link.py), the one that sentinels name as the primary (sentinel.py), or the primaries of a cluster (cluster.py,
-slots.py), as the URL says (url.py). Keys without a tag are on any of them, and no command names keys of two shards.
+One, the one that sentinels name as the primary, or the primaries of a cluster, as the URL says (`links`). Keys without
+a tag are on any of them, and no command names keys of two shards.
 Whatever depends on the keys of several servers is a hint, or counted anew.
 
 Scripts

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from gateway.store.link import Reply
+from gateway.store.links.link import Reply
 
 
 class Answer(NamedTuple):

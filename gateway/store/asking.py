@@ -5,14 +5,14 @@ from collections.abc import Callable, Coroutine, Sequence
 
 from gateway.core.faults import PartUnavailable, StoreUnavailable
 from gateway.core.write import ResourceKey
-from gateway.store.acknowledged import Acknowledged
 from gateway.store.answer import Answer, read_answer
 from gateway.store.clock import StoreClock
 from gateway.store.durable import Durable
 from gateway.store.keys import probe, resource_keys
-from gateway.store.recent import Recent
+from gateway.store.links.topology import Topology, places
+from gateway.store.loss.acknowledged import Acknowledged
+from gateway.store.loss.recent import Recent
 from gateway.store.script import Script
-from gateway.store.topology import Topology, places
 from gateway.store.wake import Wake
 
 # Whoever looks at the store's keys should not find this one.

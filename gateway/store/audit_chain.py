@@ -21,7 +21,7 @@ from gateway.store.audit_seals import (
 )
 from gateway.store.fence import FenceStore
 from gateway.store.keys import seals, shard_keys, shards
-from gateway.store.page import BadCursor
+from gateway.store.views.page import BadCursor
 
 # A call looks at no more than about so many events and shards: it is answered within a second or two.
 _EVENTS = 20_000

@@ -18,7 +18,7 @@ from gateway.core.faults import StoreUnavailable
 from gateway.store.answer import number, text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import audit_trail, seals, shard_keys, shards
-from gateway.store.link import Reply
+from gateway.store.links.link import Reply
 from gateway.store.packed import event_number
 from gateway.store.script import Script
 

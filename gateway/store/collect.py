@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys, shard_of
 from gateway.store.script import Script
-from gateway.store.silence import heard, told
-from gateway.store.walk import walk
+from gateway.store.views.silence import heard, told
+from gateway.store.views.walk import walk
 
 COLLECT = Script("collect")
 

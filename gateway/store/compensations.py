@@ -15,11 +15,11 @@ from gateway.core.record import IntentRecord
 from gateway.core.write import Admitted, Settled, TicketId, Waiting, Write
 from gateway.store import reply
 from gateway.store.answer import number, text, unknown_word
-from gateway.store.compensation_views import undo_of
 from gateway.store.fence import FenceStore
 from gateway.store.keys import intent_id, resource_keys
-from gateway.store.losses import not_before_accepted
+from gateway.store.loss.losses import not_before_accepted
 from gateway.store.script import Script
+from gateway.store.views.compensation_views import undo_of
 
 COMPENSATE = Script("compensate")
 

@@ -7,8 +7,8 @@ from gateway.core.check import Check
 from gateway.core.faults import StoreUnavailable
 from gateway.store.doctor import fields, of
 from gateway.store.durability import Durability, online_replicas
-from gateway.store.link import ErrorReply, Link, ScriptMissing
-from gateway.store.topology import Topology
+from gateway.store.links.link import ErrorReply, Link, ScriptMissing
+from gateway.store.links.topology import Topology
 
 # Each write asks the store twice and more, one after the other.
 _SLOW_MS = 5.0

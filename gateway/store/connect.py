@@ -10,16 +10,16 @@ from gateway.core.clock import Clock
 from gateway.core.faults import StoreUnavailable
 from gateway.store.budgeted import BudgetedStore
 from gateway.store.clock import StoreClock
-from gateway.store.cluster import Cluster
-from gateway.store.connection import connector
 from gateway.store.durability import PROCESS, Durability
 from gateway.store.durable import Durable
 from gateway.store.fence import FenceStore
-from gateway.store.incarnation import Incarnation
-from gateway.store.link import Connect, Link, Reply
-from gateway.store.sentinel import GuardedLink, Sentinels
-from gateway.store.topology import Topology
-from gateway.store.url import Guarded, OneServer, Sharded, read_url
+from gateway.store.links.cluster import Cluster
+from gateway.store.links.connection import connector
+from gateway.store.links.link import Connect, Link, Reply
+from gateway.store.links.sentinel import GuardedLink, Sentinels
+from gateway.store.links.topology import Topology
+from gateway.store.links.url import Guarded, OneServer, Sharded, read_url
+from gateway.store.loss.incarnation import Incarnation
 from gateway.store.wake import OnWake, Wake
 
 # 48 random bits: no two processes of one store share a name, and a ticket's id stays short.
@@ -37,7 +37,7 @@ async def open_store(
     incarnation: Incarnation | None = None,
     durability: Durability = PROCESS,
 ) -> FenceStore:
-    """Connect to a Redis or Valkey, as the URL says (url.py).
+    """Connect to a Redis or Valkey, as the URL says (links/url.py).
 
     `gateway` is a name that no other process has or had, of letters, digits and dashes; one is made up if it is
     missing. `on_wake` is told the resource that has changed, or None when wake-ups may have been lost. A call fails

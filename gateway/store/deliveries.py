@@ -16,7 +16,7 @@ from gateway.store.answer import Answer, number
 from gateway.store.fence import FenceStore
 from gateway.store.kept_requests import inflate_request
 from gateway.store.keys import APPROVED, HINTS, deliveries, resource_keys, shard_of, shards
-from gateway.store.link import Reply, pack
+from gateway.store.links.link import Reply, pack
 from gateway.store.script import Script
 from gateway.store.share import tell_freed
 

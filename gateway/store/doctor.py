@@ -6,9 +6,9 @@ from dataclasses import replace
 from gateway.core.check import Check
 from gateway.core.faults import StoreUnavailable
 from gateway.store.durability import PROCESS, Durability, check_durability
-from gateway.store.link import ErrorReply, Link, Reply
+from gateway.store.links.link import ErrorReply, Link, Reply
+from gateway.store.links.topology import Topology
 from gateway.store.rights import missing_rights
-from gateway.store.topology import Topology
 
 # Before these, scripts are not replicated by their effects, or what the scripts rely on is missing.
 _LEAST_REDIS = (7, 0)

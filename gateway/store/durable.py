@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 from gateway.core.faults import StoreUnavailable
 from gateway.store.durability import Durability
 from gateway.store.keys import last_wait
-from gateway.store.link import Link, OnConnected, Reply, pack
-from gateway.store.topology import Topology
+from gateway.store.links.link import Link, OnConnected, Reply, pack
+from gateway.store.links.topology import Topology
 
 # Of a call's time: the rest is for those who were held back meanwhile, and for saying what is missing.
 _PART = 0.75

@@ -34,12 +34,12 @@ from gateway.store.kept import deflate_answer
 from gateway.store.kept_requests import QuarantineBounds, parked, spelled, spelled_undo
 from gateway.store.keys import HINTS, KEPT_BYTES, resource_keys, shard_keys, shard_of, shard_of_id
 from gateway.store.lease_secrets import LeaseSecrets
-from gateway.store.link import ErrorReply
+from gateway.store.links.link import ErrorReply
+from gateway.store.links.topology import Topology
 from gateway.store.refusal import Asked
 from gateway.store.reply import FenceRecord
 from gateway.store.script import KEEPING_PARTS, Script
 from gateway.store.share import give_place_back, take_place, without_place
-from gateway.store.topology import Topology
 from gateway.store.wake import Wake
 from gateway.store.words import Words, intent_arguments
 

@@ -95,7 +95,7 @@ def marks(shard: str) -> str:
 
 
 def origin(shard: str) -> str:
-    """What the shard begins with (origins.py)."""
+    """What the shard begins with (loss/origins.py)."""
     return f"fg:{{{shard}}}:origin"
 
 

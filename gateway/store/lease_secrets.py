@@ -10,7 +10,7 @@ from gateway.core.lease import LeaseMark, LeaseSecret
 from gateway.core.write import ResourceKey
 from gateway.store.answer import number
 from gateway.store.keys import PEPPER, resource_keys
-from gateway.store.topology import Topology
+from gateway.store.links.topology import Topology
 
 # Bytes that name a call with a key, and as many that are drawn for each of its grants (`scripts/grant.lua`). The first
 # of them are the same for all calls of a principal.

@@ -18,7 +18,7 @@ from gateway.core.write import ResourceKey
 from gateway.store.answer import Answer, number, text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import notifications, shard_keys, shard_of_id, shards
-from gateway.store.link import Reply, pack
+from gateway.store.links.link import Reply, pack
 from gateway.store.script import SENDING_PARTS, Script
 
 CLAIM = Script("claim", SENDING_PARTS)

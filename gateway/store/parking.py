@@ -17,11 +17,11 @@ from gateway.store.budgets import give_back, reserve
 from gateway.store.fence import FenceStore
 from gateway.store.kept_requests import inflate_request
 from gateway.store.keys import APPROVED, HINTS, kept_request, resource_keys, shard_keys, shard_of, shard_of_id
-from gateway.store.losses import not_before_accepted
-from gateway.store.quarantine import counted
+from gateway.store.loss.losses import not_before_accepted
 from gateway.store.reply import record_of
 from gateway.store.script import Script
 from gateway.store.share import Counted, counted_so_far, put_right
+from gateway.store.views.quarantine import counted
 
 DECIDE = Script("decide")
 RETRY = Script("retry")

@@ -15,9 +15,9 @@ from gateway.core.pause import Kind, PausesInForce, Scope, WidePause
 from gateway.store.answer import Answer, text, unknown_word
 from gateway.store.fence import FenceStore
 from gateway.store.keys import PAUSES_SHARD, WIDE_PAUSES, shard_keys
-from gateway.store.link import Reply
-from gateway.store.newest import pairs
+from gateway.store.links.link import Reply
 from gateway.store.script import Script
+from gateway.store.views.newest import pairs
 
 BEGIN_PAUSE = Script("begin_pause")
 END_PAUSE = Script("end_pause")

@@ -6,7 +6,7 @@ from gateway.core.write import ResourceKey
 from gateway.store.answer import number, unknown_word
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys
-from gateway.store.losses import not_before_accepted
+from gateway.store.loss.losses import not_before_accepted
 from gateway.store.script import Script
 
 RESET = Script("reset")

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from importlib.resources import files
 
-from gateway.store.link import Link
+from gateway.store.links.link import Link
 
 _CALLED = re.compile(r"redis\.call\(\s*'([A-Z]+)'")
 # All arguments are a key and a channel of ours: what is a key among them differs from command to command.

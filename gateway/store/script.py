@@ -11,9 +11,9 @@ import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 
-from gateway.store.lesson import lesson, taught
-from gateway.store.link import ErrorReply, Reply, ScriptMissing, pack
-from gateway.store.topology import Server, Servers
+from gateway.store.links.lesson import lesson, taught
+from gateway.store.links.link import ErrorReply, Reply, ScriptMissing, pack
+from gateway.store.links.topology import Server, Servers
 
 # In this order: each may use what comes before it.
 _PARTS = ("epoch", "loss", "audit", "notification", "former", "intent", "parking", "waiters", "ticket", "pause")

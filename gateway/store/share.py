@@ -16,7 +16,7 @@ from gateway.core.decision import Refused
 from gateway.core.faults import StoreUnavailable
 from gateway.store.answer import number, text
 from gateway.store.keys import PARKED_BY, PARKED_BYTES
-from gateway.store.topology import Topology
+from gateway.store.links.topology import Topology
 
 # One principal has a quarter of all room at most: a few of them that run wild leave some to the others.
 _PRINCIPALS = 4

@@ -13,7 +13,7 @@ from gateway.core.intent import IntentId
 from gateway.core.write import ResourceKey, TicketId
 from gateway.store.fence import FenceStore
 from gateway.store.keys import SWEEPER, approvals, deadlines, questions, shard_of_id, shards
-from gateway.store.link import Reply, pack
+from gateway.store.links.link import Reply, pack
 
 # Of all gateways that sweep every second one does; a little less, so that the same one may do it again.
 _TURN_MS = 900

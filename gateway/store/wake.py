@@ -9,7 +9,7 @@ from redis.asyncio.connection import AbstractConnection
 
 from gateway.core.write import ResourceKey
 from gateway.store.keys import PAUSES_CHANNEL, wake_channel
-from gateway.store.link import Connect, hang_up
+from gateway.store.links.link import Connect, hang_up
 
 # None: pauses have changed, or wake-ups may have been lost; everybody looks again.
 OnWake = Callable[[ResourceKey | None], None]

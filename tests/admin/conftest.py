@@ -18,10 +18,10 @@ from gateway.flow.compensating import Compensating
 from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
 from gateway.policy.finding import Finding
-from gateway.store.census import Counting
 from gateway.store.compensations import Compensations
 from gateway.store.connect import open_store
 from gateway.store.fence import FenceStore
+from gateway.store.views.census import Counting
 from gateway.upstream.sender import HttpSender
 from tests.admin.description import check_described
 from tests.raw import RawAnswer, RawClient

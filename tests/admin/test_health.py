@@ -6,8 +6,8 @@ from typing import Any
 
 from gateway.core.check import Check
 from gateway.store.embedded import find_server
-from gateway.store.intent_views import LISTED
 from gateway.store.keys import store_record
+from gateway.store.views.intent_views import LISTED
 from tests.admin.conftest import Admin, listening
 from tests.intending import begun, ended, intended
 from tests.store.halves import halved

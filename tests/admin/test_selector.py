@@ -14,9 +14,9 @@ from gateway.flow.clock import BootClock
 from gateway.flow.compensating import Compensating
 from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
-from gateway.store.census import Counting
 from gateway.store.compensations import Compensations
 from gateway.store.fence import FenceStore
+from gateway.store.views.census import Counting
 from gateway.upstream.sender import HttpSender
 from tests.stack import POLICY, rules_from
 

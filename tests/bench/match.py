@@ -13,9 +13,9 @@ from gateway.core.identify import identify
 from gateway.core.request import Headers, Request
 from gateway.core.target import Target, read_target
 from gateway.core.write import Write
-from gateway.policy.body import Body
 from gateway.policy.load import load_policies
 from gateway.policy.match import Matched
+from gateway.policy.reading.body import Body
 from gateway.policy.ruleset import RuleSet
 from tests.bench.crowds import Crowd, crowds
 

@@ -5,7 +5,7 @@ import json
 from click.testing import CliRunner
 
 from gateway.cli import main
-from gateway.policy.json_schema import policy_json_schema
+from gateway.policy.review.json_schema import policy_json_schema
 
 
 def test_it_prints_the_schema_and_nothing_else() -> None:

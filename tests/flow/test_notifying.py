@@ -20,8 +20,8 @@ from gateway.policy.ruleset import RuleSet
 from gateway.store.embedded import find_server
 from gateway.store.fence import FenceStore
 from gateway.store.keys import notification, notifications
-from gateway.store.letters import resend
 from gateway.store.outbox import Outbox
+from gateway.store.views.letters import resend
 from gateway.upstream.sender import HttpSender
 from gateway.upstream.webhook import Webhooks
 from tests.recording import RecordingUpstream

@@ -12,8 +12,8 @@ from gateway.flow.retrying import judge_retry
 from gateway.policy.load import load_policies
 from gateway.policy.ruleset import RuleSet
 from gateway.store.fence import FenceStore
-from gateway.store.intent_views import intents
 from gateway.store.parking import request_of, retry
+from gateway.store.views.intent_views import intents
 from tests.proxy.test_budgets import COUNTED, SUMMED, judge, pay
 from tests.recording import RecordingUpstream, answering
 from tests.stack import Stack, stack

@@ -5,9 +5,9 @@ from pathlib import Path
 from gateway.core.decision import Refused
 from gateway.core.request import Headers, Request
 from gateway.core.target import Target, read_target
-from gateway.policy.answer import typed_as_json
 from gateway.policy.load import load_policies
 from gateway.policy.match import Matched, Read
+from gateway.policy.review.answer import typed_as_json
 from gateway.policy.ruleset import RuleSet
 
 HEAD = "upstream: api\nurl: http://127.0.0.1:9000\n"

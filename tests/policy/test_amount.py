@@ -6,8 +6,8 @@ from gateway.core.decision import Refused
 from gateway.core.request import Headers, Request
 from gateway.core.target import Target, read_target
 from gateway.policy.amount import read_costs
-from gateway.policy.body import Body
-from gateway.policy.jsonbody import Pointer, parse_pointer
+from gateway.policy.reading.body import Body
+from gateway.policy.reading.jsonbody import Pointer, parse_pointer
 
 
 def costs(body: str) -> tuple[int, ...] | str:

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from gateway.policy.aspect import aspects_of
 from gateway.policy.condition import Condition, GraphqlCondition, HeaderCondition
-from gateway.policy.jsonbody import MISSING
-from gateway.policy.operation import Operation
+from gateway.policy.reading.jsonbody import MISSING
+from gateway.policy.reading.operation import Operation
 
 KINDS, NAMES = ("query", "mutation"), ("a", "b", "c")
 

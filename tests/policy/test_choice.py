@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from gateway.core.caller import Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, NO_POLICY, Refused
 from gateway.core.request import Request
-from gateway.policy.body import Body
 from gateway.policy.choice import Choice, Placed
 from gateway.policy.condition import Condition, first_unmet
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.pattern import Pattern, split_slash
+from gateway.policy.reading.body import Body
 from gateway.policy.ruleset import RuleSet
 from tests.policy.asking import HEAD, request, rules
 from tests.policy.placing import conditions, headers, pattern, patterns, placed, targets

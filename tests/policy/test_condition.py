@@ -7,7 +7,6 @@ from urllib.parse import unquote
 import pytest
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
-from gateway.policy.body import Body
 from gateway.policy.condition import (
     Absent,
     Amount,
@@ -22,7 +21,8 @@ from gateway.policy.condition import (
     parse_scalar,
 )
 from gateway.policy.finding import Wrong
-from gateway.policy.jsonbody import Pointer
+from gateway.policy.reading.body import Body
+from gateway.policy.reading.jsonbody import Pointer
 from tests.policy.asking import request
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gateway.core.decision import AMBIGUOUS_TARGET, BODY_TOO_LARGE, UNSUPPORTED_CODING, Decision, Refused
 from gateway.core.request import Headers
 from gateway.policy.fingerprint import NO_FINGERPRINT, Fingerprint, parse_fingerprint
-from gateway.policy.jsonbody import JsonReader
+from gateway.policy.reading.jsonbody import JsonReader
 
 LIMIT = 1 << 16
 JSON = (b"Content-Type", b"application/json")

@@ -11,8 +11,8 @@ from gateway.core.decision import (
     Decision,
     Refused,
 )
-from gateway.policy.body import Body, BodyWanted
 from gateway.policy.key import KEY, Key
+from gateway.policy.reading.body import Body, BodyWanted
 from gateway.policy.template import Template, parse_template
 from tests.policy.asking import request
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from gateway.core.caller import Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, HEADER_MALFORMED, RESOURCE_UNRESOLVED, Decision, Refused
-from gateway.policy.body import Body
 from gateway.policy.escape import escaped
-from gateway.policy.hidden import hidden_in
+from gateway.policy.reading.body import Body
+from gateway.policy.reading.hidden import hidden_in
 from gateway.policy.template import Template, parse_template
 from tests.policy.asking import request
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.store.intent_views import intents
 from gateway.store.intents import Resolution, Resolve, resolve
+from gateway.store.views.intent_views import intents
 from tests.proxy.mail import POLICY, send
 from tests.raw import RawAnswer, ask
 from tests.recording import RecordingUpstream, Seen, answering

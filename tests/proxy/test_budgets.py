@@ -10,10 +10,10 @@ import pytest
 from gateway.policy.load import load_policies
 from gateway.policy.ruleset import RuleSet
 from gateway.store.budgets import reserve
-from gateway.store.intent_views import intents
 from gateway.store.intents import Resolve, resolve
 from gateway.store.parking import Decide, decide
 from gateway.store.reservations import judge_reservations
+from gateway.store.views.intent_views import intents
 from tests.raw import RawAnswer, ask
 from tests.recording import RecordingUpstream, Seen, answering
 from tests.stack import Stack, stack

@@ -11,8 +11,8 @@ import pytest
 from gateway.core.decision import Refused
 from gateway.core.record import IntentRecord
 from gateway.core.write import ResourceKey
-from gateway.store.intent_views import intents
 from gateway.store.parking import Decide, decide, retry
+from gateway.store.views.intent_views import intents
 from tests.proxy.mail import POLICY, proof, send
 from tests.raw import RawAnswer, RawClient, ask, request
 from tests.recording import RecordingUpstream, Seen

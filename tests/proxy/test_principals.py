@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.store.audit_views import Sought, events
+from gateway.store.views.audit_views import Sought, events
 from tests.proxy.principals import Gate, gateway, key_of, records
 from tests.recording import RecordingUpstream, answering
 from tests.stack import stack

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.core.kept_request import KeptRequest
 from gateway.core.late import Quarantined
-from gateway.store.quarantine import Sought, late_result, late_results
+from gateway.store.views.quarantine import Sought, late_result, late_results
 from tests.proxy.principals import PRINCIPALS, key_of
 from tests.raw import RawAnswer, RawClient, ask, request
 from tests.stack import Stack, stack

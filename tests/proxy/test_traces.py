@@ -12,8 +12,8 @@ import pytest
 
 from gateway.core.write import ResourceKey
 from gateway.serve.exporting import Traces
-from gateway.store.audit_views import Sought, events
 from gateway.store.fence import FenceStore
+from gateway.store.views.audit_views import Sought, events
 from tests.collector import StandIn, attributes, otlp
 from tests.proxy.mail import POLICY as MAIL
 from tests.proxy.mail import proof, send

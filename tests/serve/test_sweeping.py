@@ -16,10 +16,10 @@ from gateway.log import Log
 from gateway.serve.sweeping import Sweeping
 from gateway.store.embedded import find_server
 from gateway.store.fence import FenceStore
-from gateway.store.intent_views import intents
 from gateway.store.keys import KEPT_BYTES, audit_trail, in_state, resource_keys
 from gateway.store.prune import Retention
 from gateway.store.questions import Questions
+from gateway.store.views.intent_views import intents
 from gateway.upstream.sender import HttpSender
 from tests.flow.inquiring import POLICY
 from tests.stack import rules_from

@@ -7,7 +7,7 @@ from pathlib import Path
 from gateway.store.embedded import find_server
 from gateway.store.fence import FenceStore
 from gateway.store.keys import PAUSES_SHARD
-from gateway.store.link import Link, OnConnected, Reply
+from gateway.store.links.link import Link, OnConnected, Reply
 from tests.store.fences import opened
 from tests.store.server import Server
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from gateway.flow.clock import BootClock
 from gateway.store.connect import open_store
 from gateway.store.fence import FenceStore
-from gateway.store.incarnation import Incarnation, Places
+from gateway.store.loss.incarnation import Incarnation, Places
 from tests.store.fences import PATIENCE_S
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from gateway.core.faults import StoreUnavailable
 from gateway.store.fence import FenceStore
-from gateway.store.intent_views import intents
-from gateway.store.views import tickets
+from gateway.store.views.intent_views import intents
+from gateway.store.views.resource_views import tickets
 from tests.store.fences import RESOURCE, TTL_S, admitted, bare, opened, rule
 from tests.store.server import Server
 from tests.until import until

@@ -9,9 +9,9 @@ from gateway.core.epoch import Epoch
 from gateway.core.lease import Lease
 from gateway.core.rule import Mode
 from gateway.core.write import ResourceKey
-from gateway.store.audit_views import Event, Sought, events
 from gateway.store.fence import FenceStore
 from gateway.store.keys import shard_of
+from gateway.store.views.audit_views import Event, Sought, events
 from tests.store.fences import OTHER_SECRET, RESOURCE, SECRET, ask, bare, ended, granted, leased, name_of, rule
 
 # As parts/audit.lua has it.

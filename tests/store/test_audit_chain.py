@@ -10,8 +10,8 @@ from gateway.store.audit_chain import Finding, Head, checkpoint, verify
 from gateway.store.audit_seals import STEP, seal
 from gateway.store.fence import FenceStore
 from gateway.store.keys import audit_trail, seals, shard_of
-from gateway.store.page import BadCursor
 from gateway.store.prune import Retention, prune
+from gateway.store.views.page import BadCursor
 from tests.intending import SEVEN, ended, intended
 
 SHARD = shard_of(SEVEN)

@@ -13,15 +13,15 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.write import Admitted, ResourceKey
 from gateway.flow.clock import BootClock
 from gateway.store.connect import open_store
-from gateway.store.connection import connector
 from gateway.store.durability import Durability
 from gateway.store.durable import Durable, DurableLink
 from gateway.store.embedded import find_server
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys
-from gateway.store.link import Link, ScriptMissing, pack
+from gateway.store.links.connection import connector
+from gateway.store.links.link import Link, ScriptMissing, pack
+from gateway.store.links.url import OneServer, read_url
 from gateway.store.script import Script
-from gateway.store.url import OneServer, read_url
 from tests.store.fences import PATIENCE_S, RESOURCE, TTL_S, admitted, ask, bare, settled
 from tests.store.replicas import Replicated
 from tests.store.scripted import Scripted, scripted

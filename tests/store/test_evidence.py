@@ -8,9 +8,9 @@ from gateway.core.intent import KeptAnswer, State
 from gateway.core.outcome import Outcome
 from gateway.core.rule import Fence
 from gateway.core.write import Admitted, Incident
-from gateway.store.audit_views import Sought, events
 from gateway.store.fence import FenceStore
 from gateway.store.intents import Resolution
+from gateway.store.views.audit_views import Sought, events
 from tests.store.fences import (
     ANSWER,
     HELD,

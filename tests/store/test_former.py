@@ -8,10 +8,10 @@ from redis.exceptions import ResponseError
 
 from gateway.core.intent import KeptAnswer
 from gateway.core.write import Admitted, Replayed, Waiting
-from gateway.store.audit_views import Sought, events
 from gateway.store.fence import FenceStore
 from gateway.store.keys import audit_trail, deadlines, in_state, resource_keys, shard_of
-from gateway.store.views import tickets
+from gateway.store.views.audit_views import Sought, events
+from gateway.store.views.resource_views import tickets
 from tests.store.fences import ANSWER, HELD, INTENT, RESOURCE, admitted, ask, bare, keyed, settled, state_of
 from tests.store.overdue import LONG_AGO_MS
 

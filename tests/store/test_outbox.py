@@ -11,11 +11,11 @@ from gateway.core.intent import IntentId
 from gateway.core.kept_request import KeptRequest
 from gateway.core.rule import Rule
 from gateway.core.webhook import Again, Dead, Received
-from gateway.store.audit_views import Sought, events
 from gateway.store.fence import FenceStore
 from gateway.store.keys import notification, notifications, shard_of, shards
 from gateway.store.outbox import Outbox
 from gateway.store.prune import Retention, prune
+from gateway.store.views.audit_views import Sought, events
 from tests.store.fences import (
     ANSWER,
     HELD,

@@ -7,11 +7,11 @@ import pytest
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
 from gateway.core.write import Admitted, ResourceKey, Write
-from gateway.store.audit_views import Sought, events
 from gateway.store.fence import FenceStore
 from gateway.store.intents import Pause, pause, resume
 from gateway.store.keys import audit_trail, paused_resources, shard_keys, shard_of
-from gateway.store.pause_views import pause_of
+from gateway.store.views.audit_views import Sought, events
+from gateway.store.views.pause_views import pause_of
 from tests.store.fences import (
     ANSWER,
     RESOURCE,

@@ -11,10 +11,10 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.pause import Scope, WidePause
 from gateway.core.write import ResourceKey
 from gateway.store import pauses
-from gateway.store.audit_views import Sought, events
 from gateway.store.fence import FenceStore
 from gateway.store.keys import PAUSES_SHARD, WIDE_PAUSES, audit_trail, shard_keys
 from gateway.store.pauses import PauseRecords, begin_pause, end_pause, find_wide_pause, new_pause_id, wide_pauses
+from gateway.store.views.audit_views import Sought, events
 from tests.store.fences import everything, opened
 
 WHY = "mails go out twice"

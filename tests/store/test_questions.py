@@ -7,8 +7,8 @@ import pytest
 from gateway.core.intent import State
 from gateway.store.fence import FenceStore
 from gateway.store.intents import Resolution
-from gateway.store.pause_views import pause_of
 from gateway.store.questions import Questions
+from gateway.store.views.pause_views import pause_of
 from tests.store.asked import age, asked_rule, id_of, in_doubt, keyed, listed, make_due
 from tests.store.fences import RESOURCE, ask, name_of, opened
 

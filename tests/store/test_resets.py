@@ -7,11 +7,11 @@ import pytest
 
 from gateway.core.decision import NO_SUCH_RESOURCE, STORE_REGRESSED, WRONG_STATE, Refused
 from gateway.core.epoch import HIGHEST, Epoch
-from gateway.store import audit_views
-from gateway.store.audit_views import Sought
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys
 from gateway.store.resets import reset
+from gateway.store.views import audit_views
+from gateway.store.views.audit_views import Sought
 from tests.store.compensating import applied, begun
 from tests.store.fences import (
     OTHER_SECRET,

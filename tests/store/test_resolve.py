@@ -10,11 +10,11 @@ from gateway.core.intent import IntentId, ResolvedBy
 from gateway.core.outcome import Outcome
 from gateway.core.record import IntentRecord
 from gateway.core.write import Replayed, Write
-from gateway.store.audit_views import Sought, events
 from gateway.store.fence import FenceStore
 from gateway.store.intents import Resolution, Resolve, pause, resolve
 from gateway.store.keys import questions, shard_of
-from gateway.store.pause_views import pause_of
+from gateway.store.views.audit_views import Sought, events
+from gateway.store.views.pause_views import pause_of
 from tests.store.fences import (
     ANSWER,
     HELD,

@@ -8,11 +8,11 @@ import pytest
 from gateway.core.outcome import Outcome
 from gateway.core.rule import Fence
 from gateway.core.write import Admitted
-from gateway.store.audit_views import Sought, events
 from gateway.store.fence import FenceStore
-from gateway.store.intent_views import intents
 from gateway.store.keys import resource_keys
-from gateway.store.views import tickets
+from gateway.store.views.audit_views import Sought, events
+from gateway.store.views.intent_views import intents
+from gateway.store.views.resource_views import tickets
 from tests.store.fences import (
     ANSWER,
     HELD,

@@ -8,10 +8,10 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.rule import Fence
 from gateway.core.write import ResourceKey, TicketId, Write
 from gateway.store.fence import FenceStore
-from gateway.store.intent_views import intents
 from gateway.store.keys import SWEEPER, deadlines, questions, resource_keys, shard_of
 from gateway.store.sweep import Due, sweep, take_turn
-from gateway.store.views import tickets
+from gateway.store.views.intent_views import intents
+from gateway.store.views.resource_views import tickets
 from tests.store.asked import asked_rule, id_of, in_doubt, keyed, make_due
 from tests.store.fences import RESOURCE, admitted, ask, bare, name_of, opened, rule
 from tests.store.overdue import make_overdue

@@ -14,7 +14,7 @@ from gateway.core.decision import (
     UNAUTHENTICATED,
     WRONG_STATE,
 )
-from gateway.store.intent_views import LISTED
+from gateway.store.views.intent_views import LISTED
 
 CALLS = (
     Call(

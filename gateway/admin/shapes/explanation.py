@@ -3,7 +3,7 @@
 from dataclasses import fields
 
 from gateway.admin.shapes.schema import TEXT, Schema, list_of, nullable, record
-from gateway.policy.answer import Answer
+from gateway.policy.review.answer import Answer
 
 _ANSWER = record(
     {field.name: TEXT if field.name == "decision" else nullable(TEXT) for field in fields(Answer)},

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway.policy.compile_json_types import parse_json_type
+from gateway.policy.compile.json_types import parse_json_type
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.tree import Node, Tree, read_tree
 

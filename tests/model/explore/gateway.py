@@ -13,9 +13,9 @@ from gateway.store.answer import Answer, read_answer
 from gateway.store.clock import StoreClock
 from gateway.store.fence import FenceStore
 from gateway.store.keys import shard_of
-from gateway.store.recent import Recent
+from gateway.store.links.topology import Topology
+from gateway.store.loss.recent import Recent
 from gateway.store.script import Script
-from gateway.store.topology import Topology
 from gateway.store.wake import Wake
 from tests.model.explore.era import ERA_MS
 from tests.model.explore.shelf import Shelf, State

@@ -12,10 +12,10 @@ from gateway.core.outcome import Outcome
 from gateway.core.record import IntentRecord
 from gateway.core.rule import Authority, Fence, IntentTerms, NativeKey, Origin, Rule, Timeouts, Upstream
 from gateway.core.write import AdmitReply, Admitted, TicketId, Write
-from gateway.store.incarnation import REGRESS_SHARD
 from gateway.store.intents import Resolution, Resolve, resolve
 from gateway.store.keys import intent_id, resource_keys, shard_keys, shard_of
-from gateway.store.losses import ACCEPT_SHARD
+from gateway.store.loss.incarnation import REGRESS_SHARD
+from gateway.store.loss.losses import ACCEPT_SHARD
 from gateway.store.reply import intent_of, settle_reply
 from tests.model.explore.era import ERA_MS
 from tests.model.explore.gateway import RESOURCE, ShelfStore

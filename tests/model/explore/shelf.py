@@ -12,7 +12,7 @@ from typing import Any
 import redis
 
 from gateway.store.keys import origin as origin_key
-from gateway.store.link import Reply
+from gateway.store.links.link import Reply
 from gateway.store.script import Script
 from tests.model.explore.era import ERA_MS, moved_text, renamed_text
 

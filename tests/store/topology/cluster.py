@@ -6,7 +6,7 @@ from typing import Any
 
 import redis.cluster
 
-from gateway.store.slots import slot_of
+from gateway.store.links.slots import slot_of
 from tests.store.topology.node import Node, Tls
 from tests.until import soon
 

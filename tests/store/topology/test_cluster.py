@@ -11,11 +11,11 @@ from gateway.core.budget import Budget
 from gateway.core.faults import StoreUnavailable
 from gateway.core.write import ResourceKey, TicketId, Write
 from gateway.store.budgets import reserve
-from gateway.store.census import Counting
 from gateway.store.fence import FenceStore
 from gateway.store.keys import budget_keys, resource_keys, wake_channel
-from gateway.store.slots import slot_of
-from gateway.store.views import resources
+from gateway.store.links.slots import slot_of
+from gateway.store.views.census import Counting
+from gateway.store.views.resource_views import resources
 from tests.store.fences import RESOURCE, admitted, bare, ended, keyed, opened, rule
 from tests.store.load import load
 from tests.store.topology.cluster import ClusterOfNodes, begin_move

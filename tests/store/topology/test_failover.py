@@ -14,7 +14,7 @@ import redis
 from gateway.core.write import ResourceKey, TicketId
 from gateway.store.fence import FenceStore
 from gateway.store.keys import SWEEPER, resource_keys, shard_of
-from gateway.store.slots import slot_of
+from gateway.store.links.slots import slot_of
 from gateway.store.sweep import take_turn
 from tests.store.fences import admitted, bare, opened
 from tests.store.load import WRITERS, Load, load, patient_load

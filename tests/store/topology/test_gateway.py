@@ -6,7 +6,7 @@ import pytest
 
 from gateway.core.write import ResourceKey
 from gateway.store.keys import resource_keys
-from gateway.store.slots import slot_of
+from gateway.store.links.slots import slot_of
 from tests.stack import stack
 from tests.store.topology.cluster import ClusterOfNodes, begin_move
 

@@ -6,10 +6,10 @@ import pytest
 
 from gateway.core.lease import Lease
 from gateway.core.write import ResourceKey
-from gateway.store import losses
 from gateway.store.keys import resource_keys, shards
-from gateway.store.slots import slot_of
-from gateway.store.topology import places
+from gateway.store.links.slots import slot_of
+from gateway.store.links.topology import places
+from gateway.store.loss import losses
 from tests.store.fences import RESOURCE, ask, bare, granted, leased, name_of
 from tests.store.losing import remembering
 from tests.store.topology.cluster import ClusterOfNodes

@@ -6,9 +6,9 @@ import pytest
 
 from gateway.store.fence import FenceStore
 from gateway.store.keys import probe
-from gateway.store.link import hang_up
-from gateway.store.sentinel import Sentinels
-from gateway.store.url import Guarded, read_url
+from gateway.store.links.link import hang_up
+from gateway.store.links.sentinel import Sentinels
+from gateway.store.links.url import Guarded, read_url
 from tests.store.fences import PATIENCE_S, admitted, bare, opened
 from tests.store.scripted import Scripted, scripted
 from tests.store.topology.guarded import SERVICE, GuardedServers, start_guarded

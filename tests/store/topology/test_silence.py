@@ -8,14 +8,15 @@ import pytest
 
 from gateway.core.faults import StoreUnavailable
 from gateway.core.write import ResourceKey
-from gateway.store import audit_views, losses
-from gateway.store.audit_views import Sought
 from gateway.store.collect import collect
 from gateway.store.fence import FenceStore
-from gateway.store.intent_views import intents
 from gateway.store.keys import resource_keys
-from gateway.store.pause_views import pauses
-from gateway.store.views import resources
+from gateway.store.loss import losses
+from gateway.store.views import audit_views
+from gateway.store.views.audit_views import Sought
+from gateway.store.views.intent_views import intents
+from gateway.store.views.pause_views import pauses
+from gateway.store.views.resource_views import resources
 from tests.store.fences import opened
 from tests.store.topology.cluster import ClusterOfNodes, start_cluster
 from tests.store.topology.test_cluster import write_of

@@ -1,0 +1,206 @@
+"""The entries of `writes` and `read_only`: patterns, conditions, the resource's template, and how writes are fenced."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from gateway.core.rule import Fence, Rule, Upstream
+from gateway.core.token import TokenSource
+from gateway.policy import schema
+from gateway.policy.compile.body import check_conditions, check_parts, form_conditions, graphql_conditions
+from gateway.policy.compile.budget import check_retain, compile_amounts, compile_budgets
+from gateway.policy.compile.compensation import check_compensation_reads, compile_compensation
+from gateway.policy.compile.intent import compile_fingerprint, compile_key, intent_terms
+from gateway.policy.compile.message import check_messages, message_conditions
+from gateway.policy.compile.parking import approval_s, check_parked_reads, check_parking, parks
+from gateway.policy.compile.template import check_arriving, compile_template
+from gateway.policy.compile.upgrade import check_upgrade, check_upgrade_reads
+from gateway.policy.condition import (
+    Condition,
+    HeaderCondition,
+    JsonCondition,
+    QueryCondition,
+    Scalar,
+    contradiction,
+    parse_scalar,
+)
+from gateway.policy.entry import Entry, Matcher, ReadOnly
+from gateway.policy.finding import Wrong
+from gateway.policy.header_name import header_that_arrives
+from gateway.policy.pattern import Pattern, parse_pattern
+from gateway.policy.reading.jsonbody import parse_pointer
+from gateway.policy.report import Report
+from gateway.policy.source import Path
+
+T = TypeVar("T")
+
+
+def compile_write(
+    report: Report, at: int, shape: schema.Rule, policy: schema.Policy, upstream: Upstream
+) -> Entry | None:
+    """One of `writes`, or None with its faults noted."""
+    path: Path = ("writes", at)
+    _check_promises(report, path, shape, policy.capabilities)
+    check_upgrade(report, path, shape, upstream)
+    check_parking(report, path, shape)
+    check_retain(report, path, shape, upstream.timeouts.total_s)
+    matcher = _matcher(report, path, shape, upstream)
+    template = compile_template(report, (*path, "resource"), shape.resource, matcher.patterns)
+    key = compile_key(report, (*path, "intent"), shape.intent, matcher.patterns)
+    fingerprint = compile_fingerprint(report, (*path, "intent"), shape.intent)
+    compensation = compile_compensation(report, path, shape, upstream, matcher.patterns)
+    token_from = _token_from(report, path, shape, upstream)
+    if template is None:
+        return None
+    check_arriving(report, (*path, "resource"), template, upstream)
+    rule = Rule(
+        name=shape.name,
+        upstream=upstream,
+        authority="signed" if isinstance(shape.authority, schema.SignedAuthority) else shape.authority,
+        token_from=token_from,
+        revision=shape.revision,
+        fence=_fence(shape.fence),
+        intent=intent_terms(shape.intent, policy.capabilities.query, shape.mode),
+        errors=shape.errors,
+        mode=shape.mode,
+        upgrade=shape.upgrade,
+        on_stale=shape.on_stale,
+        parks=parks(shape),
+        approval_s=approval_s(shape),
+        risk=shape.effect.risk,
+        budgets=compile_budgets(report, path, shape),
+    )
+    amounts = compile_amounts(report, path, shape)
+    entry = Entry(matcher, rule, template, key, fingerprint, compensation, shape.effect.weight, amounts)
+    for check in (check_parts, check_parked_reads, check_upgrade_reads, check_compensation_reads):
+        check(report, path, entry)
+    return entry
+
+
+def _token_from(report: Report, path: Path, shape: schema.Rule, upstream: Upstream) -> tuple[TokenSource, ...]:
+    if shape.token_from is None:
+        return upstream.token_from
+    if len(set(shape.token_from)) < len(shape.token_from):
+        report.add((*path, "token_from"), "a source of the token stands here twice; remove one")
+    return tuple(shape.token_from)
+
+
+def _fence(shape: schema.Fence) -> Fence:
+    timeouts = shape.queue_timeout, shape.drain_timeout
+    return Fence(shape.order, shape.concurrency, *timeouts, shape.sequence, shape.after_unknown)
+
+
+def compile_read_only(report: Report, at: int, shape: schema.ReadOnly, upstream: Upstream) -> ReadOnly:
+    """One of `read_only`; its faults are noted."""
+    return ReadOnly(_matcher(report, ("read_only", at), shape, upstream))
+
+
+def _check_promises(report: Report, path: Path, rule: schema.Rule, capabilities: schema.Capabilities) -> None:
+    if rule.revision == "gateway" and rule.fence.concurrency == "parallel":
+        report.add(
+            (*path, "fence", "concurrency"),
+            "`revision: gateway` counts writes one by one; write `concurrency: serial`, or `revision: 'off'`",
+        )
+    if rule.on_stale == "quarantine" and rule.mode == "observe":
+        report.add((*path, "on_stale"), "a rule that observes forwards what comes too late; write `reject`")
+    _check_unknown(report, (*path, "intent", "on_unknown"), rule.intent, capabilities)
+    if rule.effect.risk == "high":
+        _check_guard(report, path, rule, has_native_key=capabilities.idempotency_key is not None)
+
+
+def _check_guard(report: Report, path: Path, rule: schema.Rule, *, has_native_key: bool) -> None:
+    """The upstream is sent the keys of intents, and no others."""
+    if rule.approval != "none" or rule.intent.mode == "required" or (has_native_key and rule.intent.mode == "optional"):
+        return
+    what = (
+        ", and without intents no key reaches the upstream; write `intent: {mode: required}` (or `optional`)"
+        if has_native_key
+        else "; write `intent: {mode: required}`, or `intent: {mode: optional}` and `capabilities: {idempotency_key: "
+        "HEADER}` if the upstream honours a key"
+    )
+    why = f"`risk: high` wants a guard against a second execution{what}, or `approval: required`, or `risk: low`"
+    report.add((*path, "effect", "risk"), why)
+
+
+def _check_unknown(report: Report, path: Path, intent: schema.Intent, capabilities: schema.Capabilities) -> None:
+    if intent.on_unknown == "retry" and capabilities.idempotency_key is None:
+        report.add(
+            path,
+            "`retry` could execute twice; write `capabilities: {idempotency_key: HEADER}` if the upstream honours a "
+            "key, or `on_unknown: hold`",
+        )
+    if intent.on_unknown == "query" and capabilities.query is None:
+        report.add(path, "there is no `capabilities.query` to ask; write `hold`")
+    if intent.on_unknown != "hold" and intent.mode == "off":
+        report.add(
+            path,
+            f"without intents there is nothing to {intent.on_unknown}; write `mode: required` (or `optional`) beside "
+            "it, or `on_unknown: hold`",
+        )
+
+
+def _matcher(report: Report, path: Path, shape: schema.Rule | schema.ReadOnly, upstream: Upstream) -> Matcher:
+    when = shape.when
+    upgrades = isinstance(shape, schema.Rule) and shape.upgrade is not None
+    patterns: list[Pattern] = []
+    places = []
+    for at, text in enumerate(shape.match):
+        where = (*path, "match", at)
+        pattern = report.take(where, parse_pattern(text, upgrades=upgrades))
+        if pattern is None:
+            continue
+        if not _is_under(pattern, upstream.mount.segments):
+            mount = "/" + "/".join(upstream.mount.segments)
+            report.add(where, f"`{text}` is outside the mount and can never match; begin its path with `{mount}`")
+        if pattern.segments[:2] == ("-", "fence"):
+            report.add(where, "`/-/fence/` is the gateway's own and can never match; write another path")
+        patterns.append(pattern)
+        places.append(report.place(where))
+    messages = message_conditions(report, (*path, "when"), when, upstream)
+    conditions = (*_conditions(report, (*path, "when"), when, upstream), *messages)
+    check_conditions(report, (*path, "when"), conditions)
+    never = contradiction(conditions)
+    if never is not None:
+        report.add((*path, "when"), never)
+    matcher = Matcher(upstream, tuple(patterns), tuple(places), conditions, report.place(path))
+    check_messages(report, path, when, matcher)
+    return matcher
+
+
+def _is_under(pattern: Pattern, mount: tuple[str, ...]) -> bool:
+    own = pattern.segments
+    if len(own) < len(mount) and pattern.rest is None:
+        return False
+    return all(segment is None or segment == other for segment, other in zip(own, mount, strict=False))
+
+
+def _conditions(report: Report, path: Path, when: schema.When, upstream: Upstream) -> Iterator[Condition]:
+    """Headers and query first: where they do not hold, the body need not be read."""
+    for name, values in when.header.items():
+        lower = report.take_key((*path, "header", name), header_that_arrives(name, upstream))
+        texts = _compiled(report, (*path, "header", name), values, _text)
+        if lower is not None and texts:
+            yield HeaderCondition(lower, texts)
+    for name, values in when.query.items():
+        texts = _compiled(report, (*path, "query", name), values, _text)
+        if texts:
+            yield QueryCondition(name, texts)
+    yield from form_conditions(report, path, when)
+    yield from graphql_conditions(report, path, when)
+    for text, values in when.json_.items():
+        pointer = report.take_key((*path, "json", text), parse_pointer(text))
+        scalars: frozenset[Scalar] = _compiled(report, (*path, "json", text), values, parse_scalar)
+        if pointer is not None and scalars:
+            yield JsonCondition(pointer, scalars)
+
+
+def _compiled(
+    report: Report, path: Path, values: list[object], compiled: Callable[[object], T | Wrong]
+) -> frozenset[T]:
+    taken = (report.take((*path, at), compiled(value)) for at, value in enumerate(values))
+    return frozenset(value for value in taken if value is not None)
+
+
+def _text(value: object) -> str | Wrong:
+    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+        return str(value)
+    return Wrong("a header or query parameter is text; put the value in quotes")

@@ -1,0 +1,36 @@
+"""`json_types`: what an upstream reads as JSON beside `application/json`."""
+
+import re
+
+from gateway.core.rule import JSON_TYPES
+from gateway.policy import schema
+from gateway.policy.finding import Wrong
+from gateway.policy.reading.body_type import FORM
+from gateway.policy.report import Report
+
+# RFC 6838, section 4.2.
+_NAME = r"[0-9a-z][0-9a-z!#$&^_.+-]{0,126}"
+_TYPE = re.compile(f"{_NAME}/{_NAME}")
+
+
+def compile_json_types(report: Report, shape: schema.Policy) -> frozenset[bytes]:
+    """The types in lower case; `application/json` is always one of them. Faults are noted."""
+    taken: set[bytes] = set()
+    for at, name in enumerate(shape.json_types):
+        path = ("json_types", at)
+        found = report.take(path, parse_json_type(name))
+        if found in taken:
+            report.add(path, f"`{name}` stands here twice; remove one")
+        if found is not None:
+            taken.add(found)
+    return JSON_TYPES | taken
+
+
+def parse_json_type(name: str) -> bytes | Wrong:
+    """One type in lower case."""
+    lower = name.lower()
+    if not name.isascii() or not _TYPE.fullmatch(lower):
+        return Wrong(f"`{name}` is no media type; write such as `application/vnd.api+json`, without parameters or `*`")
+    if lower == FORM.decode() or lower.startswith("multipart/"):
+        return Wrong(f"`{name}` is a form and no JSON; remove it (rules read a form by `{{form.NAME}}`)")
+    return lower.encode("ascii")

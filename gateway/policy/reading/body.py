@@ -1,0 +1,164 @@
+"""A request's body in each form that a rule may want it in: JSON, a form, a GraphQL operation. Each is read once.
+
+Its type has to say what it is read as. What a rule looks at must not stand under the same name in the query, nor what
+it looks at in the query in the body: to many servers the two are one.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gateway.core.decision import Refused
+from gateway.core.request import Request
+from gateway.core.rule import JSON_TYPES
+from gateway.policy.reading.beside import BesideQuery, beside_query, contradicts, is_spelled, twice
+from gateway.policy.reading.body_type import Kind, body_fault
+from gateway.policy.reading.formbody import Form, read_form
+from gateway.policy.reading.formparts import FormParts, read_form_parts
+from gateway.policy.reading.graphql import read_operation
+from gateway.policy.reading.jsonbody import JsonReader, JsonValue, Missing, Pointer
+from gateway.policy.reading.operation import Operation
+from gateway.policy.reading.parameters import read_query
+
+
+@dataclass(frozen=True, slots=True)
+class BodyWanted:
+    """The answer needs the body, and it has not been read."""
+
+
+class Body:
+    """The body of one request, as far as it was read. `json_types`: what its upstream reads as JSON."""
+
+    __slots__ = ("_faults", "_form", "_json", "_json_types", "_operation", "_parts", "_request")
+
+    def __init__(self, request: Request, json_types: frozenset[bytes] = JSON_TYPES) -> None:
+        self._request = request
+        self._json_types = json_types
+        self._json: JsonReader | None = None
+        self._form: Form | Refused | None = None
+        self._parts: FormParts | Refused | None = None
+        self._operation: Operation | Refused | None = None
+        self._faults: dict[Kind, Refused | None] = {}
+
+    @property
+    def is_there(self) -> bool:
+        return self._request.body is not None
+
+    @property
+    def json(self) -> JsonReader:
+        """As JSON, whatever its type says."""
+        if self._json is None:
+            self._json = JsonReader(self._request.body)
+        return self._json
+
+    def lacking(self, kind: Kind) -> BodyWanted | Refused | None:
+        """What keeps the body from being read as `kind`: its type, which is told before it is read, or its absence.
+
+        A target that is asked about has neither type nor body: it wants both.
+        """
+        if not self.is_there and not self._request.headers.all(b"content-type"):
+            return BodyWanted()
+        if kind not in self._faults:
+            self._faults[kind] = body_fault(self._request, kind, self._json_types)
+        return self._faults[kind] or (None if self.is_there else BodyWanted())
+
+    def find(self, pointer: Pointer) -> JsonValue | Missing | Refused:
+        """What a JSON pointer leads to. Refused: `ambiguous-target`."""
+        found = self._typed("json") or self.json.find(pointer)
+        if self._request.target.query is None or isinstance(found, Refused | Missing):
+            return found
+        return self.stray_member(pointer, found) or found
+
+    def stray_member(self, pointer: Pointer, found: JsonValue | Missing) -> Refused | None:
+        """The refusal of a query that has the member at the beginning of a pointer too; not where it says the same."""
+        text = read_query(self._request.target, pointer.tokens[0])
+        if text is None or isinstance(text, Refused):
+            return text
+        if len(pointer.tokens) == 1 and not isinstance(found, Missing) and is_spelled(found, text):
+            return None
+        return twice(pointer.tokens[0])
+
+    def field(self, name: str) -> str | Refused | None:
+        """A field of a form, None without it. Refused: `ambiguous-target`."""
+        form = self._read_form()
+        found = form if isinstance(form, Refused) else form.field(name)
+        return found if found is None or isinstance(found, Refused) else self.stray_field(name) or found
+
+    def stray_field(self, name: str) -> Refused | None:
+        """The refusal of a query that has a field's name."""
+        stray = read_query(self._request.target, name)
+        return stray if stray is None or isinstance(stray, Refused) else twice(name)
+
+    def lacking_beside_query(self) -> BodyWanted | Refused | None:
+        """What keeps the query from being read: a body that some servers take for it, and that is not here."""
+        kind = self._beside_query()
+        if kind is None or isinstance(kind, Refused):
+            return kind
+        return None if self.is_there else BodyWanted()
+
+    def parameter(self, name: str) -> str | Refused | None:
+        """A query parameter, None without it. Refused: also if the body has another one. Of a name that only the body
+        has, JSON makes no parameter here: most that read JSON keep the two apart."""
+        text = read_query(self._request.target, name)
+        kind = self._beside_query()
+        if isinstance(text, Refused) or kind is None:
+            return text
+        if isinstance(kind, Refused):
+            return kind
+        assert self.is_there, "whoever reads the query asks for the body beside it first"
+        if kind == "json":
+            value = None if text is None else self.json.value()
+            if isinstance(value, Refused):
+                return value
+            return twice(name) if text is not None and contradicts(value, name, text) else text
+        fields = self._beside_as(kind)
+        if isinstance(fields, Refused):
+            return fields
+        return twice(name) if fields.has(name) else text
+
+    def operation(self) -> Operation | Refused:
+        """The GraphQL operation. Refused: `ambiguous-target`."""
+        if self._operation is None:
+            self._operation = self._typed("json") or self._read_operation()
+        return self._operation
+
+    @property
+    def has_operation(self) -> bool:
+        """Whether some rule has asked for the operation, and it could be told."""
+        return self._operation is not None and not isinstance(self._operation, Refused)
+
+    def argument(self, path: tuple[str, ...]) -> JsonValue | Missing | Refused:
+        """An argument of the GraphQL operation's root fields."""
+        operation = self.operation()
+        return operation if isinstance(operation, Refused) else operation.argument(path)
+
+    def _beside_query(self) -> BesideQuery | Refused | None:
+        return beside_query(self._request, self._json_types)
+
+    def _beside_as(self, kind: Literal["form", "untyped", "multipart"]) -> Form | FormParts | Refused:
+        match kind:
+            case "form":
+                return self._read_form()
+            case "untyped":
+                return read_form(self._request.body or b"")
+            case "multipart":
+                return self._read_parts()
+
+    def _read_form(self) -> Form | Refused:
+        if self._form is None:
+            self._form = self._typed("form") or read_form(self._request.body or b"")
+        return self._form
+
+    def _read_parts(self) -> FormParts | Refused:
+        if self._parts is None:
+            (content_type,) = self._request.headers.all(b"content-type")
+            self._parts = read_form_parts(content_type, self._request.body or b"")
+        return self._parts
+
+    def _read_operation(self) -> Operation | Refused:
+        value = self.json.value()
+        return value if isinstance(value, Refused) else read_operation(value, self._request.target)
+
+    def _typed(self, kind: Kind) -> Refused | None:
+        lacking = self.lacking(kind)
+        assert not isinstance(lacking, BodyWanted), "whoever reads the body asks for it first"
+        return lacking

@@ -1,0 +1,190 @@
+"""A GraphQL document: the selected operation, its root fields, and their arguments.
+
+This module alone needs the parser, which takes 0.1 s to import: `graphql.py` imports it where the first policy does.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from graphql import (
+    BooleanValueNode,
+    DocumentNode,
+    EnumValueNode,
+    FieldNode,
+    FloatValueNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLSyntaxError,
+    InlineFragmentNode,
+    IntValueNode,
+    ListValueNode,
+    ObjectValueNode,
+    OperationDefinitionNode,
+    StringValueNode,
+    ValueNode,
+    VariableNode,
+    parse,
+)
+
+from gateway.core.decision import Refused
+from gateway.policy.reading.graphql import ambiguous_graphql
+from gateway.policy.reading.jsonbody import MISSING, JsonValue, Missing, Number
+from gateway.policy.reading.operation import Operation
+
+# Texts belong into variables; in the document each of their escapes costs the parser 2 us.
+_LONGEST = 64 << 10
+# Line ends to some lexers and not to others: what is a comment here could be an operation there.
+_UNPRINTED = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\x85\u2028\u2029\ufeff]")
+# It names a type and reads nothing; clients add it everywhere.
+_TYPENAME = "__typename"
+
+
+@dataclass(frozen=True, slots=True)
+class _Roots:
+    """The root fields of an operation, and what its variables stand for."""
+
+    fields: tuple[FieldNode, ...]
+    defaults: Mapping[str, ValueNode | None]
+    variables: Mapping[str, JsonValue]
+
+    def argument(self, path: tuple[str, ...]) -> JsonValue | Missing | Refused:
+        """What the argument `path[0]` has at the rest of the path, in all root fields alike.
+
+        A literal or a variable's value counts the same. Refused if two root fields have two values.
+        """
+        found = [self._argument_of(root, path) for root in self.fields if root.name.value != _TYPENAME]
+        refused = next((one for one in found if isinstance(one, Refused)), None)
+        if refused is not None or not found:
+            return refused or MISSING
+        if any(one != found[0] for one in found):
+            why = f"its root fields have different values at {'.'.join(path)}"
+            return ambiguous_graphql(why, "Send them one by one.")
+        return found[0]
+
+    def _argument_of(self, root: FieldNode, path: tuple[str, ...]) -> JsonValue | Missing | Refused:
+        values = [argument.value for argument in root.arguments or () if argument.name.value == path[0]]
+        if len(values) > 1:
+            return ambiguous_graphql(f"argument {path[0]} is there twice")
+        return self._follow(values[0], path[1:]) if values else MISSING
+
+    def _follow(self, node: ValueNode, path: tuple[str, ...]) -> JsonValue | Missing | Refused:
+        while True:
+            if isinstance(node, VariableNode):
+                name = node.name.value
+                if name not in self.defaults:
+                    return ambiguous_graphql(f"variable ${name} is not defined")
+                if name in self.variables:
+                    return _member(self.variables[name], path)
+                default = self.defaults[name]
+                if default is None:
+                    return MISSING
+                node = default
+            if not path or not isinstance(node, ObjectValueNode):
+                return MISSING if path else _literal(node)
+            inner = [member.value for member in node.fields if member.name.value == path[0]]
+            if len(inner) != 1:
+                return ambiguous_graphql(f"an input object has {path[0]} twice") if inner else MISSING
+            node, path = inner[0], path[1:]
+
+
+def _member(value: JsonValue, path: tuple[str, ...]) -> JsonValue | Missing:
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            return MISSING
+        value = value[name]
+    return value
+
+
+def _literal(node: ValueNode) -> JsonValue:
+    """The value as JSON would have it. What is neither text nor a number names nothing, whatever is in it."""
+    match node:
+        case StringValueNode() | EnumValueNode():
+            return node.value
+        case IntValueNode() | FloatValueNode():
+            return Number(node.value)
+        case BooleanValueNode():
+            return node.value
+        case ListValueNode():
+            return []
+    return None
+
+
+def parse_operation(
+    text: str, name: str | None, variables: Mapping[str, JsonValue], most_tokens: int
+) -> Operation | Refused:
+    """The operation `name` of a document, or its only one. Refused: `ambiguous-target`."""
+    document = _parsed(text, most_tokens)
+    return document if isinstance(document, Refused) else _selected(document, name, variables)
+
+
+def _parsed(text: str, most_tokens: int) -> DocumentNode | Refused:
+    if len(text) > _LONGEST:
+        return ambiguous_graphql(f"the document has more than {_LONGEST} characters", "Send long texts as variables.")
+    if _UNPRINTED.search(text):
+        return ambiguous_graphql("the document has a control character or a line end that not all readers know")
+    try:
+        return parse(text, no_location=True, max_tokens=most_tokens)
+    except GraphQLSyntaxError as error:
+        return ambiguous_graphql(f"the document cannot be read ({error.message[:120].rstrip('.')})")
+    except RecursionError:
+        return ambiguous_graphql("the document nests too deeply")
+
+
+def _selected(document: DocumentNode, name: str | None, variables: Mapping[str, JsonValue]) -> Operation | Refused:
+    operations = [one for one in document.definitions if isinstance(one, OperationDefinitionNode)]
+    fragments = [one for one in document.definitions if isinstance(one, FragmentDefinitionNode)]
+    if len(operations) + len(fragments) < len(document.definitions):
+        return ambiguous_graphql("the document defines more than operations and fragments")
+    named = Counter(None if one.name is None else one.name.value for one in operations)
+    if any(count > 1 for count in Counter(one.name.value for one in fragments).values()):
+        return ambiguous_graphql("two fragments have one name")
+    if len(operations) > 1 and (None in named or len(named) < len(operations)):
+        return ambiguous_graphql("of several operations each needs its own name")
+    chosen = operations if name is None else [one for one in operations if one.name and one.name.value == name]
+    if len(chosen) != 1:
+        what = "operationName is none of the document's" if name else "it does not say which operation to run"
+        return ambiguous_graphql(what, "Send one operation, or the name of one in `operationName`.")
+    return _operation(chosen[0], {one.name.value: one for one in fragments}, variables)
+
+
+def _operation(
+    chosen: OperationDefinitionNode, fragments: Mapping[str, FragmentDefinitionNode], values: Mapping[str, JsonValue]
+) -> Operation | Refused:
+    roots: list[FieldNode] = []
+    for root in _roots(chosen, fragments):
+        if isinstance(root, str):
+            return ambiguous_graphql(f"fragment {root[:64]} is not defined")
+        roots.append(root)
+    names = frozenset(root.name.value for root in roots)
+    if not names:
+        return ambiguous_graphql("the operation selects nothing")
+    definitions = chosen.variable_definitions or ()
+    defaults = {one.variable.name.value: one.default_value for one in definitions}
+    if len(defaults) < len(definitions):
+        return ambiguous_graphql("a variable is defined twice")
+    argument = _Roots(tuple(roots), defaults, values).argument
+    return Operation(chosen.operation.value, (names - {_TYPENAME}) or names, argument)
+
+
+def _roots(
+    chosen: OperationDefinitionNode, fragments: Mapping[str, FragmentDefinitionNode]
+) -> Iterator[FieldNode | str]:
+    """The root fields, fragments followed; as text, the name of a fragment that is not there."""
+    pending = [chosen.selection_set]
+    seen: set[str] = set()
+    while pending:
+        for selection in pending.pop().selections:
+            match selection:
+                case FieldNode():
+                    yield selection
+                case InlineFragmentNode():
+                    pending.append(selection.selection_set)
+                case FragmentSpreadNode():
+                    name = selection.name.value
+                    if name not in fragments:
+                        yield name
+                    elif name not in seen:
+                        seen.add(name)
+                        pending.append(fragments[name].selection_set)

@@ -1,0 +1,280 @@
+"""A JSON body read in the one way that no other reader can read otherwise, and JSON pointers into it (RFC 6901).
+
+Most parsers keep the last of two equal names, some the first; some take NaN, a byte order mark or a lone surrogate,
+others do not. A body with any of these could be one resource here and another at the upstream.
+"""
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from typing import Final
+
+from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.frozen import frozen
+from gateway.policy.finding import Wrong
+from gateway.policy.reading.hidden import seen
+
+
+@frozen
+class Number:
+    """A JSON number as it was spelled: `9007199254740993` must not become its neighbour."""
+
+    spelled: str
+
+    @property
+    def survives(self) -> bool:
+        """Whether it is still this number to a reader who keeps numbers as doubles and spells them anew."""
+        return survives_double(Decimal(self.spelled))
+
+
+def survives_double(number: Decimal) -> bool:
+    """Whether the shortest spelling of the nearest IEEE 754 double is `number` again."""
+    return Decimal(repr(float(number))) == number
+
+
+class Missing(Enum):
+    """The value of a pointer that leads nowhere; null is a value."""
+
+    MISSING = "missing"
+
+
+MISSING: Final = Missing.MISSING
+JsonValue = None | bool | str | Number | list["JsonValue"] | dict[str, "JsonValue"]
+
+# A double's ends at three; beyond nine, decimal arithmetic gives up.
+_EXPONENT_DIGITS = 4
+_INDEX = re.compile("0|[1-9][0-9]{0,8}")
+_BLANKS = re.compile("[ \t\n\r]*")
+_DEEPEST = 64
+_MARKS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class _Unreadable(ValueError):
+    """The body is JSON that two readers may read differently."""
+
+
+class JsonReader:
+    """A request's body as JSON, parsed at the first question and kept for the next ones."""
+
+    __slots__ = ("_body", "_value")
+
+    def __init__(self, body: bytes | None) -> None:
+        self._body = body
+        self._value: JsonValue | Refused = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the body has been read at all; if not, the pointers cannot be followed yet."""
+        return self._body is not None
+
+    @property
+    def body(self) -> bytes:
+        """The bytes that are read; empty as long as there is no body."""
+        return self._body or b""
+
+    def value(self) -> JsonValue | Refused:
+        """The whole body. Refused if it is not JSON that all readers read alike.
+
+        All who ask are given one and the same value: whoever would change it makes a copy.
+        """
+        if self._value is None:
+            self._value = read_json(self.body)
+        return self._value
+
+    def find(self, pointer: "Pointer") -> JsonValue | Missing | Refused:
+        """What `pointer` leads to; an empty body has no members. Refused as `value`."""
+        value = self.value() if self._body else None
+        if isinstance(value, Refused):
+            return value
+        if value is None:
+            return MISSING
+        if pointer.has_another_spelling(value):
+            return ambiguous_body(f"{pointer.text} is there in two spellings, of case or with what nobody sees")
+        return pointer.find(value)
+
+
+def read_json(body: bytes) -> JsonValue | Refused:
+    """Parse a body, keeping numbers as spelled.
+
+    Refused: what is not UTF-8 or not JSON, a byte order mark, bytes after the value, an object with two equal names
+    (compared after unescaping), a NUL in a name, NaN, infinities, numbers beyond a double's range, lone surrogates, and
+    more than 64 levels, beyond which some parsers give nothing (.NET; Ruby's 100, PHP's 512).
+    """
+    if _nests_too_deeply(body):
+        return ambiguous_body(f"it has more than {_DEEPEST} levels")
+    try:
+        value = _decoded(body.decode("utf-8"))
+        if b"\\u" in body:
+            _check_texts(value)
+    except UnicodeDecodeError:
+        return ambiguous_body("it is not UTF-8")
+    except json.JSONDecodeError as error:
+        return ambiguous_body(f"it is not JSON at character {error.pos + 1}")
+    except _Unreadable as error:
+        return ambiguous_body(str(error))
+    except RecursionError:
+        return ambiguous_body("it nests too deeply")
+    return value
+
+
+def _nests_too_deeply(body: bytes) -> bool:
+    if body.count(b"[") + body.count(b"{") <= _DEEPEST:
+        return False
+    depth = 0
+    for mark in _MARKS.finditer(body):
+        if mark[0] in b"[{":
+            depth += 1
+            if depth > _DEEPEST:
+                return True
+        elif mark[0] in b"]}":
+            depth -= 1
+    return False
+
+
+def _decoded(text: str) -> JsonValue:
+    """As `decode`, which looks with two regular expressions for blanks around the value: mostly there are none."""
+    value: JsonValue
+    if text.startswith("{"):
+        value, end = _DECODER.raw_decode(text)
+        if end == len(text):
+            return value
+    value = _DECODER.decode(text)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of an object: its value, and where that stands in the text."""
+
+    value: JsonValue
+    start: int
+    end: int
+
+
+def read_members(text: str) -> dict[str, Member]:
+    """The members of a JSON object, with their places; none if the text is no object, or one read in two ways."""
+    members: dict[str, Member] = {}
+    at, last = _behind_blanks(text, 0), "{"
+    try:
+        while text[at] == last:
+            name_at = _behind_blanks(text, at + 1)
+            name, at = _DECODER.raw_decode(text, name_at)
+            at = _behind_blanks(text, at)
+            if not isinstance(name, str) or name in members or "\0" in name or text[at] != ":":
+                return {}
+            start = _behind_blanks(text, at + 1)
+            value, end = _DECODER.raw_decode(text, start)
+            members[name] = Member(value, start, end)
+            at, last = _behind_blanks(text, end), ","
+        return members if text[at] == "}" and _behind_blanks(text, at + 1) == len(text) else {}
+    except (json.JSONDecodeError, _Unreadable, RecursionError, IndexError):
+        return {}
+
+
+def _behind_blanks(text: str, at: int) -> int:
+    """Where the next token begins."""
+    found = _BLANKS.match(text, at)
+    assert found is not None
+    return found.end()
+
+
+def ambiguous_body(why: str) -> Refused:
+    detail = f"Nothing was forwarded: the body is read as JSON, and {why}. Send one plain JSON value in UTF-8."
+    return Refused(AMBIGUOUS_TARGET, detail)
+
+
+def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise _Unreadable("an object has the same name twice")
+    return members
+
+
+def _number(spelled: str) -> Number:
+    exponent = spelled.lower().partition("e")[2].lstrip("+-")
+    if len(exponent) > _EXPONENT_DIGITS or not math.isfinite(float(spelled)):
+        raise _Unreadable("a number is out of range")
+    return Number(spelled)
+
+
+def _constant(name: str) -> JsonValue:
+    raise _Unreadable(f"{name} is no JSON number")
+
+
+def _check_texts(value: JsonValue) -> None:
+    """What only an escape can put into a text: half a character, and an end that readers in C see in a name."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            if _SURROGATE.search(item):
+                raise _Unreadable("it has a lone surrogate")
+        elif isinstance(item, list):
+            pending.extend(item)
+        elif isinstance(item, dict):
+            if any("\0" in name for name in item):
+                raise _Unreadable("an object has a name with a NUL")
+            pending.extend(item)
+            pending.extend(item.values())
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_int=_number, parse_constant=_constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A compiled JSON pointer: one value or none."""
+
+    text: str
+    tokens: tuple[str, ...]
+
+    def find(self, value: JsonValue) -> JsonValue | Missing:
+        for token in self.tokens:
+            if isinstance(value, dict):
+                if token not in value:
+                    return MISSING
+                value = value[token]
+            elif isinstance(value, list):
+                if not _INDEX.fullmatch(token) or int(token) >= len(value):
+                    return MISSING
+                value = value[int(token)]
+            else:
+                return MISSING
+        return value
+
+    def has_another_spelling(self, value: JsonValue) -> bool:
+        """Whether a member on the way has a twin that differs in case only, or in what nobody sees: some readers would
+        take that one."""
+        for token in self.tokens:
+            if isinstance(value, list):
+                if not _INDEX.fullmatch(token) or int(token) >= len(value):
+                    return False
+                value = value[int(token)]
+                continue
+            if not isinstance(value, dict):
+                return False
+            folded = _folded(token)
+            if any(name != token and _folded(name) == folded for name in value):
+                return True
+            if token not in value:
+                return False
+            value = value[token]
+        return False
+
+
+def _folded(name: str) -> str:
+    return seen(name).casefold()
+
+
+def parse_pointer(text: str) -> Pointer | Wrong:
+    """Compile `/a/b/0`. The empty pointer (the whole body) is refused: it never is one scalar of an object."""
+    if not text.startswith("/"):
+        return Wrong(f"`{text}` is not a JSON pointer; begin it with a slash, such as `/{text}`")
+    if re.search("~(?![01])", text):
+        return Wrong(f"`{text}` is not a JSON pointer; write `~0` for a tilde and `~1` for a slash in a name")
+    tokens = (token.replace("~1", "/").replace("~0", "~") for token in text[1:].split("/"))
+    return Pointer(text, tuple(tokens))

@@ -1,0 +1,99 @@
+"""JSON-RPC 2.0, and MCP over it: what of a request names its call and not its action, and answers to another call.
+
+A repeated call has another `id`, and so have the answers to it. An MCP call that was answered with `input_required` is
+repeated with what was asked for, as another call and the same action (MCP 2026-07-28, multi round-trip requests).
+"""
+
+import re
+from collections.abc import Mapping
+
+from gateway.policy.reading.jsonbody import JsonValue, Member, Number, read_members
+
+VERSION = "2.0"
+# Answers to what the server asked for, and its own notes for the next round.
+_ROUND_TRIP = ("inputResponses", "requestState")
+# Clients take the call's id for the first, and instrument each attempt with the others; none says what is to be done.
+_CORRELATION = ("progressToken", "traceparent", "tracestate")
+DATA_LINE = re.compile(rb"(?:(?<=[\r\n])|\A)(data: ?)([^\r\n]+)")
+
+
+def action_of(value: JsonValue) -> JsonValue:
+    """A JSON value without what differs between two calls of one action; the value itself if it is no JSON-RPC.
+
+    The calls of a batch keep their ids: its answers come in any order, and could not be told apart without them.
+    """
+    return _message(value)
+
+
+def _message(value: JsonValue) -> JsonValue:
+    if not isinstance(value, dict) or value.get("jsonrpc") != VERSION:
+        return value
+    message = _without(value, ("id",))
+    params = message.get("params")
+    if isinstance(params, dict):
+        params = message["params"] = _without(params, _ROUND_TRIP)
+        meta = params.get("_meta")
+        if isinstance(meta, dict):
+            params["_meta"] = _without(meta, _CORRELATION)
+    return message
+
+
+def _without(members: Mapping[str, JsonValue], names: tuple[str, ...]) -> dict[str, JsonValue]:
+    return {name: value for name, value in members.items() if name not in names}
+
+
+def with_id(answer: bytes, request: bytes, content_type: bytes = b"application/json") -> bytes:
+    """A kept answer as the answer to `request`: its `id` is spelled as the request's, all other bytes stay.
+
+    `content_type` is the answer's: in an event stream each `data` line is an answer of its own. Unchanged is what is
+    no JSON-RPC answer, or none with an id; a batch, whose order says nothing; and everything else where in doubt.
+    """
+    spelled = call_id(request)
+    if spelled is None:
+        return answer
+    if not is_event_stream(content_type):
+        return _spliced(answer, spelled)
+    return DATA_LINE.sub(lambda line: line[1] + _spliced(line[2], spelled), answer)
+
+
+def call_id(request: bytes) -> str | None:
+    """The id of a call as it is spelled; None for a notification, a batch, and what is no JSON-RPC call."""
+    asked = _read(request)
+    if asked is None or "method" not in asked[1]:
+        return None
+    text, members = asked
+    own = members.get("id")
+    return text[own.start : own.end] if own is not None and isinstance(own.value, str | Number) else None
+
+
+def bare_call(request: bytes) -> bytes:
+    """A call with this one's id and nothing else; empty where it has none."""
+    spelled = call_id(request)
+    return b"" if spelled is None else f'{{"jsonrpc": "{VERSION}", "id": {spelled}, "method": ""}}'.encode()
+
+
+def _spliced(answer: bytes, spelled: str) -> bytes:
+    read = _read(answer)
+    if read is None:
+        return answer
+    text, members = read
+    own = members.get("id")
+    # An error that names no call (null) is not about this one.
+    if own is None or own.value is None or not members.keys() & {"result", "error"} or "method" in members:
+        return answer
+    return f"{text[: own.start]}{spelled}{text[own.end :]}".encode()
+
+
+def _read(body: bytes) -> tuple[str, Mapping[str, Member]] | None:
+    """A JSON-RPC message as text, with the place of each of its members."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    members = read_members(text)
+    version = members.get("jsonrpc")
+    return (text, members) if version is not None and version.value == VERSION else None
+
+
+def is_event_stream(content_type: bytes) -> bool:
+    return content_type.partition(b";")[0].strip().lower() == b"text/event-stream"

@@ -1,0 +1,127 @@
+"""What the answer of an MCP server says of the one call that it was sent for.
+
+Only a message with this call's id speaks for it (JSON-RPC 2.0, section 5): what names another call, or none, proves
+nothing, and neither do two answers to one call, or a result beside an error.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gateway.policy.reading.jsonbody import JsonValue, Number
+from gateway.policy.reading.jsonrpc import VERSION
+
+_COMPLETE = "complete"
+_INPUT_REQUIRED = "input_required"
+_CALLERS_ERRORS = frozenset({-32700, -32600, -32601, -32602, -32020, -32021, -32022})
+
+_Members = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`status`: the HTTP status that the answer stands for, None where it says nothing of the call.
+
+    `asks`: for more input, so that the same action goes on with another call (MCP 2026-07-28). `alone`: no answer to
+    another call, and no batch, is in it: with another id it is the answer to a repeat.
+    """
+
+    status: int | None
+    asks: bool = False
+    alone: bool = True
+
+
+def id_of(call: JsonValue) -> str | None:
+    """The id of a JSON-RPC call, as ids are compared here; None for a call without one, and for what is no call."""
+    if not isinstance(call, dict) or "method" not in call:
+        return None
+    own = call.get("id")
+    return _comparable(float(own.spelled) if isinstance(own, Number) else own)
+
+
+class Answers:
+    """What a server answers to the call whose id is `call`, message by message.
+
+    Invalid requests and headers are errors of the caller, found before anything is done (JSON-RPC 2.0, section 5.1;
+    MCP 2026-07-28, -32020 to -32022). All other errors are the server's. A result is one even if its tool says
+    `isError`: it has run. To what has no id there is no answer: its status counts, unless an error or a stream comes.
+    """
+
+    def __init__(self, call: str | None) -> None:
+        self._call = call
+        self._own: _Members | None = None
+        self._is_single = True
+        self._is_alone = True
+        self._has_error = False
+
+    def hear(self, text: bytes) -> bool:
+        """Take the next text; whether the call's own answer is in it."""
+        value = _read(text)
+        is_own = False
+        self._is_alone &= not isinstance(value, list)
+        for message in filter(_is_answer, _messages(value)):
+            self._has_error |= "error" in message
+            if self._call is None or _comparable(message.get("id")) != self._call:
+                self._is_alone = False
+                continue
+            self._is_single &= self._own is None
+            self._own, is_own = message, True
+        return is_own
+
+    def said(self, status: int, *, is_stream: bool) -> Said:
+        if self._call is None:
+            return Said(None if is_stream or self._has_error else status)
+        own, alone = self._own, self._is_alone
+        if own is None or not self._is_single or ("result" in own) == ("error" in own):
+            return Said(None, alone=alone)
+        if "result" in own:
+            return _said_by(own["result"], status, alone=alone)
+        error = own["error"]
+        code = error.get("code") if isinstance(error, dict) else None
+        return Said(400 if type(code) is int and code in _CALLERS_ERRORS else 500, alone=alone)
+
+
+def _said_by(result: object, status: int, *, alone: bool) -> Said:
+    """Of a kind of result that is not known, and of a task that was only begun, nobody knows what became of it yet."""
+    kind = result.get("resultType", _COMPLETE) if isinstance(result, dict) else _COMPLETE
+    if kind == _INPUT_REQUIRED:
+        return Said(status, asks=True, alone=alone)
+    is_begun = isinstance(result, dict) and isinstance(result.get("task"), dict)
+    return Said(None if is_begun or kind != _COMPLETE else status, alone=alone)
+
+
+def _comparable(own: object) -> str | None:
+    """An id, numbers by their value as a double: servers that keep them so spell them anew. Some make texts of them."""
+    if isinstance(own, str):
+        return own
+    if isinstance(own, bool) or not isinstance(own, int | float):
+        return None
+    try:
+        return f"{float(own):.17g}"
+    except OverflowError:
+        return None
+
+
+def _read(text: bytes) -> object:
+    """The value, None for what is no JSON. A tool's content may be what requests are refused for: only its envelope
+    counts here, and an object with the same name twice is no envelope."""
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _object(pairs: list[tuple[str, object]]) -> _Members:
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else {}
+
+
+def _messages(value: object) -> Iterator[_Members]:
+    for one in value if isinstance(value, list) else (value,):
+        if isinstance(one, dict):
+            yield one
+
+
+def _is_answer(message: _Members) -> bool:
+    is_ours = message.get("jsonrpc") == VERSION and "method" not in message
+    return is_ours and not message.keys().isdisjoint(("result", "error"))

@@ -1,0 +1,100 @@
+"""One reading of a request's query, or a refusal: never the first of two values, nor what only some servers see."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gateway.core.decision import AMBIGUOUS_TARGET, RESOURCE_UNRESOLVED, Refused
+from gateway.core.target import Target, query_fields
+from gateway.policy.reading.lenient_name import folded, is_unclosed, readings
+
+# By which Symfony, Laravel, Express and Google's servers take another method than the request's (HTML forms have two).
+_METHODS = frozenset(("_method", "x-http-method-override", "$httpmethod"))
+# What common servers read at most (PHP, Express, Tomcat); some drop the others in silence.
+MOST_FIELDS = 1000
+_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def read_query(target: Target, name: str) -> str | Refused | None:
+    """The value of the query parameter `name`, None without it.
+
+    Refused: two of them; a query that two readers take apart in two ways, whatever its parameter is; and text that is
+    not UTF-8.
+    """
+    if target.query is None:
+        return None
+    parameters = _read_parameters(target.query)
+    alike = parameters.alike.get(folded(name), [])
+    if any(spelled != name for spelled, _ in alike):
+        return _ambiguous(f"query parameter {name} is there in another spelling too")
+    if len(alike) > 1:
+        return _ambiguous(f"query parameter {name} is there {len(alike)} times")
+    if parameters.fault is not None:
+        return _ambiguous(parameters.fault)
+    if not alike:
+        return None
+    (_, value), *_ = alike
+    return value if value.isascii() or not _SURROGATE.search(value) else _unreadable(f"query parameter {name}")
+
+
+def overrides_method(target: Target) -> Refused | None:
+    """The refusal of a write whose query would make another method of it: it would be another rule's, or none's."""
+    query = target.query
+    if not query or ("%" not in query and "method" not in query.casefold()):
+        return None
+    names = (name for name, _ in query_fields(query.replace(";", "&")))
+    found = next((name for name in names if not _METHODS.isdisjoint(readings(name))), None)
+    if found is None:
+        return None
+    detail = f"Nothing was forwarded: query parameter {found[:64]} would make another request of this one."
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send the one that is meant, without it.")
+
+
+def has_bad_escape(text: str) -> bool:
+    """Whether a percent sign begins no escape (RFC 3986, section 2.1): some servers drop it, some the whole text."""
+    return "%" in text and text.count("%") != len(_ESCAPE.findall(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameters:
+    """Names and values by what lenient readers make of the name, and what makes all of them ambiguous."""
+
+    alike: Mapping[str, list[tuple[str, str]]]
+    fault: str | None
+
+
+# Rules ask for one parameter after the other of the same request.
+@lru_cache(maxsize=1)
+def _read_parameters(query: str) -> _Parameters:
+    fault = _fault(query)
+    if fault is not None:
+        return _Parameters({}, fault)
+    alike: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name, value in query_fields(query):
+        if is_unclosed(name):
+            fault = "a query parameter's name has a bracket that is not closed, which PHP reads as an underscore"
+        elif not name.isascii() and _SURROGATE.search(name):
+            fault = "a query parameter's name is not UTF-8"
+        for reading in readings(name):
+            alike[reading].append((name, value))
+    return _Parameters(dict(alike), fault)
+
+
+def _fault(query: str) -> str | None:
+    """What makes a query ambiguous before it is taken apart."""
+    if ";" in query:
+        return "the query has a bare semicolon, which some read as a separator (spell it %3B)"
+    if query.count("&") >= MOST_FIELDS:
+        return f"the query has more than {MOST_FIELDS} parameters, and some servers drop the others"
+    return "the query has a percent sign that begins no escape (spell it %25)" if has_bad_escape(query) else None
+
+
+def _ambiguous(why: str) -> Refused:
+    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. Send one value, once.")
+
+
+def _unreadable(what: str) -> Refused:
+    return Refused(RESOURCE_UNRESOLVED, f"Nothing was forwarded: {what} is not UTF-8. Send it as UTF-8.")

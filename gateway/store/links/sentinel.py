@@ -1,0 +1,143 @@
+"""The primary that sentinels name, and a connection that moves with it.
+
+All sentinels are asked, and of those that answer the one with the newest configuration is believed: redis-py's own
+discovery takes the first answer, which one that was cut off together with an old primary gives as well.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from redis.asyncio.connection import AbstractConnection
+
+from gateway.store.links.connection import ask, connector_to
+from gateway.store.links.link import Link, hang_up
+from gateway.store.links.url import Address, Guarded
+
+# How long a primary that was replaced, and still answers, may be written to after its sentinels know of it.
+_LOOK_EVERY_S = 0.5
+# Of one question to all; a sentinel that is away must not keep those that know more waiting.
+_ANSWERS_WITHIN_S = 0.5
+# Between two cancellations, should the first one get lost.
+_TICK_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a sentinel says: the primary, the number of the failover that made it one, and whether enough of the
+    sentinels agree that it is away. `others`: how many sentinels it knows, besides itself.
+    """
+
+    primary: Address
+    epoch: int
+    down: bool
+    quorum: int = 0
+    others: int = 0
+    replicas: int = 0
+
+
+class Sentinels:
+    """The sentinels of one service. Connections to them are kept."""
+
+    def __init__(self, where: Guarded, timeout_s: float) -> None:
+        self._where = where
+        self._timeout_s = timeout_s
+        self._connections: dict[Address, AbstractConnection] = {}
+        self._asking = asyncio.Lock()
+        self._why = "none was asked yet"
+        self.count = len(where.sentinels)
+
+    async def named(self) -> Named | None:
+        """What the one with the newest configuration says; None where none answers."""
+        return max(await self.all_named(), key=lambda one: one.epoch, default=None)
+
+    async def all_named(self) -> list[Named]:
+        """What each of them says that answers."""
+        async with self._asking:
+            told = await asyncio.gather(*map(self._told_by, self._where.sentinels))
+        return [one for one in told if one is not None]
+
+    async def connect(self) -> AbstractConnection:
+        """A connection to the primary. Raises whatever keeps it from that."""
+        return (await self.connect_to_primary())[0]
+
+    async def connect_to_primary(self) -> tuple[AbstractConnection, Address]:
+        """The same, and where that is. It says itself that it is a primary."""
+        named = await self.named()
+        if named is None:
+            raise ConnectionError(f"no sentinel names a primary of {self._where.service}: {self._why}")
+        if named.down:
+            raise ConnectionError(f"the sentinels of {self._where.service} wait for a new primary")
+        connection = await connector_to(named.primary, self._where.options, self._timeout_s)()
+        try:
+            role = (await ask(connection, "ROLE"))[0]
+            if role != b"master":
+                raise ConnectionError(f"{named.primary} is named as the primary, and is none yet")
+        except BaseException:
+            await hang_up(connection)
+            raise
+        return connection, named.primary
+
+    async def close(self) -> None:
+        for connection in self._connections.values():
+            await hang_up(connection)
+
+    async def _told_by(self, sentinel: Address) -> Named | None:
+        try:
+            async with asyncio.timeout(min(_ANSWERS_WITHIN_S, self._timeout_s)):
+                return await self._ask(sentinel)
+        except Exception as error:  # noqa: BLE001  # one sentinel that is away, whatever it was, is what others are for
+            self._why = f"{sentinel}: {error or type(error).__name__}"
+            if (connection := self._connections.pop(sentinel, None)) is not None:
+                await hang_up(connection)
+            return None
+
+    async def _ask(self, sentinel: Address) -> Named | None:
+        connection = self._connections.get(sentinel)
+        if connection is None:
+            connection = await connector_to(sentinel, self._where.own, self._timeout_s)()
+            self._connections[sentinel] = connection
+        service = self._where.service
+        flat = await ask(connection, "SENTINEL", "MASTER", service)
+        fields = dict(zip(flat[::2], flat[1::2], strict=True))
+        before = Address(fields[b"ip"].decode(), int(fields[b"port"]))
+        # During a failover this command knows the new one first.
+        host, port = await ask(connection, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", service)
+        primary = Address(host.decode(), int(port))
+        down = primary == before and b"o_down" in fields[b"flags"]
+        counts = (int(fields.get(name, 0)) for name in (b"quorum", b"num-other-sentinels", b"num-slaves"))
+        return Named(primary, int(fields[b"config-epoch"]), down, *counts)
+
+
+class GuardedLink(Link):
+    """The connection to the primary. It is left as soon as the sentinels name another one, or agree that it is away:
+    then the next one may be at work already, and what the old one still takes would be lost.
+    """
+
+    def __init__(self, sentinels: Sentinels, timeout_s: float) -> None:
+        super().__init__(self._connect_primary, timeout_s)
+        self.sentinels = sentinels
+        self._peer: Address | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        await super().open()
+        self._watching = asyncio.get_running_loop().create_task(self._watch())
+
+    async def close(self) -> None:
+        while self._watching is not None and not self._watching.done():
+            # Before Python 3.12 asyncio.wait_for, through which redis-py sends, may swallow a cancellation.
+            self._watching.cancel()
+            await asyncio.wait({self._watching}, timeout=_TICK_S)
+        await super().close()
+        await self.sentinels.close()
+
+    async def _connect_primary(self) -> AbstractConnection:
+        connection, self._peer = await self.sentinels.connect_to_primary()
+        return connection
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            named = await self.sentinels.named()
+            if named is not None and (named.down or named.primary != self._peer):
+                self.leave()

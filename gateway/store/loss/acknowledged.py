@@ -1,0 +1,104 @@
+"""What the store has acknowledged to this gateway, and what a script's answer means beside it.
+
+By this a store that has lost something is found out at once, before a mark tells (incarnation.py).
+"""
+
+from collections.abc import Mapping
+
+from gateway.core.write import ResourceKey, Write
+from gateway.store.answer import Answer, number
+from gateway.store.keys import shard_of
+from gateway.store.loss.recent import Recent
+from gateway.store.loss.seen import SeenEpochs
+
+# As in `scripts/parts/loss.lua`.
+_COLLECTED_AFTER_MS = 24 * 3_600_000
+
+
+class Acknowledged:
+    """`recent` is None where nobody looks whether the store still has it: then no loss is ever told of."""
+
+    def __init__(self, recent: Recent | None = None) -> None:
+        self._recent = recent
+        self._seen = SeenEpochs() if recent is None else recent.seen
+        self._origins: Mapping[str, str] = {} if recent is None else recent.origins
+
+    def note(self, resource: ResourceKey, epoch: int) -> None:
+        """The store has acknowledged this epoch."""
+        if self._seen.note(resource, epoch) and self._recent is not None:
+            self._recent.raised(resource, epoch)
+
+    def origin(self, resource: ResourceKey) -> str:
+        """What the resource's shard began with (origins.py); empty where that is not known."""
+        return self._origins.get(shard_of(resource), "")
+
+    def words(self, write: Write) -> str:
+        """For a store that may have forgotten it: an epoch that rules the write's, or that it must still have."""
+        expected = self.must_have(write.resource)
+        if expected == write.epoch:
+            return " known"
+        seen = self.ruling(write) or expected
+        told = " told" if self.is_told(write.resource, seen) else ""
+        return f" seen:{seen}{told}" if seen else ""
+
+    def compared(self, refused: Answer, resource: ResourceKey) -> Answer:
+        """A token that nobody knows is no invalid one where the store does not know of an epoch that was seen."""
+        highest = number(refused.rest[0] or 0)
+        if highest:
+            self.note(resource, highest)
+        seen = self._seen.largest(resource)
+        if highest >= seen or self._has_ended(seen) or self._is_gone_by_right(refused, resource, seen):
+            return refused
+        if refused.word == "stale-epoch" and self.is_told(resource, seen):
+            # The record has forgotten what rules it, and that one's holder.
+            return refused._replace(rest=[str(seen).encode(), b"", *refused.rest[2:]])
+        return refused._replace(word="store-regressed")
+
+    def forget(self, resource: ResourceKey) -> None:
+        """An operator has forgotten the resource's epochs."""
+        self._seen.forget(resource)
+        if self._recent is not None:
+            self._recent.lowered(resource)
+
+    def must_have(self, resource: ResourceKey) -> int:
+        """The epoch without which the store has lost something; zero for none, or where no loss is ever told of."""
+        return 0 if self._recent is None else self._seen.expected(resource)
+
+    def is_told(self, resource: ResourceKey, seen: int) -> bool:
+        """Whether the epoch is from before a loss that everybody was told of: nobody need be told again."""
+        return self._recent is not None and seen > self._seen.expected(resource)
+
+    def doubt_where(self, answer: Answer, resource: ResourceKey) -> None:
+        """Where a refusal shows that this gateway alone knows of a loss so far, the others are not to wait for its next
+        mark."""
+        if self._recent is None:
+            return
+        if answer.word == "began-anew":
+            self._recent.doubt(shard_of(resource))
+        elif answer.word == "store-regressed" and self.must_have(resource):
+            self._recent.doubted.set()
+
+    def largest(self, resource: ResourceKey) -> int:
+        """The largest epoch, zero for a resource that was never seen."""
+        return self._seen.largest(resource)
+
+    def ruling(self, write: Write) -> int:
+        """An epoch that rules the write's; zero for none."""
+        seen = self._seen.largest(write.resource)
+        ended = seen <= write.epoch or (write.secret_digest is not None and self._has_ended(seen))
+        return 0 if ended else seen
+
+    def _is_gone_by_right(self, refused: Answer, resource: ResourceKey, seen: int) -> bool:
+        """Whether an operator has forgotten what was seen, or had the record of an old lease collected; as the scripts
+        judge it (losses.behind_by_right).
+        """
+        highest, forgotten = number(refused.rest[0] or 0), refused.rest[6:]
+        if forgotten and number(forgotten[0]) >= seen:
+            self.forget(resource)
+            self.note(resource, highest)
+            return True
+        return not highest and refused.word == "token-invalid" and seen < refused.now_ms - _COLLECTED_AFTER_MS
+
+    def _has_ended(self, epoch: int) -> bool:
+        """Of a lease: with a loss that everybody was told of, so that the scripts know of it themselves."""
+        return self._recent is not None and epoch < self._recent.floor

@@ -1,0 +1,202 @@
+"""What stands in the query and in the body under one name is read by no rule."""
+
+from dataclasses import replace
+
+import pytest
+
+from gateway.core.caller import NOBODY
+from gateway.core.request import Headers
+from gateway.policy.reading.beside import contradicts
+from gateway.policy.reading.jsonbody import Number
+from gateway.policy.review.answer import Answer, answer
+from gateway.policy.ruleset import RuleSet
+from tests.policy.asking import HEAD, request, rules
+
+POLICY = f"""{HEAD}
+writes:
+  - {{name: form, match: POST /form, resource: "r/{{form.r}}"}}
+  - {{name: json, match: POST /json, resource: "r/{{json:/r}}"}}
+  - {{name: deep, match: POST /deep, resource: "r/{{json:/r/id}}"}}
+  - {{name: query, match: "POST,PUT /query", resource: "r/{{query.r}}"}}
+  - {{name: query-key, match: POST /key, resource: r, intent: {{mode: required, key: ["{{query.r}}", "{{form.r}}"]}}}}
+  - {{name: of-query, match: POST /when/query, when: {{query: {{r: "7"}}}}, resource: r/7}}
+  - {{name: others, match: POST /when/query, resource: r/any}}
+  - {{name: of-form, match: POST /when/form, when: {{form: {{r: "7"}}}}, resource: r/7}}
+  - {{name: of-json, match: POST /when/json, when: {{json: {{/r: [7, "7"]}}}}, resource: r/7}}
+  - name: undone
+    match: POST /undone
+    resource: r
+    intent: {{mode: required}}
+    effect: {{compensation: {{request: "DELETE /undone/{{query.r}}"}}}}
+"""
+URLENCODED = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data; boundary=b"
+
+
+def parts(name: str, value: str = "8") -> str:
+    """A multipart form with one field."""
+    return f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n--b--\r\n'
+
+
+@pytest.fixture(scope="module")
+def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
+    """Frozen, and the same for all."""
+    return rules(tmp_path_factory.mktemp("beside"), POLICY)
+
+
+def told(ruleset: RuleSet, target: str, body: str | None, kind: str = "", *more: tuple[str, str]) -> Answer:
+    """What is said of a POST."""
+    named = [("Content-Type", kind)] if kind else []
+    asked = request("POST", target, ("Idempotency-Key", "k"), *named, *more, body=body)
+    return answer(ruleset, asked, NOBODY)
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "body"),
+    [
+        ("/form?r=7", URLENCODED, "r=7"),
+        ("/form?r=8", URLENCODED, "r=7"),
+        ("/form?[r]=8", URLENCODED, "r=7"),
+        ("/form?x=1;r=8", URLENCODED, "r=7"),
+        ("/form?x=%zz", URLENCODED, "r=7"),
+        ("/json?r=8", "application/json", '{"r": 7}'),
+        ("/json?R=7", "application/json", '{"r": 7}'),
+        ("/json?r[]=7", "application/json", '{"r": 7}'),
+        ("/deep?r=8", "application/json", '{"r": {"id": 7}}'),
+        ("/deep?r[id]=8", "application/json", '{"r": {"id": 7}}'),
+        ("/query?r=7", URLENCODED, "r=8"),
+        ("/query?r=7", URLENCODED, "r=7"),
+        ("/query?r=7", URLENCODED, "[r]=8"),
+        ("/query?r=7", URLENCODED, "R[]=8"),
+        ("/query?r=7", URLENCODED, "x=%zz"),
+        ("/query?r=7", URLENCODED + ";", "x=1"),
+        ("/query?r=7", "a, b", "x=1"),
+        ("/query?r=7", "application/json+json", '{"r": 8}'),
+        ("/query?r=7", MULTIPART, parts("r")),
+        ("/query?r=7", MULTIPART, parts("R[]")),
+        ("/query?r=7", MULTIPART, "x"),
+        ("/query?r=7", "multipart/form-data", parts("x")),
+        ("/query?r=7", "application/json", '{"r": 8}'),
+        ("/query?r=7", "application/vnd.x+json", '{"R": 8}'),
+        ("/query?r=7", "text/json", '{"r": [7]}'),
+        ("/query?r=7", "application/json", '{"x": 1, "x": 2}'),
+        ("/key?r=7", URLENCODED, "r=7"),
+        ("/when/query", URLENCODED, "r=7"),
+        ("/when/query", MULTIPART, parts("r", "7")),
+        ("/when/query?r=7", "application/json", '{"r": 8}'),
+        ("/when/form?r=7", URLENCODED, "x=1"),
+        ("/when/json?r=7", "application/json", "{}"),
+        ("/when/json?r=7", "application/json", '{"r": 8}'),
+    ],
+)
+def test_a_name_that_the_query_and_the_body_have_is_ambiguous(
+    ruleset: RuleSet, target: str, kind: str, body: str
+) -> None:
+    """PHP, Flask, servlets, Rails and Laravel keep both in one map. What cannot be judged is refused too."""
+    assert told(ruleset, target, body, kind).decision == "ambiguous-target"
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "body", "resource"),
+    [
+        ("/form?x=8", URLENCODED, "r=7", "r/7"),
+        ("/json?x=8&rr=9", "application/json", '{"r": 7}', "r/7"),
+        ("/json?r=7", "application/json", '{"r": 7}', "r/7"),
+        ("/json?r=a", "application/json", '{"r": "a"}', "r/a"),
+        ("/deep?id=8", "application/json", '{"r": {"id": 7}}', "r/7"),
+        ("/query?r=7", URLENCODED, "x=8", "r/7"),
+        ("/query?r=7", MULTIPART, parts("x"), "r/7"),
+        ("/query?r=7", "application/json", '{"r": 7, "x": 8}', "r/7"),
+        ("/query?r=7", "application/json", '{"x": {"r": 8}}', "r/7"),
+        ("/query?r=7", "application/json", '[{"r": 8}]', "r/7"),
+        ("/query?r=7", "text/plain", "r=8", "r/7"),
+        ("/query?r=7", "application/x-ndjson", '{"r": 8}\n{"r": 9}', "r/7"),
+        ("/query?r=7", "", None, "r/7"),
+        ("/query?r=7", "", "", "r/7"),
+        ("/key?x=7", URLENCODED, "r=7", "r"),
+        ("/key?r=7", URLENCODED, "x=7", "r"),
+        ("/when/query", "application/json", '{"r": 7}', "r/any"),
+        ("/when/query?r=8", URLENCODED, "x=7", "r/any"),
+        ("/when/query?r=7", MULTIPART, parts("x"), "r/7"),
+        ("/when/form?x=7", URLENCODED, "r=7", "r/7"),
+        ("/when/json?r=7", "application/json", '{"r": "7"}', "r/7"),
+    ],
+)
+def test_other_names_may_stand_in_both(
+    ruleset: RuleSet, target: str, kind: str, body: str | None, resource: str
+) -> None:
+    """JSON may say what the query says, and what only it has is no parameter; what none takes apart is not read."""
+    said = told(ruleset, target, body, kind)
+
+    assert (said.decision, said.resource) == ("forwarded", resource)
+
+
+@pytest.mark.parametrize(
+    ("framing", "decision"),
+    [
+        ([("Content-Length", "0")], "forwarded"),
+        ([("Content-Length", "3")], "body-needed"),
+        ([("Transfer-Encoding", "chunked")], "body-needed"),
+        ([], "body-needed"),
+    ],
+    ids=["empty", "long", "chunked", "kept"],
+)
+@pytest.mark.parametrize("target", ["/query?r=7", "/when/query?r=7", "/key?r=7"])
+def test_a_form_is_waited_for(ruleset: RuleSet, target: str, framing: list[tuple[str, str]], decision: str) -> None:
+    """Only a body that may have names is read for a rule that looks at the query."""
+    assert told(ruleset, target, None, URLENCODED, *framing).decision == decision
+    assert told(ruleset, target, None, "image/png", *framing).decision == "forwarded"
+
+
+@pytest.mark.parametrize(
+    ("body", "decision"),
+    [
+        (None, "body-needed"),
+        (b"x=8", "forwarded"),
+        (b"{}", "forwarded"),
+        (b"r=8", "ambiguous-target"),
+        (b"\xff", "ambiguous-target"),
+    ],
+    ids=repr,
+)
+def test_a_post_that_says_nothing_of_its_body_counts_as_a_form(
+    ruleset: RuleSet, body: bytes | None, decision: str
+) -> None:
+    """To Rack it is one. Of other methods without a type no server makes anything."""
+    framing = ((b"Content-Length", b"3"), (b"Idempotency-Key", b"k"))
+    asked = replace(request("POST", "/query?r=7"), headers=Headers(framing), body=body)
+
+    assert answer(ruleset, asked, NOBODY).decision == decision
+    assert answer(ruleset, replace(asked, method="PUT"), NOBODY).decision == "forwarded"
+
+
+def test_a_coded_form_is_refused(ruleset: RuleSet) -> None:
+    """A server that does not undo the coding finds other fields in it."""
+    coded = ("Content-Encoding", "gzip")
+
+    assert told(ruleset, "/query?r=7", "x=1", URLENCODED, coded).decision == "unsupported-coding"
+    assert told(ruleset, "/query?r=7", parts("x"), MULTIPART, coded).decision == "unsupported-coding"
+
+
+def test_a_compensation_is_no_reason_to_refuse(ruleset: RuleSet) -> None:
+    """What it takes of the query is read after the body; a name in both makes none."""
+    assert told(ruleset, "/undone?r=7", None, URLENCODED).decision == "body-needed"
+    assert told(ruleset, "/undone?r=7", "r=8", URLENCODED).decision == "forwarded"
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "differs"),
+    [
+        ("7", "7", False),
+        (Number("7"), "7", False),
+        (Number("7.0"), "7", True),
+        (True, "true", False),
+        (False, "true", True),
+        (None, "", True),
+        ([], "", True),
+    ],
+    ids=repr,
+)
+def test_a_member_says_the_same_where_the_query_spells_it_so(value: object, text: str, differs: bool) -> None:
+    """Numbers and truths as JSON has them; nothing else is one text."""
+    assert contradicts({"r": value}, "r", text) is differs  # type: ignore[dict-item]  # any JSON value

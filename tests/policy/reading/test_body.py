@@ -1,0 +1,33 @@
+"""One body in the forms that rules want, and what its type allows."""
+
+from gateway.core.decision import Refused
+from gateway.policy.reading.body import Body, BodyWanted
+from gateway.policy.reading.jsonbody import parse_pointer
+from tests.policy.asking import request
+
+FORM = "application/x-www-form-urlencoded"
+
+
+def test_a_wrong_type_is_told_before_the_body_is_read() -> None:
+    """A right one, or none, has to be followed by the body."""
+    assert isinstance(Body(request("POST", "/", ("Content-Type", FORM))).lacking("json"), Refused)
+    assert isinstance(Body(request("POST", "/", ("Content-Type", FORM))).lacking("form"), BodyWanted)
+    assert isinstance(Body(request("POST", "/")).lacking("form"), BodyWanted)
+    assert isinstance(Body(request("POST", "/")).lacking("json"), BodyWanted)
+
+
+def test_each_form_is_read_by_its_own_rules() -> None:
+    """Members of JSON, fields of a form, arguments of a GraphQL operation."""
+    pointer = parse_pointer("/query")
+    text = '{"query": "mutation { a(id: 7) }"}'
+    json, form = Body(request("POST", "/", body=text)), Body(request("POST", "/", ("Content-Type", FORM), body="a=1"))
+
+    assert json.find(pointer) == "mutation { a(id: 7) }"
+    assert not json.has_operation
+    assert str(json.operation()) == "mutation { a }"
+    assert json.has_operation
+    assert str(json.argument(("id",))) == "Number(spelled='7')"
+    assert form.field("a") == "1"
+    assert isinstance(form.operation(), Refused)
+    assert isinstance(form.argument(("id",)), Refused)
+    assert isinstance(Body(request("POST", "/", body="[")).operation(), Refused)

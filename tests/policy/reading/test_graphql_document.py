@@ -1,0 +1,137 @@
+"""What an operation does: its root fields, however the document spells them, and the values of their arguments."""
+
+import time
+
+import pytest
+
+from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.policy.reading.graphql_document import parse_operation
+from gateway.policy.reading.jsonbody import MISSING, JsonValue, Missing, Number
+from gateway.policy.reading.operation import Operation
+
+MOST = 10_000
+
+
+def operation(text: str, name: str | None = None, **variables: JsonValue) -> Operation:
+    parsed = parse_operation(text, name, variables, MOST)
+    assert isinstance(parsed, Operation), parsed
+    return parsed
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{ a }", "query { a }"),
+        ("query Named { a b }", "query { a, b }"),
+        ("mutation delete { x: a y: a }", "mutation { a }"),
+        ("mutation { ...F } fragment F on Mutation { a ...G } fragment G on Mutation { b }", "mutation { a, b }"),
+        ("mutation { a ...F } fragment F on M { ...G } fragment G on M { b ...F }", "mutation { a, b }"),
+        ("mutation { ... on Mutation { a ... { b } } }", "mutation { a, b }"),
+        ("mutation { a @skip(if: true) b @include(if: false) }", "mutation { a, b }"),
+        ("mutation { ...F @skip(if: true) a } fragment F on M { b }", "mutation { a, b }"),
+        ("mutation { __typename a { b } }", "mutation { a }"),
+        ("query { __typename }", "query { __typename }"),
+        ("query { __schema { types { name } } }", "query { __schema }"),
+        ("# mutation { a }\n{ b }", "query { b }"),
+        ("query A { a } fragment Unused on Q { b }", "query { a }"),
+        ('{ a(x: "} mutation { b }") }', "query { a }"),
+        ('{ a(x: """} mutation { b }""") }', "query { a }"),
+    ],
+)
+def test_root_fields_are_told_whatever_they_are_called(text: str, told: str) -> None:
+    """Aliases, names of operations and conditional directives change nothing; fragments are followed, also in rings."""
+    assert str(operation(text)) == told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "mutation",
+        "mutation { }",
+        "{ a } trailing",
+        "{ a } { b }",
+        "{ a } query B { b }",
+        "query A { a } query A { b }",
+        "{ ...F }",
+        "{ ...F } fragment F on Q { a } fragment F on Q { b }",
+        "{ ...F } fragment F on Q { ...F }",
+        "{ a } type X { y: Int }",
+        "extend type Query { y: Int }",
+        "query ($x: Int, $x: Int) { a }",
+        "{ a } \u2028 mutation { b }",
+        "{ a } # \u2028 mutation { b }",
+        "{ a } # \x0b mutation { b }",
+        "\ufeff{ a }",
+        "{a" * 1000 + "}" * 1000,
+        "{" + "a " * MOST + "}",
+        "{ a(x: " + "[" * 3000 + "]" * 3000 + ") }",
+        '{ a(x: "' + "b" * 70_000 + '") }',
+    ],
+)
+def test_a_document_that_is_not_valid_or_not_plain_is_ambiguous(text: str) -> None:
+    """It is refused in good time, however deep or long it is."""
+    begun = time.process_time()
+    refused = parse_operation(text, None, {}, MOST)
+
+    assert isinstance(refused, Refused)
+    assert refused.decision is AMBIGUOUS_TARGET
+    assert len(refused.detail) < 500
+    assert time.process_time() - begun < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "value"),
+    [
+        ('mutation { a(id: "x") }', "id", "x"),
+        ('mutation { a(id: """x""") }', "id", "x"),
+        ("mutation { a(id: 7) }", "id", Number("7")),
+        ("mutation { a(id: 7.0) }", "id", Number("7.0")),
+        ("mutation { a(kind: BODY) }", "kind", "BODY"),
+        ("mutation { a(id: true) }", "id", True),
+        ("mutation { a(id: null) }", "id", None),
+        ('mutation { a(id: ["x"]) }', "id", []),
+        ("mutation ($v: ID) { a(id: $v) }", "id", "from-variable"),
+        ('mutation ($v: ID = "d") { a(id: $v) }', "id", "from-variable"),
+        ('mutation ($w: ID = "d") { a(id: $w) }', "id", "d"),
+        ("mutation ($w: ID) { a(id: $w) }", "id", MISSING),
+        ("mutation { a(other: 1) }", "id", MISSING),
+        ('mutation { a(input: {id: "x", b: {c: 1}}) }', "input.id", "x"),
+        ('mutation { a(input: {id: "x", b: {c: 1}}) }', "input.b.c", Number("1")),
+        ('mutation { a(input: {id: "x"}) }', "input.none", MISSING),
+        ('mutation { a(input: "x") }', "input.id", MISSING),
+        ("mutation ($v: ID) { a(input: {id: $v}) }", "input.id", "from-variable"),
+        ("mutation ($o: I) { a(input: $o) }", "input.id", "inner"),
+        ("mutation ($o: I) { a(input: $o) }", "input.id.deeper", MISSING),
+        ("mutation ($o: I) { a(input: $o) }", "input.none", MISSING),
+        ('mutation ($w: I = {id: "d"}) { a(input: $w) }', "input.id", "d"),
+        ('mutation { a(id: "x") b: a(id: "x") __typename }', "id", "x"),
+        ('mutation { a(id: "x") ...F } fragment F on M { b(id: "x") }', "id", "x"),
+        ("mutation { __typename }", "id", MISSING),
+    ],
+)
+def test_an_argument_is_a_literal_or_a_variables_value(text: str, path: str, value: JsonValue | Missing) -> None:
+    """A variable's default counts where the caller sent none; a list or an object is no name."""
+    told = operation(text, v="from-variable", o={"id": "inner"})
+
+    assert told.argument(tuple(path.split("."))) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'mutation { a(id: "x") b: a(id: "y") }',
+        'mutation { a(id: "x") b }',
+        'mutation { a(id: "x", id: "y") }',
+        "mutation { a(id: $v) }",
+        'mutation { a(id: "7") b: a(id: 7) }',
+    ],
+)
+def test_an_argument_with_two_values_is_ambiguous(text: str) -> None:
+    """One write has one resource: root fields that name two are sent one by one."""
+    assert isinstance(operation(text, v="x").argument(("id",)), Refused)
+
+
+def test_an_input_object_with_a_name_twice_is_ambiguous() -> None:
+    """As in JSON."""
+    assert isinstance(operation('mutation { a(input: {id: "x", id: "y"}) }').argument(("input", "id")), Refused)

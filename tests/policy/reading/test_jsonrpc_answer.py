@@ -1,0 +1,172 @@
+"""What the answer of an MCP server says of the one call that it was sent for."""
+
+import json
+from itertools import chain
+
+import pytest
+
+from gateway.core.decision import Refused
+from gateway.policy.reading.event_stream import EventStream
+from gateway.policy.reading.jsonbody import read_json
+from gateway.policy.reading.jsonrpc import is_event_stream
+from gateway.policy.reading.jsonrpc_answer import Answers, Said, id_of
+
+JSON = b"application/json"
+EVENTS = b"text/event-stream; charset=utf-8"
+APPLIED, REFUSED, FAILED, NOTHING = Said(200), Said(400), Said(500), Said(None)
+
+
+def message(**members: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1} | members).encode()
+
+
+def error(code: object, **members: object) -> bytes:
+    return message(error={"code": code, "message": "x"}, **members)
+
+
+def events(*messages: bytes, end: bytes = b"\n") -> bytes:
+    return b"".join(b"data: " + one + end + end for one in messages)
+
+
+def said_of(call: str | None, status: int, content_type: bytes, body: bytes) -> Said:
+    """Of a whole answer."""
+    answers, is_stream = Answers(call), is_event_stream(content_type)
+    stream = EventStream(len(body))
+    for text in chain(stream.feed(body), stream.end()) if is_stream else (body,):
+        answers.hear(text)
+    return answers.said(status, is_stream=is_stream)
+
+
+RESULT = message(result={})
+INPUT = message(result={"resultType": "input_required", "requestState": "x"})
+PROGRESS = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"error": {"code": -32602}}}'
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (RESULT, APPLIED),
+        (message(result={"isError": True}), APPLIED),
+        (message(id=1.0, result={}), APPLIED),
+        (message(id="1", result={}), APPLIED),
+        (message(result={"\0": "\ud800", "n": float("nan")}), APPLIED),
+        (error(-32700), REFUSED),
+        (error(-32602), REFUSED),
+        (error(-32020), REFUSED),
+        (error(-32603), FAILED),
+        (error(-32000), FAILED),
+        (error("-32602"), FAILED),
+        (error(-32602.0), FAILED),
+        (message(error="no"), FAILED),
+        (INPUT, Said(200, asks=True)),
+        (message(result={"text": "input_required"}), APPLIED),
+        (message(result={"resultType": "complete"}), APPLIED),
+        (message(result={"resultType": "task", "taskId": "t", "status": "working"}), NOTHING),
+        (message(result={"resultType": ["complete"]}), NOTHING),
+        (message(result={"task": {"taskId": "t", "status": "working"}}), NOTHING),
+        (error(-32602, result={}), NOTHING),
+        (message(id=99, result={}), Said(None, alone=False)),
+        (error(-32602, id=99), Said(None, alone=False)),
+        (error(-32600, id=None), Said(None, alone=False)),
+        (error(-32602, id=True), Said(None, alone=False)),
+        (RESULT.replace(b"2.0", b"1.0"), NOTHING),
+        (RESULT.replace(b'"id"', b'"id": 1, "id"'), NOTHING),
+        (RESULT + b"x", NOTHING),
+        (message(), NOTHING),
+        (message(method="ping", error={"code": -32602}), NOTHING),
+        (b"[" + RESULT + b"]", Said(200, alone=False)),
+        (b"[" + error(-32602) + b", " + RESULT + b"]", Said(None, alone=False)),
+        (b"[]", Said(None, alone=False)),
+        (b"null", NOTHING),
+        (b"accepted", NOTHING),
+        (b"[" * 100_000, NOTHING),
+        (b"\xff", NOTHING),
+        (b"", NOTHING),
+        (events(RESULT), NOTHING),
+    ],
+)
+def test_only_the_calls_own_id_speaks_for_it(body: bytes, said: Said) -> None:
+    """A caller's error was found before anything was done; another call's answer, two, or none prove nothing."""
+    assert said_of("1", 200, JSON, body) == said
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (events(RESULT), APPLIED),
+        (events(RESULT, end=b"\r\n"), APPLIED),
+        (events(RESULT, end=b"\r"), APPLIED),
+        (events(RESULT).rstrip(), APPLIED),
+        (events(PROGRESS, error(-32602)), REFUSED),
+        (events(PROGRESS, INPUT), Said(200, asks=True)),
+        (events(error(-32602, id=99), RESULT), Said(200, alone=False)),
+        (events(error(-32600, id=None), RESULT), Said(200, alone=False)),
+        (events(message(id=99, result={}), error(-32602)), Said(400, alone=False)),
+        (events(message(id=99, result={})), Said(None, alone=False)),
+        (events(error(-32602), RESULT), NOTHING),
+        (events(RESULT, RESULT), NOTHING),
+        (events(error(-32602, result={})), NOTHING),
+        (events(PROGRESS), NOTHING),
+        (b": " + events(error(-32602)) + events(RESULT), APPLIED),
+        (b"event: " + events(error(-32602)) + events(RESULT), APPLIED),
+        (b'data: {"jsonrpc": "2.0", "id": 1,\ndata: "result": {}}\n\n', NOTHING),
+        (b"data: " + error(-32602) + b"\ndata: x\n\n", NOTHING),
+        (b"data: " + error(-32602) + b"\r\ndata: x\r\n\r\n", NOTHING),
+        (b"\xef\xbb\xbf" + events(RESULT), NOTHING),
+        (b"id: 1\nretry: 10\ndata: \n\n", NOTHING),
+        (RESULT, NOTHING),
+        (b"", NOTHING),
+    ],
+)
+def test_in_a_stream_any_event_may_be_the_answer(body: bytes, said: Said) -> None:
+    """Whatever comes before it; a message in several lines is one to some clients and none to others."""
+    assert said_of("1", 200, EVENTS, body) == said
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "said"),
+    [
+        (JSON, b"", Said(202)),
+        (b"text/plain", b"accepted", Said(202)),
+        (JSON, RESULT, Said(202)),
+        (JSON, error(-32600, id=None), NOTHING),
+        (EVENTS, events(PROGRESS), NOTHING),
+    ],
+)
+def test_of_a_notification_the_status_tells(content_type: bytes, body: bytes, said: Said) -> None:
+    """It has no id to answer to; an error all the same, or a stream, says nothing for certain."""
+    assert said_of(None, 202, content_type, body) == said
+
+
+@pytest.mark.parametrize(
+    ("call", "id"),
+    [
+        ('{"method": "x", "id": 7}', "7"),
+        ('{"method": "x", "id": 7.0}', "7"),
+        ('{"method": "x", "id": "7"}', "7"),
+        ('{"method": "x", "id": "\\u0061"}', "a"),
+        ('{"method": "x", "id": 9007199254740993}', "9007199254740992"),
+        ('{"method": "x", "id": true}', None),
+        ('{"method": "x", "id": null}', None),
+        ('{"method": "x", "id": [1]}', None),
+        ('{"id": "e1", "result": {}}', None),
+        ("{}", None),
+        ("[]", None),
+        ("7", None),
+    ],
+)
+def test_an_id_is_compared_as_servers_keep_it(call: str, id: str | None) -> None:
+    """A number as a double, or a text of it."""
+    value = read_json(call.encode())
+
+    assert not isinstance(value, Refused)
+    assert id_of(value) == id
+
+
+@pytest.mark.parametrize("size", [400, 5_000])
+def test_an_id_beyond_all_numbers_is_nobodys(size: int) -> None:
+    """An answer may have any digits in it."""
+    assert said_of("1", 200, JSON, RESULT.replace(b'"id": 1', b'"id": ' + b"9" * size)) in (
+        Said(None, alone=False),
+        NOTHING,
+    )

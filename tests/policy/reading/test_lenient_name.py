@@ -1,0 +1,70 @@
+"""A name is looked up by all that some reader takes it for."""
+
+import pytest
+
+from gateway.policy.reading.lenient_name import folded, is_unclosed, readings
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        *(
+            "r",
+            "R",
+            "r[]",
+            "[r]",
+            "]r",
+            "r]",
+            "r[",
+            "[r",
+            "[][r]",
+            "[r][]",
+            ".r",
+            "r.",
+            "r]x",
+            "[R]",
+            " [r]",
+            "r[0]",
+            "r.x",
+        ),
+        *("[ r ]", "[[[[r]]]]", "[" * 1000 + "r", "r\0", "r\0x", "[r\0]", "\u200br", "[\u200br]", " r", "r[a][b].c"),
+    ],
+    ids=lambda spelled: repr(spelled)[:20],
+)
+def test_another_spelling_of_a_name_is_read_as_it(spelled: str) -> None:
+    """qs, Rack, PHP, ASP.NET and readers in C each drop something else from `r`."""
+    assert folded("r") in readings(spelled)
+
+
+@pytest.mark.parametrize("other", ["_r", "-r", "rr", "x[r]", "x.r", "r_", "r-x", "r:x", "", "[]", "."])
+def test_another_name_is_none_of_its_spellings(other: str) -> None:
+    """What stands behind the first piece of a name belongs to that."""
+    assert folded("r") not in readings(other)
+
+
+@pytest.mark.parametrize(
+    "spelled", ["user_id", "user.id", "user id", "User[id]", "user[id", "user.id[x]", "[user][id]"]
+)
+def test_what_php_spells_with_an_underscore_is_one_name(spelled: str) -> None:
+    """It reads dots, blanks and open brackets as underscores; others read a way into an object there."""
+    assert folded("user_id") in readings(spelled)
+    assert folded("user.id") in readings(spelled)
+
+
+def test_a_place_beside_a_deep_one_is_another() -> None:
+    """`user[name]` stands for `user`, and not for `user[id]`."""
+    assert folded("user.id") not in readings("user[name]")
+    assert folded("user") in readings("user[name]")
+
+
+def test_readings_are_bounded() -> None:
+    """A name of a megabyte takes no more time than its letters do."""
+    assert len(readings("a." * 500_000)) == 16
+
+
+@pytest.mark.parametrize(
+    ("name", "unclosed"), [("a[b", True), ("a[", True), ("[", True), ("a[b]", False), ("a]", False), ("a", False)]
+)
+def test_a_bracket_that_is_not_closed_is_told(name: str, unclosed: bool) -> None:
+    """PHP reads it as an underscore."""
+    assert is_unclosed(name) is unclosed

@@ -1,0 +1,118 @@
+"""The file in which a gateway's memory of its stores outlives it."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from gateway.core.loss import Remembered
+from gateway.store.loss.kept_marks import KeptMarks, name_of
+
+FILE = "store-marks.json"
+
+
+def opened(directory: Path, store: str = "one") -> KeptMarks:
+    kept = KeptMarks.open(directory, store, _fail)
+    assert kept is not None
+    return kept
+
+
+def _fail(why: str) -> None:
+    raise AssertionError(why)
+
+
+def test_what_is_kept_is_remembered(tmp_path: Path) -> None:
+    """Under the same name of the process, and for each store apart."""
+    one = opened(tmp_path)
+    assert one.remembered == {}
+    one.keep({"000": Remembered("a", 7)})
+    one.close()
+
+    again = opened(tmp_path)
+    assert again.remembered == {"000": Remembered("a", 7)}
+    assert again.process == one.process
+    again.close()
+    other = opened(tmp_path, "other")
+    assert other.remembered == {}
+    other.keep({"000": Remembered("b", 1)})
+    other.close()
+
+    back = opened(tmp_path)
+    assert back.remembered == {"000": Remembered("a", 7)}
+    back.close()
+
+
+def test_only_the_last_stores_are_kept(tmp_path: Path) -> None:
+    """The file does not grow with each store that was ever tried."""
+    for number in range(25):
+        kept = opened(tmp_path, f"store {number}")
+        kept.keep({"000": Remembered("a", number)})
+        kept.close()
+
+    assert (tmp_path / FILE).read_text().count('"store ') == 20
+
+
+def test_one_gateway_has_the_file(tmp_path: Path) -> None:
+    """Two that left marks under one name would take each other's for a loss."""
+    told: list[str] = []
+    first = opened(tmp_path)
+
+    assert KeptMarks.open(tmp_path, "one", told.append) is None
+    assert "another gateway keeps its own" in told[0]
+    first.close()
+    opened(tmp_path).close()
+
+
+def test_without_a_directory_nothing_is_kept(tmp_path: Path) -> None:
+    """It is not made for this alone: a gateway with a store of its own may have no disk."""
+    told: list[str] = []
+
+    assert KeptMarks.open(tmp_path / "missing", "one", told.append) is None
+    assert "cannot be used" in told[0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b'{"process": "p"}', b'{"process": "p", "stores": {"one": {"000": ["a"]}}}', b"\xff"],
+    ids=["empty", "half", "a list", "no stores", "no mark", "no text"],
+)
+def test_a_file_that_cannot_be_read_is_begun_anew(tmp_path: Path, content: bytes) -> None:
+    """The operator is told: until then nobody would miss what the store lost."""
+    (tmp_path / FILE).write_bytes(content)
+    told: list[str] = []
+    kept = KeptMarks.open(tmp_path, "one", told.append)
+
+    assert kept is not None
+    assert kept.remembered == {}
+    assert "cannot be read" in told[0]
+    kept.keep({"000": Remembered("a", 1)})
+    kept.close()
+    assert opened(tmp_path).remembered == {"000": Remembered("a", 1)}
+
+
+def test_a_disk_that_is_full_leaves_the_former_file(tmp_path: Path) -> None:
+    """Half a file is worse than one that is ten seconds old."""
+    kept = opened(tmp_path)
+    kept.keep({"000": Remembered("a", 1)})
+    (tmp_path / "store-marks.new").mkdir()
+
+    with pytest.raises(OSError, match="directory"):
+        kept.keep({"000": Remembered("a", 2)})
+    kept.close()
+    assert opened(tmp_path).remembered == {"000": Remembered("a", 1)}
+    assert stat.S_ISREG((tmp_path / FILE).stat().st_mode)
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("redis://user:secret@store:6379/0", "redis://store:6379/0?db=0"),
+        ("rediss://store:6379?db=3&password=secret", "rediss://store:6379?db=3"),
+        ("unix:///run/s?db=1", "unix:///run/s?db=1"),
+        ("redis+cluster://u:p@a:1,b:2", "redis+cluster://a:1,b:2?db=0"),
+    ],
+    ids=["user", "query", "socket", "cluster"],
+)
+def test_a_name_has_no_secret(url: str, name: str) -> None:
+    """It is written to a file."""
+    assert name_of(url) == name

@@ -1,0 +1,104 @@
+"""What a process remembers between two marks, and how it asks a store for it."""
+
+import pytest
+
+from gateway.core.epoch import Epoch
+from gateway.core.write import Admitted, TicketId
+from gateway.store.links.link import Reply
+from gateway.store.loss.recent import Proof, Recent
+from gateway.store.reply import intent_of
+from tests.store.fences import RESOURCE, RETAIN_S, bare, keyed, unknown_is
+
+TICKET = TicketId("262one1")
+KEPT = unknown_is("hold")
+
+
+def admitted(*, key: bool, attempt: int = 1) -> Admitted:
+    write = keyed(bare(42, of=KEPT)) if key else bare(42)
+    return Admitted(write, TICKET, None, intent_of(write, TICKET), attempt)
+
+
+def asked(recent: Recent, now: float = 0.0) -> list[str]:
+    """The commands, by their first word."""
+    return [proof.command[0] for proof in recent.proofs(now)]
+
+
+def test_each_kind_has_its_proof() -> None:
+    """An epoch by its record, an intent by its attempts, and a write without a key by its ticket."""
+    recent = Recent()
+    recent.raised(RESOURCE, Epoch(42))
+    recent.admitted(admitted(key=True, attempt=3), 0.0)
+    recent.admitted(admitted(key=False), 0.0)
+    recent.parked(admitted(key=True).intent, 9.0)
+
+    epoch, attempts, ticket = recent.proofs(0.0)
+
+    assert (epoch.command[0], epoch.least) == ("HMGET", 42)
+    assert (attempts.command[0], attempts.least, attempts.packed) == ("GETRANGE", 3, True)
+    assert ticket.command[0] == "ZSCORE"
+    assert ticket.command[2] == f"{TICKET} {RESOURCE}"
+
+
+def test_a_mark_covers_what_was_acknowledged_before_it_left() -> None:
+    """What came while it was on its way is for the next one."""
+    recent = Recent()
+    recent.raised(RESOURCE, 42)
+    recent.turn()
+    recent.admitted(admitted(key=False), 0.0)
+
+    assert asked(recent) == ["HMGET", "ZSCORE"]
+    recent.covered()
+    assert asked(recent) == ["ZSCORE"]
+
+
+def test_a_mark_that_got_no_answer_covers_nothing() -> None:
+    """All of it is asked for until a later one is acknowledged."""
+    recent = Recent()
+    recent.raised(RESOURCE, 42)
+    recent.turn()
+    recent.admitted(admitted(key=False), 0.0)
+    recent.turn()
+
+    assert asked(recent) == ["HMGET", "ZSCORE"]
+    recent.covered()
+    assert asked(recent) == []
+
+
+def test_what_may_be_gone_by_right_is_not_asked_for() -> None:
+    """A ticket that is settled or past its deadline, and an intent past its time."""
+    recent = Recent()
+    recent.admitted(admitted(key=False), 0.0)
+    recent.admitted(admitted(key=True), 0.0)
+
+    assert asked(recent, now=29.0) == ["GETRANGE", "ZSCORE"]
+    assert asked(recent, now=31.0) == ["GETRANGE"]
+    assert asked(recent, now=RETAIN_S + 1) == []
+    recent.ending(TICKET)
+    assert asked(recent) == ["GETRANGE"]
+    recent.forget(7)
+    assert recent.floor == 7
+    assert asked(recent) == []
+
+
+ANSWERS: dict[str, tuple[Proof, Reply, bool]] = {
+    "the same epoch": (Proof(("HMGET",), 42), [b"42", None], True),
+    "a larger one": (Proof(("HMGET",), 42), [b"18446744073709551615", None], True),
+    "a smaller one": (Proof(("HMGET",), 42), [b"41", None], False),
+    "no record": (Proof(("HMGET",), 42), [None, None], False),
+    "one that an operator has forgotten": (Proof(("HMGET",), 42), [None, b"42"], True),
+    "a smaller one after a reset": (Proof(("HMGET",), 42), [b"3", b"41"], False),
+    "as many attempts": (Proof(("GETRANGE",), 3, packed=True), b"\x00\x00\x00\x03", True),
+    "fewer attempts": (Proof(("GETRANGE",), 3, packed=True), b"\x00\x00\x00\x02", False),
+    "one that waits": (Proof(("GETRANGE",), 0, packed=True), b"\x00\x00\x00\x00", True),
+    "no intent": (Proof(("GETRANGE",), 0, packed=True), b"", False),
+    "a ticket": (Proof(("ZSCORE",), 0), b"1796007602338", True),
+    "no ticket": (Proof(("ZSCORE",), 0), None, False),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_what_an_answer_proves(case: str) -> None:
+    """As much as was acknowledged, or more."""
+    proof, answer, holds = ANSWERS[case]
+
+    assert proof.holds(answer) is holds
