@@ -50,51 +50,10 @@ class Log:
         """Write what was gathered: the process ends."""
         self._lines.write()
 
-    def decision(
-        self,
-        decision: str,
-        *,
-        method: str,
-        path: str,
-        status: int,
-        seconds: float,
-        upstream: str | None = None,
-        rule: str | None = None,
-        resource: str | None = None,
-        epoch: int | None = None,
-        client: str | None = None,
-        principal: str | None = None,
-        holder: str | None = None,
-        outcome: str | None = None,
-        would: str | None = None,
-        intent: str | None = None,
-        why: str | None = None,
-        trace_id: str | None = None,
-    ) -> None:
-        """What was decided about one request. `path` has no query: queries hold secrets."""
-        if not self.shows_decisions:
-            return
-        fields = {
-            "decision": decision,
-            "method": method,
-            "path": path,
-            "status": status,
-            "ms": round(seconds * 1000, 3),
-            "upstream": upstream,
-            "rule": rule,
-            "resource": resource,
-            # Past 2^53 a reader of JSON would round it.
-            "epoch": None if epoch is None else str(epoch),
-            "client": client,
-            "principal": principal,
-            "holder": holder,
-            "outcome": outcome,
-            "would": would,
-            "intent": intent,
-            "why": why,
-            "trace_id": trace_id,
-        }
-        self._add("info", "decision", fields)
+    def decision(self, **fields: object) -> None:
+        """What was decided about one request. Nothing in `fields` is a query's: queries hold secrets."""
+        if self.shows_decisions:
+            self._add("info", "decision", fields)
 
     def info(self, event: str, **fields: object) -> None:
         self._event("info", event, fields)

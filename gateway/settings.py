@@ -5,13 +5,14 @@ default. Nothing but this module reads the environment.
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from gateway.core.address import Address
 
 LogFormat = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -31,27 +32,6 @@ _DURABILITY = r"^(process|disk|replica:[1-9][0-9]?)$"
 _COLLECTOR = r"^https?://[^\s/?#@]+(/[^\s?#]*)?$"
 _TRACES = "/v1/traces"
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a listener is bound. `host` is a name or a number, without the brackets of an IPv6 URL."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether only this machine reaches it. A name other than `localhost` may mean anything and does not count."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return False
 
 
 class SettingsError(Exception):

@@ -1,21 +1,21 @@
 """A whole gateway in the test's own process: the real listener, flow, sender and store, in front of a raw upstream."""
 
-import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gateway.core.address import Address
 from gateway.log import Log
 from gateway.policy.load import load_policies
 from gateway.policy.ruleset import RuleSet
 from gateway.serve.assignment import Assignment
 from gateway.serve.exporting import Traces
 from gateway.serve.worker import proxy
-from gateway.settings import Address
 from tests.raw import RawAnswer, ask
 from tests.recording import RecordingUpstream
+from tests.served import served
 
 POLICY = """
 upstream: reports
@@ -100,11 +100,8 @@ async def stack(
                 durability=durability,
                 traces=traces,
             )
-            async with proxy(assignment, lambda: rules, Log("json", descriptor=lines.fileno())) as server:
-                listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
-                port = listening.sockets[0].getsockname()[1]
-                try:
-                    yield Stack(port, recorder, log)
-                finally:
-                    listening.close()
-                    await server.finish(grace_s)
+            async with (
+                proxy(assignment, lambda: rules, Log("json", descriptor=lines.fileno())) as server,
+                served(server, grace_s) as port,
+            ):
+                yield Stack(port, recorder, log)

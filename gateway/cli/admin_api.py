@@ -1,7 +1,7 @@
 """A caller of a running gateway's admin API, as far as the commands need one."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import islice
@@ -84,10 +84,7 @@ class AdminApi:
 
     def newest(self, path: str, query: Mapping[str, str | None], limit: int) -> list[Item]:
         """The first `limit` items of a list; that there are more is said on standard error."""
-        items = list(islice(self.items(path, query), limit + 1))
-        if len(items) > limit:
-            click.echo(f"There are more than {limit}: --limit N shows more.", err=True)
-        return items[:limit]
+        return at_most(self.items(path, query), limit)
 
     def _connection(self) -> HTTPConnection:
         if self.scheme == "https":
@@ -139,6 +136,14 @@ class AdminApi:
         if shown:
             return f"The gateway wants {what}, and {name} is another one."
         return f"The gateway wants {what}: set {name}."
+
+
+def at_most(items: Iterable[Item], limit: int) -> list[Item]:
+    """The first `limit` of them; that there are more is said on standard error."""
+    found = list(islice(items, limit + 1))
+    if len(found) > limit:
+        click.echo(f"There are more than {limit}: --limit N shows more.", err=True)
+    return found[:limit]
 
 
 def _trust(ca: str | None) -> SSLContext:

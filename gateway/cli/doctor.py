@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from gateway.cli.loading import loaded
 from gateway.cli.output import json_option, plain, print_json
-from gateway.cli.policies import loaded
 from gateway.core.check import Check
 from gateway.core.faults import StoreUnavailable
 from gateway.flow.clock import BootClock

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
+from gateway.cli.loading import loaded
 from gateway.cli.output import json_option, print_json, print_table
-from gateway.cli.policies import loaded
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
 from gateway.core.request import Headers, Request

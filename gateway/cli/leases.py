@@ -1,10 +1,8 @@
 """`fencegate leases`: who may write what, and until when, through a running gateway's admin API."""
 
-from itertools import islice
-
 import click
 
-from gateway.cli.admin_api import admin_option, limit_option, read_admin
+from gateway.cli.admin_api import admin_option, at_most, limit_option, read_admin
 from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import Item, json_option, print_list
 
@@ -29,11 +27,7 @@ def list_leases(prefix: str, holder: str | None, limit: int, admin: str, *, as_j
     """Show the live leases of resources whose names begin with PREFIX; without one, of all."""
     resources = read_admin(admin).items("/api/v1/resources", {"prefix": prefix})
     live = (item for item in resources if item["lease"] is not None and holder in (None, item["holder"]))
-    found = list(islice(live, limit + 1))
-    if len(found) > limit:
-        click.echo(f"There are more than {limit}: --limit N shows more.", err=True)
-    leases = found[:limit]
-    print_list(leases, _HEADS, _row, "There is no live lease of this kind.", as_json=as_json)
+    print_list(at_most(live, limit), _HEADS, _row, "There is no live lease of this kind.", as_json=as_json)
 
 
 def _row(item: Item) -> tuple[object, ...]:

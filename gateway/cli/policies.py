@@ -1,15 +1,10 @@
-"""`fencegate policies`: those in force at a running gateway; and those of a directory that a command works with."""
-
-from pathlib import Path
+"""`fencegate policies`: those in force at a running gateway, through its admin API."""
 
 import click
 
 from gateway.cli.admin_api import admin_option, read_admin
 from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import json_option, print_json, print_table
-from gateway.policy.load import load_policies
-from gateway.policy.ruleset import RuleSet
-from gateway.settings import environment
 
 _PATH = "/api/v1/policies"
 
@@ -49,12 +44,3 @@ def reload_policies(admin: str, *, as_json: bool) -> None:
         print_json(answer)
     else:
         click.echo("They are in force.")
-
-
-def loaded(directory: Path) -> RuleSet:
-    """The rule set of a directory. Raises ClickException with every finding."""
-    ruleset = load_policies(directory, environment())
-    if isinstance(ruleset, tuple):
-        shown = "\n".join(str(finding) for finding in ruleset)
-        raise click.ClickException(f"{shown}\nThe policies have errors; correct them first.")
-    return ruleset

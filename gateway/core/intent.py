@@ -70,6 +70,8 @@ TOOK_EFFECT: frozenset[State] = frozenset({"applied", "compensating", "compensat
 
 # 128 bits: within one tenant, resource and target, two keys never meet.
 _DIGEST_BYTES = 16
+# Before the digest a record's id names the shard that has it, in three hexadecimal digits (store/keys.py).
+_SHARD_LENGTH = 3
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 # What describes the body, or names what was made: true of the answer whenever it is read.
 _REPLAYED_HEADERS = frozenset(
@@ -156,3 +158,8 @@ def intent_digest(tenant: str, resource: str, method: str, host: str | None, tar
     digest = hashlib.blake2b(spelled.encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES).digest()
     # What base64.urlsafe_b64encode does, in half the time.
     return binascii.b2a_base64(digest, newline=False).translate(_URL_SAFE, b"=").decode("ascii")
+
+
+def digest_of(id: IntentId) -> str:
+    """The digest of the intent that has a record of this id."""
+    return id[_SHARD_LENGTH:]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gateway.core.budget import Budget
+from gateway.core.format_ending import FormatEndings
 from gateway.core.target import Target
 from gateway.core.term import Term
 from gateway.core.token import TokenSource
@@ -98,12 +99,16 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """Which requests are an upstream's: those under `segments` (none: all), to `host` if one is named (lower case)."""
+    """Which requests are an upstream's: those under `segments` (none: all), to `host` if one is named (lower case).
+
+    `format_endings`: what its server takes for a format at a path's end; None: nothing.
+    """
 
     segments: tuple[str, ...] = ()
     host: str | None = None
     strip: bool = False
     encoded_slash: Literal["refuse", "opaque"] = "refuse"
+    format_endings: FormatEndings | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,12 @@ from gateway.core.record import IntentRecord
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Fence, IntentTerms, Rule, Upstream
 from gateway.core.target import Target, read_target
+from gateway.core.whole_body import WholeBody
 from gateway.core.write import Admitted, Incident, Settled, TicketId, Waiting, Write
 from gateway.flow.admission import RETRY_AFTER_S, store_is_away
 from gateway.flow.keeping import Keeping
-from gateway.flow.sending import KeptBody, Sender
+from gateway.flow.ports import Incidents
+from gateway.flow.sending import Sender
 from gateway.flow.tasks import Tasks
 from gateway.flow.ticket import Ticket
 from gateway.flow.whole import read_answer
@@ -66,12 +68,6 @@ class Compensations(Protocol):
     async def leave(self, write: Write) -> None: ...
 
     async def recall(self, id: str) -> IntentRecord | None: ...
-
-
-class Incidents(Protocol):
-    """Who counts incidents."""
-
-    def incident(self, kind: Incident) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +173,7 @@ class Compensating:
             ended.set()
 
     async def _judged(self, ticket: Ticket, asked: _Asked, deadline: Deadline) -> Outcome:
-        request, body = _request(asked.request), KeptBody(asked.request.body or b"")
+        request, body = _request(asked.request), WholeBody(asked.request.body or b"")
         answer = await self._sender.send(ticket.admitted, request, body, deadline)
         if isinstance(answer, Overdue):
             self._tasks.spawn(ticket.listen(answer))

@@ -84,12 +84,7 @@ class Deliverer:
         """Until it is stopped or cancelled; a store that is away is asked again."""
         while not self._stopping:
             self._woken.clear()
-            # While the store is away nothing can be delivered, and others say so.
-            with contextlib.suppress(StoreUnavailable):
-                self._turns.put_first(await self._queue.approved())
-                self._begin_some()
-                if self._turns.has_room:
-                    await self._look()
+            await self._turn()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_EVERY_S if self._in_force().parks else _LOOK_SELDOM_S):
                     await self._woken.wait()
@@ -106,6 +101,18 @@ class Deliverer:
         self.stop()
         await self._tasks.drain(max(0.0, self._stopped_at + within_s - asyncio.get_running_loop().time()))
         await self._sending.close()
+
+    async def _turn(self) -> None:
+        try:
+            self._turns.put_first(await self._queue.approved())
+            self._begin_some()
+            if self._turns.has_room:
+                await self._look()
+        except StoreUnavailable:
+            # Nothing can be delivered meanwhile, and others say so.
+            return
+        except Exception as error:  # noqa: BLE001  # nobody else would deliver what this process has queued
+            self._log.error("looking for what is due failed by a bug", kind=type(error).__name__)
 
     async def _look(self) -> None:
         self._finds = self._turns.offer(await self._queue.due())

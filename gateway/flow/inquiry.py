@@ -16,13 +16,13 @@ from typing import Literal, Protocol
 from gateway.core.coding import decoded
 from gateway.core.decision import Refused
 from gateway.core.faults import BrokenAnswer, StoreUnavailable
-from gateway.core.intent import IntentId
+from gateway.core.intent import IntentId, digest_of
 from gateway.core.outcome import NoReply, NotSent
 from gateway.core.record import IntentRecord
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Upstream
-from gateway.core.write import Incident
-from gateway.flow.ports import Answer
+from gateway.core.whole_body import WholeBody
+from gateway.flow.ports import Answer, Incidents
 from gateway.flow.tasks import Tasks
 from gateway.log import Log
 from gateway.policy.query import Query
@@ -35,8 +35,6 @@ _OF_A_TURN = 64
 _OF_AN_UPSTREAM = 16
 # What a query answers says whether one thing happened; all of it is kept as evidence.
 _LARGEST_ANSWER = 64 << 10
-# Where an id's shard ends, and the digest begins that an upstream may know the intent by.
-_BEHIND_SHARD = 3
 
 Resolution = Literal["applied", "not_applied", "duplicated"]
 
@@ -72,32 +70,10 @@ class Questions(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class NoBody:
-    """What a query has instead of a body."""
-
-    length: int | None = 0
-
-    def take_buffered(self) -> bytes | None:
-        return b""
-
-    async def read(self) -> bytes:
-        return b""
-
-    def rewind(self) -> bool:
-        return True
-
-
 class Sender(Protocol):
     """Sends a query, exactly once and with the upstream's own credentials. Raises nothing about the network."""
 
-    async def read(self, upstream: Upstream, request: Request, body: NoBody) -> Answer | NotSent | NoReply: ...
-
-
-class Incidents(Protocol):
-    """Who counts incidents."""
-
-    def incident(self, kind: Incident) -> None: ...
+    async def read(self, upstream: Upstream, request: Request, body: WholeBody) -> Answer | NotSent | NoReply: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +180,8 @@ class Inquiry:
         query = rules.query_of(record.upstream)
         if upstream is None or query is None:
             return Unclear("the policies in force have no query for its upstream")
-        request = query.request_for(record, record.id[_BEHIND_SHARD:])
+        # An upstream may know the intent by its digest.
+        request = query.request_for(record, digest_of(record.id))
         if request is None:
             return Unclear("its key cannot stand in the query's path")
         answer = await self._answer(upstream, request)
@@ -216,7 +193,7 @@ class Inquiry:
         """Send the query; the whole answer has to come within the upstream's time."""
         try:
             async with asyncio.timeout(upstream.timeouts.total_s):
-                answer = await self._sender.read(upstream, request, NoBody())
+                answer = await self._sender.read(upstream, request, WholeBody())
                 if isinstance(answer, NotSent | NoReply):
                     return Unclear(f"the query was not answered: {answer.detail}")
                 try:

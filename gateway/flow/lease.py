@@ -1,5 +1,6 @@
 """Lease calls: granted at once or after waiting for the lease to be free and for older writes to end."""
 
+import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -107,6 +108,10 @@ class Leases:
             except StoreUnavailable as away:
                 self._tasks.spawn(self._release_unheard(ask, secret.digest))
                 return _perhaps_done(away)
+            except asyncio.CancelledError:
+                # The gateway is stopped: nobody will be told what was granted.
+                self._tasks.spawn(self._release_unheard(ask, secret.digest))
+                raise
         try:
             return await self._granted_once(ask, ask.key, is_gone)
         except StoreUnavailable as away:
@@ -244,7 +249,8 @@ class Leases:
             return store_is_away(away, "Not shown")
 
     async def register(self, foreign: Foreign, is_gone: Callable[[], bool]) -> int | Refused:
-        """Record an epoch granted elsewhere; how many older writes are in flight when `wait_s` has passed.
+        """Record an epoch granted elsewhere; how many older writes are in flight when `wait_s` has passed, or when the
+        caller has left.
 
         Raises CallerGone and PoliciesChanged, as `grant`, before anything was recorded.
         """
@@ -261,14 +267,14 @@ class Leases:
             with self._wakes.interest(foreign.resource) as interest:
                 while True:
                     interest.forget()
-                    if is_gone():
+                    if not registered and is_gone():
                         raise CallerGone("the caller left before its epoch was registered")
                     if not registered and foreign.term.is_over:
                         raise PoliciesChanged
                     watch = self._clock.left(end) > 0
                     reply = await self._store.register(foreign.resource, foreign.epoch, foreign.holder, watch=watch)
                     left = self._clock.left(end)
-                    if isinstance(reply, Refused) or reply == 0 or left <= 0:
+                    if isinstance(reply, Refused) or reply == 0 or left <= 0 or is_gone():
                         return reply
                     registered = True
                     await interest.wait(min(left, _RECHECK_S))

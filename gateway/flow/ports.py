@@ -344,7 +344,15 @@ class Caller(Protocol):
         ...
 
 
-class Observer(Protocol):
+class Incidents(Protocol):
+    """Who counts incidents. Must neither block nor raise."""
+
+    def incident(self, kind: Incident) -> None:
+        """Something happened that the gateway exists to prevent, and was found out."""
+        ...
+
+
+class Observer(Incidents, Protocol):
     """Who counts. Called on the hot path; must neither block nor raise."""
 
     def sent(self, upstream: Upstream) -> None:
@@ -352,7 +360,7 @@ class Observer(Protocol):
         ...
 
     def ended(self, upstream: Upstream, seconds: float) -> None:
-        """It no longer is; it took this long from the first byte to the end of the answer."""
+        """It no longer is; it took this long from when it could be sent to the end of the answer."""
         ...
 
     def session_began(self, upstream: Upstream) -> None:
@@ -367,8 +375,4 @@ class Observer(Protocol):
 
     def quarantined(self, rule: Rule, extent: Extent) -> None:
         """A late result was refused, and so much of it was kept."""
-        ...
-
-    def incident(self, kind: Incident) -> None:
-        """Something happened that the gateway exists to prevent, and was found out."""
         ...

@@ -11,7 +11,7 @@ from gateway.core.caller import ANONYMOUS, Caller
 from gateway.core.coding import body_limit, decoded
 from gateway.core.decision import NO_POLICY, NO_UPSTREAM, Refused
 from gateway.core.delivery import NO_LONGER_TAKEN
-from gateway.core.intent import Intent
+from gateway.core.intent import Intent, digest_of
 from gateway.core.kept_request import KeptRequest
 from gateway.core.record import IntentRecord
 from gateway.core.request import Headers, Request
@@ -24,9 +24,6 @@ from gateway.flow.undoing import undoable
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.principals import Principals
 from gateway.policy.ruleset import RuleSet
-
-# Where an id's shard ends, and the intent's own digest begins.
-_BEHIND_SHARD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +118,7 @@ def _refused(refused: Refused) -> NotTaken:
 
 
 def _write_of(record: IntentRecord, rule: Rule) -> Write:
-    intent = Intent(record.key or "", record.tenant, record.target, record.id[_BEHIND_SHARD:], record.fingerprint)
+    intent = Intent(record.key or "", record.tenant, record.target, digest_of(record.id), record.fingerprint)
     return Write(
         rule,
         record.resource,

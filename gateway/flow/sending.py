@@ -1,7 +1,6 @@
 """One delivery, from its ticket to its end: as a write whose caller waits, but there is no caller."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from gateway.core.clock import Clock, Deadline
@@ -10,6 +9,7 @@ from gateway.core.delivery import Again, Conclusion, GivenUp, Taken, after_refus
 from gateway.core.faults import BrokenAnswer
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue, Replied, judge
 from gateway.core.request import Headers, Request
+from gateway.core.whole_body import WholeBody
 from gateway.core.write import Admitted, Settled
 from gateway.flow.keeping import Keeping
 from gateway.flow.ports import Answer, Observer
@@ -22,31 +22,11 @@ from gateway.flow.whole import read_answer
 _SETTLE_WITHIN_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class KeptBody:
-    """A body that was kept, as the sender takes it."""
-
-    body: bytes = field(repr=False)
-
-    @property
-    def length(self) -> int | None:
-        return len(self.body)
-
-    def take_buffered(self) -> bytes | None:
-        return self.body
-
-    async def read(self) -> bytes:
-        return b""
-
-    def rewind(self) -> bool:
-        return True
-
-
 class Sender(Protocol):
     """Sends, exactly once, and says what happened as a value. Raises nothing about the network."""
 
     async def send(
-        self, admitted: Admitted, request: Request, body: KeptBody, deadline: Deadline
+        self, admitted: Admitted, request: Request, body: WholeBody, deadline: Deadline
     ) -> Answer | Overdue | NotSent | NoReply: ...
 
 
@@ -72,7 +52,7 @@ class Sending:
             request.trace.enter("forward")
         try:
             self._observer.sent(upstream)
-            answer = await self._sender.send(admitted, request, KeptBody(taken.request.body or b""), deadline)
+            answer = await self._sender.send(admitted, request, WholeBody(taken.request.body or b""), deadline)
             if isinstance(answer, Overdue):
                 self._tasks.spawn(ticket.listen(answer))
                 answer = answer.evidence

@@ -1,11 +1,13 @@
 """A session under its ticket: bytes pass both ways for as long as a write of its token would be admitted.
 
-    extend ─ pass on ─ cut ─ settle
+    extend ─ switch ─ pass on ─ cut ─ settle
 
-The ticket lives for a few seconds and is extended again and again. When the store refuses that (a newer epoch, a pause,
-the end of the lease), or cannot be asked for as long as the ticket lives, both ends are broken off first and the ticket
-is settled then: whoever waits for it begins after the last byte of this session (G3). Before each piece the ticket's
-deadline is checked in the same step as the system call, so that a gateway that slept sends nothing more (G7).
+The ticket lives for a few seconds and is extended again and again, for the first time before the agent is told that the
+protocol is switched: a gateway that is killed leaves no session's ticket that lives as long as a write's. When the
+store refuses that (a newer epoch, a pause, the end of the lease), or cannot be asked for as long as the ticket lives,
+both ends are broken off first and the ticket is settled then: whoever waits for it begins after the last byte of this
+session (G3). Before each piece the ticket's deadline is checked in the same step as the system call, so that a gateway
+that slept sends nothing more (G7).
 """
 
 import asyncio
@@ -22,6 +24,7 @@ from gateway.flow.admission import Admission
 from gateway.flow.marks import Marks
 from gateway.flow.ports import Caller, NearEnd, Observer, Store
 from gateway.flow.ticket import Ticket
+from gateway.flow.waiting import Interest
 
 # How long the store may be away, or this gateway asleep, before a session is cut; and how long a newcomer waits for the
 # session of a gateway that was killed, with the grace of tickets.
@@ -97,14 +100,16 @@ class Sessions:
         marks = Marks(FORWARDED, write.epoch, "applied", intent=ticket.admitted.intent)
         began = self._clock.boot()
         self._observer.session_began(write.rule.upstream)
-        near = caller.switch(marks, held.switched)
         term = Term(self._clock, held.deadline, write.expires)
+        keeping = asyncio.ensure_future(self._keep(ticket, term))
+        near: NearEnd | None = None
         try:
-            ended = await _first(
-                self._keep(ticket, term),
-                _pass_on(near, far, term),
-                _pass_back(near, far),
-            )
+            await term.is_told.wait()
+            near = caller.switch(marks, held.switched)
+            if keeping.done():
+                ended: Left | Cut = keeping.result()
+            else:
+                ended = await _first(keeping, _pass_on(near, far, term), _pass_back(near, far))
             far.abort()
             near.close(ended.frame)
             await ticket.settle("applied", self._reason(began, ended))
@@ -114,10 +119,11 @@ class Sessions:
             # The gateway is stopped and can wait no longer. What that asks for is done here, so that the session is
             # logged like any other.
             far.abort()
-            near.close(_STOPPED.frame)
+            (near or caller.switch(marks, held.switched)).close(_STOPPED.frame)
             ticket.settle_later("applied", self._reason(began, _STOPPED))
             return replace(marks, session=_STOPPED.why)
         finally:
+            keeping.cancel()
             far.abort()
             ticket.close()
             self._observer.session_ended(write.rule.upstream)
@@ -127,22 +133,28 @@ class Sessions:
 
     async def _keep(self, ticket: Ticket, term: "Term") -> Cut:
         """Extend the ticket until that is refused, or until its life is over."""
-        with self._admission.interest(ticket.admitted.write.resource) as interest:
-            while term.holds():
-                interest.forget()
-                until = self._clock.after(LIFE_S)
-                # The store may have done it although its answer never comes, and then the ticket ends no later.
-                term.bound(until)
-                try:
-                    async with asyncio.timeout(term.left()):
-                        cut = await self._extend(ticket, term, until)
-                except (StoreUnavailable, TimeoutError):
-                    term.store_is_away = True
-                    await asyncio.sleep(min(_AGAIN_AFTER_S, max(0.0, term.left())))
-                    continue
-                if cut is not None:
-                    return cut
-                await interest.wait(term.turn())
+        try:
+            with self._admission.interest(ticket.admitted.write.resource) as interest:
+                return await self._extend_again(ticket, term, interest)
+        finally:
+            term.is_told.set()
+
+    async def _extend_again(self, ticket: Ticket, term: "Term", interest: Interest) -> Cut:
+        while term.holds():
+            interest.forget()
+            until = self._clock.after(LIFE_S)
+            # The store may have done it although its answer never comes, and then the ticket ends no later.
+            term.bound(until)
+            try:
+                async with asyncio.timeout(term.left()):
+                    cut = await self._extend(ticket, term, until)
+            except (StoreUnavailable, TimeoutError):
+                term.store_is_away = True
+                await asyncio.sleep(min(_AGAIN_AFTER_S, max(0.0, term.left())))
+                continue
+            if cut is not None:
+                return cut
+            await interest.wait(term.turn())
         return term.over()
 
     async def _extend(self, ticket: Ticket, term: "Term", until: Deadline) -> Cut | None:
@@ -171,6 +183,8 @@ class Term:
         self._deadline = deadline
         self._expires = expires
         self._lease_ends: Deadline | None = None
+        self.is_told = asyncio.Event()
+        """Set once the store has extended the ticket, or it is known that it never will."""
         self.store_is_away = False
 
     def left(self) -> float:
@@ -192,6 +206,7 @@ class Term:
     def renew(self, deadline: Deadline, lease_ends: Deadline | None) -> None:
         self._deadline = deadline
         self._lease_ends = lease_ends
+        self.is_told.set()
         self.store_is_away = False
 
     def turn(self) -> float:
@@ -233,9 +248,9 @@ async def _pass_back(near: NearEnd, far: FarEnd) -> Left:
     return Left("the upstream closed" if takes else "the agent left")
 
 
-async def _first(*ways: Coroutine[None, None, Left | Cut]) -> Left | Cut:
+async def _first(keeping: asyncio.Task[Cut], *ways: Coroutine[None, None, Left | Cut]) -> Left | Cut:
     """How the first of them ends; the others are cancelled."""
-    running = [asyncio.ensure_future(way) for way in ways]
+    running: list[asyncio.Task[Left | Cut]] = [keeping, *(asyncio.ensure_future(way) for way in ways)]
     try:
         done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         return next(one for one in running if one in done).result()

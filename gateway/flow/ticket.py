@@ -7,21 +7,19 @@ from gateway.core.compensation import Kept
 from gateway.core.faults import StoreUnavailable
 from gateway.core.outcome import Outcome, Overdue
 from gateway.core.trace import Trace
-from gateway.core.write import Admitted, Incident, Settled
+from gateway.core.write import Admitted, Settled
 from gateway.flow.keeping import Keeping, most_read
-from gateway.flow.ports import Settling
+from gateway.flow.ports import Incidents, Settling
 from gateway.flow.tasks import Tasks
 
 # Between two tries to settle while the store is away: its clients are many, and the ticket's deadline is seconds away.
 _SETTLE_PAUSE_S = 0.5
 
 
-class Witness(Protocol):
+class Witness(Incidents, Protocol):
     """Who counts what is learned when a ticket is settled."""
 
     def overtaken(self) -> None: ...
-
-    def incident(self, kind: Incident) -> None: ...
 
 
 class Ticket:

@@ -28,6 +28,8 @@ class Turns:
         self._busy: Counter[str] = Counter()
         self._waiting: dict[str, dict[ResourceKey, None]] = {}
         self._first: dict[str, dict[ResourceKey, None]] = {}
+        # Under which upstream each of those waits: the policies may name another one by now.
+        self._filed: dict[ResourceKey, str] = {}
         self._hurries: set[ResourceKey] = set()
 
     @property
@@ -39,11 +41,11 @@ class Turns:
         """These queues have something due. False: nothing of it is new, or can be kept in mind."""
         is_new = False
         for resource in resources:
-            if resource in self._begun or resource in self._hurries:
+            if resource in self._begun or resource in self._filed:
                 continue
-            waiting = self._waiting.setdefault(self._upstream_of(resource), {})
-            if len(waiting) < _WAITING and resource not in waiting:
-                waiting[resource] = None
+            upstream = self._upstream_of(resource)
+            if len(self._waiting.get(upstream, ())) < _WAITING:
+                self._file(self._waiting, upstream, resource)
                 is_new = True
         return is_new
 
@@ -64,9 +66,10 @@ class Turns:
         for resource in resources:
             self._hurries.add(resource)
             if resource not in self._begun:
-                upstream = self._upstream_of(resource)
+                filed = self._filed.get(resource)
+                upstream = self._upstream_of(resource) if filed is None else filed
                 _leave(self._waiting, upstream, resource)
-                self._first.setdefault(upstream, {})[resource] = None
+                self._file(self._first, upstream, resource)
 
     def passed(self, resource: ResourceKey) -> None:
         """What was approved in this queue, which is emptied now, has left it."""
@@ -83,19 +86,24 @@ class Turns:
         """It is empty, or cannot go on for now; or it `goes_on`, behind those that wait."""
         upstream = self._begun.pop(resource)
         if goes_on:
-            waiting = self._first if resource in self._hurries else self._waiting
-            waiting.setdefault(upstream, {})[resource] = None
+            self._file(self._first if resource in self._hurries else self._waiting, upstream, resource)
         else:
             self._hurries.discard(resource)
         self._busy[upstream] -= 1
         if not self._busy[upstream]:
             del self._busy[upstream]
 
+    def _file(self, waiting: dict[str, dict[ResourceKey, None]], upstream: str, resource: ResourceKey) -> None:
+        """Behind those of its upstream that wait already."""
+        waiting.setdefault(upstream, {})[resource] = None
+        self._filed[resource] = upstream
+
     def _begin(self, waiting: dict[str, dict[ResourceKey, None]], upstream: str) -> ResourceKey:
         resource = next(iter(waiting[upstream]))
         # Behind the other upstreams.
         waiting[upstream] = waiting.pop(upstream)
         _leave(waiting, upstream, resource)
+        del self._filed[resource]
         self._begun[resource] = upstream
         self._busy[upstream] += 1
         return resource

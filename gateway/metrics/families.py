@@ -83,7 +83,7 @@ class Histograms:
         )
         self.upstream = histogram(
             "fencegate_upstream_seconds",
-            "Of writes: from the first byte that is sent to an upstream to the end of its answer.",
+            "Of writes: from when one can be sent to the end of the answer, waiting for a connection included.",
             buckets=REQUEST_BUCKETS_S,
         )
         self.store = histogram(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Gauge
@@ -16,54 +17,44 @@ class OfStore:
     """What all gateways of a store have in common: each tells the same. Of a store that is away nobody knows."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._intents = Gauge(
+        gauge = partial(Gauge, registry=registry)
+        by_state, by_upstream, by_budget = ("state",), ("upstream",), ("upstream", "rule", "budget", "what")
+        self._intents = gauge(
             "fencegate_intents",
             "Intents in the store by their state, writes in flight without a key included. Up to 2 s old; of applied, "
             "not applied, denied, expired, superseded and compensated ones up to 62 s.",
-            ["state"],
-            registry=registry,
+            by_state,
         )
-        self._oldest = Gauge(
-            "fencegate_oldest_seconds",
-            "How long the oldest intent has been in this state; 0 for none.",
-            ["state"],
-            registry=registry,
+        self._oldest = gauge(
+            "fencegate_oldest_seconds", "How long the oldest intent has been in this state; 0 for none.", by_state
         )
-        self._pauses = Gauge("fencegate_pauses", "Pauses in force, by what they name.", ["selector"], registry=registry)
-        self._letters = Gauge(
+        self._pauses = gauge("fencegate_pauses", "Pauses in force, by what they name.", ("selector",))
+        self._letters = gauge(
             "fencegate_notifications_kept",
             "Notifications in the store: those that wait to be sent, and dead letters.",
-            ["state"],
-            registry=registry,
+            by_state,
         )
-        self._holders = Gauge(
+        self._holders = gauge(
             "fencegate_active_holders",
             "Epochs of resources with a write in flight, through all gateways of the store; without rules that only "
             "observe. Never more than fencegate_active_resources.",
-            ["upstream"],
-            registry=registry,
+            by_upstream,
         )
-        self._resources = Gauge(
-            "fencegate_active_resources", "Resources with such a write in flight.", ["upstream"], registry=registry
-        )
-        budget = ["upstream", "rule", "budget", "what"]
-        self._budget_used = Gauge(
+        self._resources = gauge("fencegate_active_resources", "Resources with such a write in flight.", by_upstream)
+        self._budget_used = gauge(
             "fencegate_budget_used",
             "What is used of a rule's budget by whoever has used most of it, among the hundred that used the rule's "
             "budgets last: how many writes, and what their amounts add up to. Up to 15 s old.",
-            budget,
-            registry=registry,
+            by_budget,
         )
-        self._budget_limit = Gauge(
+        self._budget_limit = gauge(
             "fencegate_budget_limit",
             "What each tenant, principal, holder or resource may use of it within its window.",
-            budget,
-            registry=registry,
+            by_budget,
         )
-        self._regressed = Gauge(
+        self._regressed = gauge(
             "fencegate_store_regressed",
             "Whether the store has lost acknowledged work, and nobody has accepted that. NaN while the store is away.",
-            registry=registry,
         )
 
     def set_budgets(self, budgets: Iterable[Fullest]) -> None:

@@ -121,7 +121,7 @@ class Metrics:
         tally.add()
 
     def ended(self, upstream: Upstream, seconds: float) -> None:
-        """It no longer is; it took this long from the first byte to the end of the answer."""
+        """It no longer is; it took this long from when it could be sent to the end of the answer."""
         self._flying[upstream.name].add(-1)
         self._upstream_seconds.observe(seconds)
 

@@ -18,8 +18,9 @@ from gateway.core.decision import Refused
 from gateway.core.kept_request import keep_request
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Upstream
-from gateway.core.target import Ambiguous, read_target
+from gateway.core.target import Ambiguous, Target, read_target
 from gateway.policy.part import Part, Unfit, read_part
+from gateway.policy.pattern import split_slash
 from gateway.policy.reading.body import Body, BodyWanted
 from gateway.policy.reading.body_type import Kind
 from gateway.policy.reading.fields import read_header
@@ -130,12 +131,23 @@ class Begun:
                 return Unavailable(f"its target would be none: {target.why}")
             if target.has_encoded_slash and one.upstream.mount.encoded_slash == "refuse":
                 return Unavailable("a slash is in a part of its path")
+            if _is_cut_off(one, target):
+                return Unavailable("its path would end as a format does, which the API would cut off")
             pairs = tuple((name, _filled(pieces, values).encode("ascii")) for name, pieces in one.headers)
             filled = None if one.body is None else _filled(one.body, values).encode("utf-8")
         except _Unfilled as unfilled:
             return Unavailable(str(unfilled))
         kept = keep_request(Request(one.method, target, Headers(pairs)), filled or b"", one.upstream)
         return kept if len(kept.pack()) <= _LONGEST else Unavailable(f"it would be larger than {_LONGEST} bytes")
+
+
+def _is_cut_off(one: Compensation, target: Target) -> bool:
+    """Whether the upstream would take the end of the path for a format. What the policy itself spells so is meant."""
+    formats = one.upstream.mount.format_endings
+    if formats is None or not formats.has(split_slash(target)[0][-1]):
+        return False
+    own = read_target("".join(piece if isinstance(piece, str) else "x" for piece in one.target))
+    return isinstance(own, Ambiguous) or not formats.has(split_slash(own)[0][-1])
 
 
 class _Unfilled(Exception):

@@ -5,7 +5,7 @@ with conditions before the one without. `lint.py` refuses rules that this leaves
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
@@ -20,6 +20,7 @@ from gateway.core.decision import (
     READS_DENIED,
     Refused,
 )
+from gateway.core.format_ending import FormatEndings
 from gateway.core.frozen import frozen
 from gateway.core.host import host_name
 from gateway.core.request import Request
@@ -29,6 +30,7 @@ from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
 from gateway.policy.choice import Choice, Placed
 from gateway.policy.entry import Entry, ReadOnly
+from gateway.policy.literal import misspelled_literal
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
 from gateway.policy.reading.body import Body, BodyWanted
@@ -38,6 +40,12 @@ from gateway.policy.reading.mcp import changes_nothing, is_answer, is_endpoint, 
 from gateway.policy.reading.parameters import overrides_method
 from gateway.policy.template import Template
 
+_OF_A_FORMAT = Refused(
+    AMBIGUOUS_TARGET,
+    "Nothing was forwarded: the path's last segment ends as a format does, which the API would cut off. Send the path "
+    "without the ending; say in `Accept` which format is wanted.",
+)
+_OF_DEEPER = "in another case this is a path of another upstream. Spell it as that one's mount does"
 # A document of so many bytes has a thousand tokens at most, which are parsed in five milliseconds.
 _GRAPHQL_AT_ONCE = 2 << 10
 
@@ -79,12 +87,17 @@ class NeedsBody:
 class Index:
     """The entries of one upstream, by method and path."""
 
-    __slots__ = ("_choice", "_counted", "_deeper", "_graphql", "_needs_body", "upstream")
+    __slots__ = ("_choice", "_counted", "_deeper", "_denied_deeper", "_formats", "_graphql", "_needs_body", "upstream")
 
-    def __init__(self, upstream: Upstream, entries: Iterable[Entry | ReadOnly], deeper: Iterable[Mount] = ()) -> None:
-        """`deeper`: the mounts of other upstreams below this one's."""
+    def __init__(
+        self, upstream: Upstream, entries: Iterable[Entry | ReadOnly], deeper: Sequence[Upstream] = ()
+    ) -> None:
+        """`deeper`: the upstreams that are mounted below this one."""
         self.upstream = upstream
-        self._deeper = frozenset(_folded(mount.segments) for mount in deeper)
+        self._deeper = frozenset(_folded(other.mount.segments) for other in deeper)
+        denied = (other for other in deeper if other.reads == "deny")
+        self._denied_deeper = frozenset(_folded(other.mount.segments) for other in denied)
+        self._formats = upstream.mount.format_endings
         placed = [Placed(entry, pattern) for entry in entries for pattern in entry.matcher.patterns]
         self._choice = Choice(placed)
         self._counted = _counted(placed)
@@ -96,6 +109,11 @@ class Index:
         if self.upstream.protocol == "mcp" and is_of_other_site(request.headers):
             # MCP, Streamable HTTP, "Security Warning": a foreign Origin is refused, whatever is asked.
             return Refused(FORBIDDEN, "Nothing was forwarded: a browser has sent it for a page of another site.")
+        if "%" in request.target.path:
+            # Reads too: the mount tells whether they pass, and with whose credentials.
+            misspelled = misspelled_literal(self.upstream.mount.segments, request.target)
+            if misspelled is not None:
+                return misspelled
         if request.method in READ_METHODS and not asks_for_upgrade(request.headers):
             return self._read(request, caller)
         overridden = None if request.target.query is None else overrides_method(request.target)
@@ -124,7 +142,7 @@ class Index:
     def _doubt_of_path(self, target: Target) -> str | None:
         """Why some readers would see another path than the rules do, and what to send."""
         if self._deeper and _begins_with(target.segments, self._deeper):
-            return "in another case this is a path of another upstream. Spell it as that one's mount does"
+            return _OF_DEEPER
         # Without an escape, nothing of a path can be hidden.
         if "%" not in target.path:
             return None
@@ -147,6 +165,12 @@ class Index:
         self, placed: Placed, request: Request, caller: Caller, body: Body
     ) -> Matched | Read | NeedsBody | Refused:
         entry = placed.entry
+        if self._formats is not None and _has_format(self._formats, placed.pattern, request.target):
+            return _OF_A_FORMAT
+        if "%" in request.target.path:
+            misspelled = misspelled_literal(placed.pattern.segments, request.target)
+            if misspelled is not None:
+                return misspelled
         if isinstance(entry, ReadOnly):
             return Read(self.upstream, self._counted_resource(request, caller), entry)
         lacking = None if entry.template.reads is None else body.lacking(entry.template.reads)
@@ -168,6 +192,8 @@ class Index:
             detail = f"Nothing was forwarded: upstream {self.upstream.name} takes no reads through this gateway."
             return Refused(READS_DENIED, f"{detail} Do not repeat it.")
         target = request.target
+        if self._denied_deeper and _begins_with(target.segments, self._denied_deeper):
+            return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {_OF_DEEPER}.")
         if self._graphql and target.query:
             named = self._graphql.takers(tuple(map(str.casefold, split_slash(target)[0])), slash=False)
             fault = write_in_url(target) if named or may_be_write_in_url(target) else None
@@ -185,6 +211,9 @@ class Index:
             return None
         segments, slash = split_slash(target)
         first = self._choice.first_of_path(segments, slash)
+        if first and self._formats is not None and _has_format(self._formats, first.pattern, target):
+            # What it shows has another path.
+            return None
         # Nothing is written: whatever body comes with a read, its query is the query.
         unread = Body(replace(request, body=b""))
         agreed: str | None = None
@@ -210,6 +239,11 @@ def _afterwards_lacking(matched: Matched, request: Request, caller: Caller) -> B
     if isinstance(named, BodyWanted):
         return named if key.reads is None else matched.body.lacking(key.reads)
     return matched.body.lacking("json") if fingerprint.needs_json and isinstance(named, str) else None
+
+
+def _has_format(formats: FormatEndings, pattern: Pattern, target: Target) -> bool:
+    """Whether the server would find another value in a path's last segment. A pattern's own text is meant as it is."""
+    return pattern.ends_open and formats.has(split_slash(target)[0][-1])
 
 
 def _folded(segments: tuple[str, ...]) -> tuple[str, ...]:

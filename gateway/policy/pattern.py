@@ -53,6 +53,11 @@ class Pattern:
         folded = tuple(own if own is None else own.casefold() for own in self.segments)
         return replace(self, segments=folded, slash=False)
 
+    @property
+    def ends_open(self) -> bool:
+        """Whether a placeholder takes the last segment."""
+        return self.rest is not None or (bool(self.segments) and self.segments[-1] is None)
+
     def takes(self, target: Target) -> bool:
         """Whether the path is one of this pattern's, whatever the method."""
         segments, slash = split_slash(target)

@@ -6,6 +6,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from gateway.core.decision import Refused
+from gateway.core.format_ending import FormatEndings
 from gateway.core.record import IntentRecord
 from gateway.core.request import Headers, Request
 from gateway.core.target import Ambiguous, read_target
@@ -75,7 +76,8 @@ class Query:
     """`capabilities.query`, compiled. The target is `texts` with a `subjects` between each two of them.
 
     `not_before_s`: seconds after the end of an attempt's connection before which a no does not count, because the
-    upstream may still be at it. `opaque_slash`: the upstream does not take `%2F` for a slash.
+    upstream may still be at it. `opaque_slash`: the upstream does not take `%2F` for a slash. `formats`: what it
+    takes for a format at the end of a path.
     """
 
     method: Literal["GET", "HEAD"]
@@ -86,6 +88,7 @@ class Query:
     duplicated: Proof | None = None
     not_before_s: float = 1.0
     opaque_slash: bool = False
+    formats: FormatEndings | None = None
 
     @property
     def names_one(self) -> bool:
@@ -98,12 +101,15 @@ class Query:
         """The request that asks about an intent; `digest` is its `upstream_key`.
 
         None: it cannot be asked about. It has no key and the target wants one, or what stands in the path would lead
-        elsewhere: `..`, or a slash where servers decode it. A no from there would let the write run again.
+        elsewhere: `..`, a slash where servers decode it, an ending that they cut off. A no from there would let the
+        write run again.
         """
         raw = self.texts[0]
         for subject, text in zip(self.subjects, self.texts[1:], strict=True):
             value = _value(subject, record, digest)
             if value is None:
+                return None
+            if self.formats is not None and self.formats.has(value) and "?" not in raw and _ends_path(text):
                 return None
             raw += quote(value, safe="", errors="surrogateescape") + text
         target = read_target(raw)
@@ -121,6 +127,11 @@ class Query:
         if yes == no:
             return "unclear"
         return "applied" if yes else "not_applied"
+
+
+def _ends_path(text: str) -> bool:
+    """Whether nothing of the path follows where this does; a slash at its end is none."""
+    return text.partition("?")[0] in ("", "/")
 
 
 def _value(subject: Subject, record: IntentRecord, digest: str) -> str | None:

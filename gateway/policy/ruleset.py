@@ -14,7 +14,7 @@ from gateway.core.decision import (
 )
 from gateway.core.intent import Intent, intent_digest
 from gateway.core.request import Headers, Request
-from gateway.core.rule import Mount, Rule, Upstream
+from gateway.core.rule import Rule, Upstream
 from gateway.core.target import Ambiguous, read_target
 from gateway.core.write import ResourceKey
 from gateway.policy.entry import Entry, Policy, ReadOnly
@@ -135,21 +135,21 @@ def build_ruleset(policies: Iterable[Policy], principals: Principals) -> RuleSet
     """Put compiled policies together. Conflicts between them are `lint.py`'s to find first."""
     every = tuple(policies)
     entries = tuple(entry for policy in every for entry in policy.entries)
-    mounts = tuple(policy.upstream.mount for policy in every)
+    upstreams = tuple(policy.upstream for policy in every)
     return RuleSet(
-        tuple(policy.upstream for policy in every),
+        upstreams,
         entries,
         tuple(entry for policy in every for entry in policy.read_only),
-        Mounts(_index(policy, mounts) for policy in every),
+        Mounts(_index(policy, upstreams) for policy in every),
         Producers(entries),
         {policy.upstream.name: policy.query for policy in every if policy.query is not None},
         principals,
     )
 
 
-def _index(policy: Policy, mounts: Iterable[Mount]) -> Index:
-    own = policy.upstream.mount
-    return Index(policy.upstream, policy.every_entry, [mount for mount in mounts if lies_below(mount, own)])
+def _index(policy: Policy, upstreams: Iterable[Upstream]) -> Index:
+    deeper = [other for other in upstreams if lies_below(other.mount, policy.upstream.mount)]
+    return Index(policy.upstream, policy.every_entry, deeper)
 
 
 def _forwarded_host(request: Request) -> str:

@@ -95,11 +95,24 @@ Operations = Annotated[
 ]
 
 
+def _listing(value: object) -> Literal["named", "listed"]:
+    """Of what is said by a word, or by a list."""
+    return "listed" if isinstance(value, list) else "named"
+
+
+FormatEndings = Annotated[
+    Annotated[Literal["opaque", "refuse"], Tag("named")]
+    | Annotated[list[StrictStr], Field(min_length=1), Tag("listed")],
+    Discriminator(_listing),
+]
+
+
 class Mount(Shape):
     path: StrictStr = "/"
     host: StrictStr | None = None
     strip: StrictBool = False
     encoded_slash: Literal["refuse", "opaque"] = "refuse"
+    format_endings: FormatEndings = "opaque"
 
 
 class When(Shape):

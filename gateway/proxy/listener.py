@@ -101,10 +101,7 @@ class Listener:
             return reply.sent()
         except Exception as error:  # noqa: BLE001  # the listener outlives any bug; the write was settled as unknown
             self._observer.failed(error)
-            if reply.status:
-                reply.abort()
-            else:
-                reply.refuse(Refused(INTERNAL, "The gateway failed; whether the request had an effect is not known."))
+            _fail(reply)
             return reply.sent()
         finally:
             body.close()
@@ -174,6 +171,14 @@ def _not_taken(fault: str) -> Refused:
 def _refuse(reply: Reply, refused: Refused) -> Ended:
     reply.refuse(refused)
     return Ended(refused)
+
+
+def _fail(reply: Reply) -> None:
+    """What a caller is told of a bug: nothing, once its answer has begun."""
+    if reply.has_begun():
+        reply.abort()
+    else:
+        reply.refuse(Refused(INTERNAL, "The gateway failed; whether the request had an effect is not known."))
 
 
 def _length(headers: Headers) -> int | None:

@@ -55,12 +55,12 @@ class Accepting:
             server.close()
         # By then the loop has let go of its own descriptors, and nobody else accepts here.
         await asyncio.sleep(0)
-        context = self._context
+        waiting: list[socket.socket] = []
         for listening in self._sockets:
-            waiting = list(_connected(listening))
+            waiting += _connected(listening)
             listening.close()
-            for connection in waiting:
-                await self._take(connection, context)
+        # At once: one that is silent in its handshake must not keep those behind it waiting.
+        await asyncio.gather(*(self._take(connection, self._context) for connection in waiting))
 
     async def _take(self, connection: socket.socket, context: SSLContext | None) -> None:
         patience = None if context is None else _HANDSHAKE_WITHIN_S
@@ -82,7 +82,13 @@ class Accepting:
         except TlsFault as fault:
             self._log.error("the TLS files were not reloaded; those in force stay", reason=str(fault))
             return
-        await self._serve(context)
+        try:
+            await self._serve(context)
+        except OSError as error:
+            # Such as where there is no descriptor left: nothing is wrong with the files.
+            self._tried = None
+            self._log.error("the TLS files were not reloaded; it is tried again", reason=str(error))
+            return
         self._log.info("the TLS files were reloaded", cert=self._files.cert)
 
     async def watch(self) -> None:
@@ -99,16 +105,22 @@ class Accepting:
             looked = now
 
     async def _serve(self, context: SSLContext | None) -> None:
-        """Begin with this context, then end with the last one.
+        """Begin with this context, then end with the last one. Raises OSError, and the last one stays.
 
         A context in use cannot take an authority back, so there is a new one, and servers for it on second descriptors
         of the same sockets: connections that wait to be accepted are lost to neither.
         """
-        self._context = context
-        servers = [await self._server(listening, context) for listening in self._sockets]
-        for server in self._servers:
+        servers: list[asyncio.Server] = []
+        try:
+            for listening in self._sockets:
+                servers.append(await self._server(listening, context))
+        except OSError:
+            for server in servers:
+                server.close()
+            raise
+        former, self._servers, self._context = self._servers, servers, context
+        for server in former:
             server.close()
-        self._servers = servers
 
     async def _server(self, listening: socket.socket, context: SSLContext | None) -> asyncio.Server:
         patience = None if context is None else _HANDSHAKE_WITHIN_S

@@ -4,9 +4,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+from gateway.core.address import Address
 from gateway.serve.exporting import Traces
 from gateway.serve.tls import TlsFiles
-from gateway.settings import Address, LogFormat, LogLevel
+from gateway.settings import LogFormat, LogLevel
 from gateway.store.fence import PARKED_BYTES_AT_MOST
 from gateway.store.kept_requests import QuarantineBounds
 

@@ -2,10 +2,9 @@
 
 import asyncio
 from pathlib import Path
-from typing import Protocol
 
-from gateway.core.write import Incident
 from gateway.flow.clock import BootClock
+from gateway.flow.ports import Incidents
 from gateway.log import Log
 from gateway.store.loss.incarnation import Incarnation, OnLoss
 from gateway.store.loss.kept_marks import KeptMarks
@@ -15,13 +14,7 @@ from gateway.store.loss.kept_marks import KeptMarks
 _KEEP_EVERY_S = 10.0
 
 
-class Counting(Protocol):
-    """Who counts incidents."""
-
-    def incident(self, kind: Incident) -> None: ...
-
-
-def teller(metrics: Counting, log: Log) -> OnLoss:
+def teller(metrics: Incidents, log: Log) -> OnLoss:
     """Whoever finds a loss first counts it, and says what ends it."""
 
     def tell(why: str) -> None:

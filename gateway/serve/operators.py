@@ -7,11 +7,12 @@ from aiohttp import web
 from gateway.admin.browser import own_name
 from gateway.admin.listener import build_admin
 from gateway.admin.running import Running
+from gateway.core.address import Address
 from gateway.log import Log
 from gateway.serve.accepting import Accepting
 from gateway.serve.port import bound_address, listen_alone
 from gateway.serve.starting import cannot_listen, find_tls
-from gateway.settings import Address, ServeSettings
+from gateway.settings import ServeSettings
 
 # Longer than Prometheus' usual interval. An idle connection, or one whose first request never ends, is closed then.
 _IDLE_S = 75.0

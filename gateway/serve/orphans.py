@@ -33,12 +33,12 @@ def _reap(pid: int) -> None:
 
 def _ended_children() -> frozenset[int]:
     """Processes that this one has still to wait for."""
-    own = str(os.getpid())
+    own = b"%d" % os.getpid()
     found = set()
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            # Behind the name, which is in brackets and may hold any character: the state, and the parent.
-            state, parent = (process / "stat").read_text().rpartition(")")[2].split()[:2]
-            if state == "Z" and parent == own:
+            # Behind the name, which is in brackets and may hold any bytes: the state, and the parent.
+            state, parent = (process / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+            if state == b"Z" and parent == own:
                 found.add(int(process.name))
     return frozenset(found)

@@ -1,7 +1,9 @@
 """The parent's policies: read again when an operator says so or when the files change, all or nothing."""
 
 import asyncio
+import math
 from collections.abc import Callable
+from pathlib import Path
 from time import monotonic
 
 from gateway.log import Log
@@ -15,6 +17,8 @@ from gateway.serve.snapshot import Snapshot
 _LOOK_EVERY_S = 0.5
 # One wrong indentation can make a hundred findings.
 _SHOWN = 10
+# Between two tries to give the workers what their parent has in force already.
+_AGAIN_AFTER_S = 5.0
 
 
 class Policies:
@@ -36,6 +40,7 @@ class Policies:
         self._log = log
         self._metrics = metrics
         self._on_loaded = on_loaded
+        self._again_at = math.inf
 
     def reload(self) -> tuple[Finding, ...]:
         """Read the files; returns what is wrong with them. Then the set in force stays."""
@@ -43,11 +48,15 @@ class Policies:
         reloaded = self._holder.reload()
         read_within_s = monotonic() - began
         if isinstance(reloaded, tuple):
-            self._metrics.policies_reloaded("failed")
-            log_findings(self._log, reloaded)
-            return reloaded
-        # Files that changed since they were read are read again by `watch`.
-        if self._snapshot.take():
+            return self._failed(reloaded)
+        try:
+            # Files that changed since they were read are read again by `watch`.
+            is_whole = self._snapshot.take()
+        except OSError as error:
+            self._again_at = monotonic() + _AGAIN_AFTER_S
+            return self._failed((_not_copied(self._snapshot.current, error),))
+        self._again_at = math.inf
+        if is_whole:
             self._on_loaded(read_within_s)
         self._metrics.policies_reloaded("loaded")
         self._log.info("the policies were reloaded", upstreams=reloaded.upstreams, rules=reloaded.rules)
@@ -60,15 +69,22 @@ class Policies:
         return ()
 
     async def watch(self) -> None:
-        """Reload whenever the files have changed. Does not end."""
+        """Reload whenever the files have changed, or did not reach the workers. Does not end."""
         while True:
             await asyncio.sleep(_LOOK_EVERY_S)
-            if self._holder.changed():
+            if self._holder.changed() or monotonic() >= self._again_at:
                 self.reload()
 
+    def _failed(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        """Say that the set in force stays, and why."""
+        self._metrics.policies_reloaded("failed")
+        self._log.error("the policies were not reloaded; the set in force stays", findings=len(findings))
+        for finding in findings[:_SHOWN]:
+            self._log.error("policy finding", finding=str(finding))
+        return findings
 
-def log_findings(log: Log, findings: tuple[Finding, ...]) -> None:
-    """Say that the set in force stays, and why."""
-    log.error("the policies were not reloaded; the set in force stays", findings=len(findings))
-    for finding in findings[:_SHOWN]:
-        log.error("policy finding", finding=str(finding))
+
+def _not_copied(copy: Path, error: OSError) -> Finding:
+    """The files are in order, and the workers cannot be given them."""
+    why = f"the workers cannot be given a copy ({error.strerror}), and go on with the old one"
+    return Finding(str(copy), 1, 1, f"{why}; make room there, and it is tried again by itself")

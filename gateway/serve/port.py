@@ -7,7 +7,7 @@ others while a worker is restarted; the kernel spreads connections over those wh
 import socket
 from contextlib import ExitStack
 
-from gateway.settings import Address
+from gateway.core.address import Address
 
 BACKLOG = 1024
 

@@ -29,11 +29,9 @@ class Recorder:
         decision = told.decision
         session = None if isinstance(told, Refused) else told.session
         self._metrics.decided(ended.upstream, ended.rule, decision, None if session else seconds)
-        would = None
         if not isinstance(told, Refused):
-            would = told.would
-            if would is not None:
-                self._metrics.observed(ended.upstream, ended.rule, would)
+            if told.would is not None:
+                self._metrics.observed(ended.upstream, ended.rule, told.would)
             if told.elsewhere_s is not None:
                 self._metrics.overhead(max(0.0, seconds - told.elsewhere_s - asked.waited_s))
         if asked.path == _RENEW:
@@ -42,25 +40,8 @@ class Recorder:
             self._metrics.lease_remaining(ended.lease_left)
         if asked.trace is not None and self._tracing is not None:
             self._tracing.answered(asked.trace, ended, asked, status)
-        self._log.decision(
-            decision.name,
-            method=asked.method,
-            path=asked.path,
-            status=status,
-            seconds=seconds,
-            upstream=ended.upstream or None,
-            rule=ended.rule or None,
-            resource=ended.resource,
-            epoch=ended.epoch,
-            client=asked.client,
-            principal=ended.principal,
-            holder=ended.holder,
-            outcome=None if isinstance(told, Refused) else told.outcome,
-            would=None if would is None else would.name,
-            intent=ended.intent,
-            why=told.why if isinstance(told, Refused) else session,
-            trace_id=None if asked.trace is None else asked.trace.id,
-        )
+        if self._log.shows_decisions:
+            self._write(ended, asked, status, seconds)
 
     def unanswered(self, trace: Trace, asked: Asked) -> None:
         if self._tracing is not None:
@@ -71,3 +52,32 @@ class Recorder:
         places = traceback.extract_tb(error.__traceback__)
         where = f"{places[-1].filename}:{places[-1].lineno}" if places else None
         self._log.error("a request failed by a bug in the gateway", kind=type(error).__name__, where=where)
+
+    def _write(self, ended: Ended, asked: Asked, status: int, seconds: float) -> None:
+        """The request's line of the log."""
+        told, outcome, would = ended.told, None, None
+        if isinstance(told, Refused):
+            why = told.why
+        else:
+            why, outcome = told.session, told.outcome
+            would = None if told.would is None else told.would.name
+        self._log.decision(
+            decision=told.decision.name,
+            method=asked.method,
+            path=asked.path,
+            status=status,
+            ms=round(seconds * 1000, 3),
+            upstream=ended.upstream or None,
+            rule=ended.rule or None,
+            resource=ended.resource,
+            # Past 2^53 a reader of JSON would round it.
+            epoch=None if ended.epoch is None else str(ended.epoch),
+            client=asked.client,
+            principal=ended.principal,
+            holder=ended.holder,
+            outcome=outcome,
+            would=would,
+            intent=ended.intent,
+            why=why,
+            trace_id=None if asked.trace is None else asked.trace.id,
+        )

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from gateway.core.address import Address
 from gateway.log import Log
 from gateway.policy.reload import PolicyHolder
 from gateway.policy.ruleset import RuleSet
 from gateway.serve.exporting import NoExporter, Traces, traces_to
 from gateway.serve.tls import TlsFault, TlsFiles
-from gateway.settings import Address, environment
+from gateway.settings import environment
 
 # Beyond the longest write: its settling, and a store that is slow to answer.
 GRACE_BEYOND_TOTAL_S = 5.0

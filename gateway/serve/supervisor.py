@@ -14,9 +14,9 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from gateway.admin.running import Running
+from gateway.core.address import Address
 from gateway.core.faults import StoreUnavailable
 from gateway.flow.clock import BootClock
 from gateway.flow.compensating import Compensating
@@ -34,6 +34,7 @@ from gateway.serve.fitness import Fitness
 from gateway.serve.marking import Marking, teller
 from gateway.serve.operators import listen_for_operators
 from gateway.serve.orphans import reap_orphans
+from gateway.serve.own_directory import own_directory
 from gateway.serve.policies import Policies
 from gateway.serve.port import bound_address, hold_port
 from gateway.serve.signals import Signals
@@ -41,7 +42,7 @@ from gateway.serve.snapshot import Snapshot
 from gateway.serve.starting import StartRefused, cannot_listen, find_tls, find_traces, grace_s, open_policies
 from gateway.serve.sweeping import Sweeping
 from gateway.serve.workers import Workers
-from gateway.settings import Address, ServeSettings, environment
+from gateway.settings import ServeSettings, environment
 from gateway.store.compensations import Compensations
 from gateway.store.connect import open_store
 from gateway.store.durability import read_durability
@@ -126,7 +127,7 @@ async def serve(settings: ServeSettings, log: Log) -> None:
 async def _lay_ground(settings: ServeSettings, log: Log, ending: AsyncExitStack) -> _Ground:
     holder = open_policies(settings.policies, settings.listen, settings.admin)
     url = settings.store or await _start_embedded_store(settings, log, ending)
-    directory = Path(ending.enter_context(TemporaryDirectory(prefix="fencegate-")))
+    directory = ending.enter_context(own_directory())
     (directory / _METRICS).mkdir()
     metrics = ParentMetrics(directory / _METRICS)
     marking = _marking(settings, metrics, log, ending)
@@ -151,9 +152,15 @@ async def _work_until_stopped(
 
 
 def _take_snapshot(source: Path, target: Path) -> Snapshot:
-    target.mkdir()
     snapshot = Snapshot(source, target)
-    if not snapshot.take():
+    try:
+        target.mkdir()
+        is_whole = snapshot.take()
+    except OSError as error:
+        raise StartRefused(
+            f"The policies in {source} cannot be copied to {target} ({error.strerror}). Make room there, or set TMPDIR."
+        ) from None
+    if not is_whole:
         raise StartRefused(f"The policies in {source} changed while they were read. Start again.")
     return snapshot
 

@@ -28,7 +28,8 @@ class TlsFiles:
         try:
             # Without the callback OpenSSL would ask for the pass phrase on the terminal, and wait.
             context.load_cert_chain(self.cert, self.key, password=lambda: "")
-        except (ssl.SSLError, ValueError) as error:
+        except (OSError, ValueError) as error:
+            # Beside ssl.SSLError, which is one: a file that is replaced just now.
             raise TlsFault(
                 f"{self.cert} and {self.key} are not a certificate and its private key without a pass phrase in PEM "
                 f"({_reason(error)}). Give a certificate and the key that belongs to it."
@@ -37,7 +38,8 @@ class TlsFiles:
             _readable(self.client_ca)
             try:
                 context.load_verify_locations(self.client_ca)
-            except ssl.SSLError as error:
+            except OSError as error:
+                # Beside ssl.SSLError, which is one: a file that is replaced just now.
                 raise TlsFault(
                     f"{self.client_ca} holds no certificate authority in PEM ({_reason(error)}). Name a file that does."
                 ) from None

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from gateway.admin.watching import Delivering, build_watching
+from gateway.core.address import Address
 from gateway.log import Log
 from gateway.serve.port import bound_address, listen_alone
 from gateway.serve.starting import cannot_listen
-from gateway.settings import Address
 
 # As at the operators' listener: longer than Prometheus' usual interval.
 _IDLE_S = 75.0

@@ -27,6 +27,7 @@ from gateway.core.places import Places
 from gateway.flow.admission import Admission
 from gateway.flow.barring import Barring
 from gateway.flow.clock import BootClock
+from gateway.flow.delivery import Deliverer
 from gateway.flow.gate import Gate
 from gateway.flow.inline import Inline
 from gateway.flow.lease import Leases
@@ -136,25 +137,17 @@ async def proxy(
     pauses = Pauses(store, PauseRecords(store), clock, wakes)
     await pauses.read()
     watching = asyncio.get_running_loop().create_task(pauses.watch())
-    admission = Admission(store, clock, wakes, tasks, pauses, places)
-    inline = Inline(admission, store, sender, clock, tasks, metrics)
-    quotas = Quotas(QuotaUse(store), tasks)
     means = Means(store, sender, clock, wakes, tasks, pauses, metrics, stopping or asyncio.Event())
-    naming, reading, barring = Naming(store, inline.room), Reading(store, sender), Barring(pauses, quotas)
-    leases = Leases(store, clock, wakes, tasks, quotas, lambda: secrets.token_urlsafe(_SECRET_BYTES), places)
-    agents = AgentApi(rules, leases, store, claims)
     try:
         async with (
             exporting(assignment.traces, metrics.spans, log) as tracing,
             delivering(means, rules, log, grace_s=assignment.grace_s) as deliverer,
         ):
             deliverer.tracing = tracing
-            parking = Parking(store, admission, inline.quarantine, inline.room, clock, deliverer)
-            gate = Gate(rules, naming, inline, reading, claims, barring, parking)
-            bounds = Bounds(places, assignment.max_connections)
+            gate, agents = _takers(means, places, claims, rules, deliverer)
             recorder, local = Recorder(metrics, log, tracing), assignment.listen.is_loopback
+            bounds, trusted = Bounds(places, assignment.max_connections), _trusted(assignment)
             begin = None if tracing is None else tracing.begin
-            trusted = _trusted(assignment)
             yield Listener(
                 gate, agents, recorder, rules, trusted, bounds, on_loopback=local, begin_trace=begin
             ).server()
@@ -165,6 +158,21 @@ async def proxy(
         sender.close()
         await store.close()
         metrics.write()
+
+
+def _takers(
+    means: Means, places: Places, claims: Verification, rules: Callable[[], RuleSet], deliverer: Deliverer
+) -> tuple[Gate, AgentApi]:
+    """Who takes requests for upstreams, and who takes the agents' own calls."""
+    store, clock, wakes, tasks = means.store, means.clock, means.wakes, means.tasks
+    admission = Admission(store, clock, wakes, tasks, means.pauses, places)
+    inline = Inline(admission, store, means.sender, clock, tasks, means.observer)
+    parking = Parking(store, admission, inline.quarantine, inline.room, clock, deliverer)
+    quotas = Quotas(QuotaUse(store), tasks)
+    naming, reading, barring = Naming(store, inline.room), Reading(store, means.sender), Barring(means.pauses, quotas)
+    leases = Leases(store, clock, wakes, tasks, quotas, lambda: secrets.token_urlsafe(_SECRET_BYTES), places)
+    gate = Gate(rules, naming, inline, reading, claims, barring, parking)
+    return gate, AgentApi(rules, leases, store, claims)
 
 
 def _metrics(rules: RuleSet) -> Metrics:

@@ -112,7 +112,7 @@ class Workers:
             except OSError as error:
                 self._log.error("a worker could not be started", reason=str(error), pause_s=pause_s)
             else:
-                self._metrics.worker_ended(pid)
+                self._keep_counts(pid)
                 if self._stopping.is_set():
                     return
                 self._metrics.worker_died()
@@ -122,6 +122,13 @@ class Workers:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    def _keep_counts(self, pid: int) -> None:
+        """What a worker has counted is worth less than the one that takes its place."""
+        try:
+            self._metrics.worker_ended(pid)
+        except Exception as error:  # noqa: BLE001  # nobody else would start another worker
+            self._log.error("what a worker counted is lost", pid=pid, why=f"{type(error).__name__}: {error}")
 
     async def _run_one(self) -> tuple[int, int]:
         """Start a worker and stay with it to its end: its process id and exit code."""

@@ -36,6 +36,7 @@ from gateway.store.keys import HINTS, KEPT_BYTES, resource_keys, shard_keys, sha
 from gateway.store.lease_secrets import LeaseSecrets
 from gateway.store.links.link import ErrorReply
 from gateway.store.links.topology import Topology
+from gateway.store.loss.origins import learn_one
 from gateway.store.refusal import Asked
 from gateway.store.reply import FenceRecord
 from gateway.store.script import KEEPING_PARTS, Script
@@ -184,7 +185,7 @@ class FenceStore(Asking):
             PEEK,
             write.resource,
             *(str(write.epoch), write.holder or "", write.secret_digest or b""),
-            *(str(seen or ""), told, known.origin(write.resource)),
+            *(str(seen or ""), told, known.origin(write.resource) or await self._learn_origin(write.resource)),
         )
         known.doubt_where(answer, write.resource)
         refused = reply.peek_reply(answer, write)
@@ -263,7 +264,8 @@ class FenceStore(Asking):
         known = 0 < largest == self._acknowledged.must_have(resource)
         words = " ".join(["takeover"] * takeover + ["watch"] * watch + ["repeats"] * repeats + ["known"] * known)
         words += f" lasts:{self._write_lasts_ms()}"
-        seen, origin = str(largest), self._acknowledged.origin(resource)
+        seen = str(largest)
+        origin = self._acknowledged.origin(resource) or await self._learn_origin(resource)
         answer = await self._ask(
             GRANT,
             resource,
@@ -289,7 +291,8 @@ class FenceStore(Asking):
         words, known = "watch" if watch else "", str(self._acknowledged.must_have(resource))
         lasts = str(self._write_lasts_ms())
         arguments = (resource, self.gateway, str(epoch), holder, self._expected(), words, known, lasts)
-        answer = await self._ask(REGISTER, resource, *arguments, self._acknowledged.origin(resource))
+        origin = self._acknowledged.origin(resource) or await self._learn_origin(resource)
+        answer = await self._ask(REGISTER, resource, *arguments, origin)
         if answer.word == "registered":
             self._acknowledged.note(resource, epoch)
         else:
@@ -333,6 +336,9 @@ class FenceStore(Asking):
     def _ask_to_admit(
         self, write: Write, ticket: TicketId, words: str, *request: bytes
     ) -> Coroutine[None, None, Answer]:
+        origin = self._acknowledged.origin(write.resource)
+        if not origin and self.recent is not None:
+            return self._ask_once_learned(write, ticket, words, *request)
         words += self._acknowledged.words(write)
         return self._ask(
             ADMIT,
@@ -340,9 +346,17 @@ class FenceStore(Asking):
             *(write.resource, ticket, self.gateway, str(write.epoch), write.holder or "", write.secret_digest or b""),
             *(self._expected(), write.rule.upstream.name, write.rule.name, words),
             *intent_arguments(write, None),
-            self._acknowledged.origin(write.resource),
+            origin,
             *request,
         )
+
+    async def _ask_once_learned(self, write: Write, ticket: TicketId, words: str, *request: bytes) -> Answer:
+        await self._learn_origin(write.resource)
+        return await self._ask_to_admit(write, ticket, words, *request)
+
+    async def _learn_origin(self, resource: ResourceKey) -> str:
+        """What its shard began with, of which this process has not heard yet; empty where nobody looks for losses."""
+        return "" if self.recent is None else await learn_one(self.link, self.recent, shard_of(resource))
 
     async def end(self, admitted: Admitted, outcome: str, reason: str, kept: Kept | None, also: str = "") -> Answer:
         """The answer of `settle.lua`. `also`: what it has to know besides, in words."""

@@ -13,7 +13,7 @@ from gateway.core.outcome import NoReply, NotSent
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Limits, Upstream
 from gateway.core.target import Target
-from gateway.upstream.document import NoBody
+from gateway.core.whole_body import WholeBody
 from gateway.upstream.sender import HttpSender
 
 # RFC 9110, sections 15.5.2 and 15.5.4.
@@ -72,7 +72,7 @@ async def _ask(upstream: Upstream, target: Target, sender: HttpSender) -> int | 
     )
     host = upstream.mount.host
     request = Request("GET", target, Headers(() if host is None else ((b"Host", host.encode("idna")),)))
-    answer = await sender.read(bare, request, NoBody())
+    answer = await sender.read(bare, request, WholeBody())
     if isinstance(answer, NotSent | NoReply):
         return answer
     answer.close()

@@ -8,25 +8,11 @@ from gateway.core.outcome import NoReply, NotSent
 from gateway.core.request import Headers, Request
 from gateway.core.rule import KeyUrl, Limits, Timeouts, Upstream
 from gateway.core.target import Ambiguous, read_target
+from gateway.core.whole_body import WholeBody
 from gateway.upstream.sender import HttpSender
 
 # Writes wait for it, and their callers' own timeouts begin at ten seconds.
 _WITHIN_S = 5.0
-
-
-class NoBody:
-    """What a request without a body has instead of one."""
-
-    length = 0
-
-    def take_buffered(self) -> bytes | None:
-        return b""
-
-    async def read(self) -> bytes:
-        return b""
-
-    def rewind(self) -> bool:
-        return True
 
 
 class Documents:
@@ -50,7 +36,7 @@ class Documents:
         target = read_target(url.target)
         assert not isinstance(target, Ambiguous), "the policy would not have been loaded"
         request = Request("GET", target, Headers(((b"Accept", b"application/json"),)))
-        answer = await self._sender.read(self._host(url), request, NoBody())
+        answer = await self._sender.read(self._host(url), request, WholeBody())
         if isinstance(answer, NotSent | NoReply):
             return KeyFault(answer.detail)
         try:

@@ -386,7 +386,9 @@ class _Attempt:
                 await asyncio.wait((reading, self._exchange.waiter()), return_when=asyncio.FIRST_COMPLETED)
             return await reading
         finally:
-            reading.cancel()
+            if reading.cancel():
+                # Whoever reads on, to drop what is left, must find no other reader.
+                await asyncio.wait((reading,))
 
 
 def _length(length: int) -> bytes:

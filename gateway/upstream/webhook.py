@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 
+from gateway.core.delivery import retry_after_s
 from gateway.core.faults import BrokenAnswer
 from gateway.core.notification import Claimed
 from gateway.core.outcome import NoReply, NotSent
@@ -10,6 +11,7 @@ from gateway.core.request import Headers, Request
 from gateway.core.rule import Endpoint, Limits, Timeouts, Upstream
 from gateway.core.target import Ambiguous, read_target
 from gateway.core.webhook import Answered, Unanswered, message
+from gateway.core.whole_body import WholeBody
 from gateway.upstream.sender import HttpSender, Reply
 
 # Standard Webhooks 1.0.0, "Request timeouts": 15 to 30 s.
@@ -21,23 +23,6 @@ _NEVER_FIRST_S = 2 * _WITHIN_S
 _READ = 4096
 _READ_WITHIN_S = 1.0
 _HEAD = 16 << 10
-
-
-class _Body:
-    """A message's body: whole, and here."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-        self.length = len(body)
-
-    def take_buffered(self) -> bytes | None:
-        return self._body
-
-    async def read(self) -> bytes:
-        return b""
-
-    def rewind(self) -> bool:
-        return True
 
 
 class Webhooks:
@@ -60,7 +45,7 @@ class Webhooks:
         request = Request("POST", target, Headers(sent.headers))
         try:
             async with asyncio.timeout(_WITHIN_S):
-                answer = await self._sender.pass_on(self._host(told.upstream, endpoint), request, _Body(sent.body))
+                answer = await self._sender.pass_on(self._host(told.upstream, endpoint), request, WholeBody(sent.body))
         except TimeoutError:
             return Unanswered(f"no answer within {_WITHIN_S:g} s")
         if isinstance(answer, NotSent | NoReply):
@@ -69,7 +54,8 @@ class Webhooks:
             await _read_a_little(answer)
         finally:
             answer.close()
-        return Answered(answer.status, _retry_after_s(Headers(answer.headers)))
+        # A date would be of the receiver's clock, and is left to the schedule.
+        return Answered(answer.status, retry_after_s(Headers(answer.headers).first(b"retry-after")) or 0.0)
 
     def _host(self, upstream: str, endpoint: Endpoint) -> Upstream:
         """Kept, because the sender knows its connections again by the same value."""
@@ -88,9 +74,3 @@ async def _read_a_little(answer: Reply) -> None:
     with contextlib.suppress(BrokenAnswer, TimeoutError):
         async with asyncio.timeout(_READ_WITHIN_S):
             await answer.read_small(_READ)
-
-
-def _retry_after_s(headers: Headers) -> float:
-    """RFC 9110, section 10.2.3: seconds. A date would be of the receiver's clock, and is left to the schedule."""
-    value = headers.first(b"retry-after") or b""
-    return float(value) if value.isdigit() and len(value) <= 9 else 0.0

@@ -138,7 +138,7 @@ class Wire:
         """The kernel takes about so many bytes more than have arrived, and no more."""
         if not self.closed:
             # It doubles what it is told (socket(7)).
-            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size // 2)
+            self._set(socket.SO_SNDBUF, size // 2)
 
     async def _send_raw(self, data: bytes, guard: Guard) -> None:
         view = memoryview(data)
@@ -177,8 +177,13 @@ class Wire:
             return
         self.pause()
         if self.unsent == 0:
-            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _FLUSH)
+            self._set(socket.SO_LINGER, _FLUSH)
         self._shut()
+
+    def _set(self, option: int, value: int | bytes) -> None:
+        """Of a connection that its peer has reset macOS takes no option: the next system call tells."""
+        with contextlib.suppress(OSError):
+            self._sock.setsockopt(socket.SOL_SOCKET, option, value)
 
     def _shut(self) -> None:
         self.closed = True
@@ -255,6 +260,13 @@ class TlsWire(Wire):
         self._handshaken = True
         self.on_end = _ignore
         self.pause()
+
+    def poll(self) -> None:
+        if self._incoming.pending:
+            # It came with the end of the handshake, and the socket tells nothing of it any more.
+            self._received(b"")
+        if not self.closed:
+            super().poll()
 
     def send_now(self, data: bytes, guard: Guard) -> int:  # noqa: ARG002  # as of a plain wire, whose place it takes
         """Nothing: of a record that has left in part, `send` has to know the rest."""

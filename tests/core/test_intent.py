@@ -4,8 +4,10 @@ from itertools import combinations
 
 import pytest
 
-from gateway.core.intent import TRANSITIONS, KeptAnswer, intent_digest, keep_answer, unpack_answer
+from gateway.core.intent import TRANSITIONS, KeptAnswer, digest_of, intent_digest, keep_answer, unpack_answer
 from gateway.core.target import Target, read_target
+from gateway.core.write import ResourceKey
+from gateway.store.keys import intent_id
 
 
 def target(raw: str) -> Target:
@@ -92,3 +94,8 @@ def test_the_states_end_and_unknown_does_not() -> None:
     assert "in_flight" in TRANSITIONS["not_applied"]
     assert {"applied", "not_applied"} < TRANSITIONS["unknown"]
     assert {state for states in TRANSITIONS.values() for state in states} | {None} == set(TRANSITIONS)
+
+
+def test_a_records_id_ends_with_the_digest_of_its_intent() -> None:
+    """By it an upstream may know the intent."""
+    assert digest_of(intent_id(ResourceKey("report/7"), "a" * 22)) == "a" * 22

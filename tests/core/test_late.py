@@ -21,7 +21,7 @@ from gateway.core.rule import Authority
 from gateway.core.write import ResourceKey
 from tests.intending import RULE
 from tests.lateness import kept, late
-from tests.playbook import INTENT
+from tests.playbook.given import INTENT
 
 KEY = (b"Idempotency-Key", b"k-1")
 

@@ -11,11 +11,14 @@ from gateway.core.outcome import NoReply, NotSent
 from gateway.core.record import IntentRecord
 from gateway.core.request import Request
 from gateway.core.rule import Upstream
+from gateway.core.whole_body import WholeBody
 from gateway.core.write import Incident
-from gateway.flow.inquiry import Inquiry, NoBody, Resolution
+from gateway.flow.inquiry import Inquiry, Resolution
 from gateway.log import Log
 from gateway.policy.ruleset import RuleSet
-from tests.playbook import RESOURCE, Script, ScriptedAnswer, Transcript
+from tests.playbook.given import RESOURCE
+from tests.playbook.script import Script, Transcript
+from tests.playbook.upstream import ScriptedAnswer
 from tests.until import until
 
 POLICY = """
@@ -112,7 +115,7 @@ class ScriptedSender:
         self._scripts = {key: Script(answer) for key, answer in answers.items()}
         self.requests: list[Request] = []
 
-    async def read(self, upstream: Upstream, request: Request, body: NoBody) -> ScriptedAnswer | NotSent | NoReply:
+    async def read(self, upstream: Upstream, request: Request, body: WholeBody) -> ScriptedAnswer | NotSent | NoReply:
         assert (body.take_buffered(), body.length, await body.read(), body.rewind()) == (b"", 0, b"", True)
         self.requests.append(request)
         self._said.say(f"{request.method} {request.target.raw} of {upstream.name}")

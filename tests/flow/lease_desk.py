@@ -12,7 +12,10 @@ from gateway.flow.lease import Ask, Granted, Leases
 from gateway.flow.quota import Quotas
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
-from tests.playbook import RESOURCE, ScriptedCaller, ScriptedQuotas, ScriptedStore, Transcript
+from tests.playbook.caller import ScriptedCaller
+from tests.playbook.given import RESOURCE
+from tests.playbook.script import Transcript
+from tests.playbook.store import ScriptedQuotas, ScriptedStore
 
 SECRET = "abcdefghijklmnopqrst-_"
 FRESH = LeaseSecret("Z" * 22, LeaseMark(b"k" * 32))

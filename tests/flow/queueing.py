@@ -10,7 +10,9 @@ from gateway.core.kept_request import KeptRequest
 from gateway.core.parking import Approval, Parking
 from gateway.core.record import IntentRecord
 from gateway.core.write import AdmitReply, Admitted, ResourceKey, Settled, TicketId, Write
-from tests.playbook import INTENT, INTENT_ID, RESOURCE, Admit, Script, Settle, Transcript
+from tests.playbook.given import INTENT, INTENT_ID, RESOURCE
+from tests.playbook.script import Script, Transcript
+from tests.playbook.store import Admit, Settle
 
 # Queued at an instant at which gateways may have several policies.
 JUST_NOW = Parking("digest", "low", 2_000)

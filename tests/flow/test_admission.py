@@ -18,7 +18,10 @@ from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
-from tests.playbook import ADMIT, RESOURCE, STUCK, UPSTREAM, ScriptedCaller, ScriptedStore, Transcript, unpaused, write
+from tests.playbook.caller import ScriptedCaller
+from tests.playbook.given import RESOURCE, UPSTREAM, write
+from tests.playbook.script import STUCK, Transcript
+from tests.playbook.store import ADMIT, ScriptedStore, unpaused
 
 # Waiting until somebody wakes: a wake-up that is lost fails the test by its own time limit.
 BUSY, OLDER = Waiting("busy", 3_600), Waiting("older", 3_600)

@@ -11,7 +11,9 @@ from gateway.core.write import ResourceKey
 from gateway.flow.barring import Barring
 from gateway.flow.quota import Quotas
 from gateway.flow.tasks import Tasks
-from tests.playbook import RESOURCE, RULE, ScriptedQuotas, ScriptedStore, Transcript, unpaused
+from tests.playbook.given import RESOURCE, RULE
+from tests.playbook.script import Transcript
+from tests.playbook.store import ScriptedQuotas, ScriptedStore, unpaused
 
 LIMITED = Rights(None, quota=Quota("ada", writes_per_minute=1))
 NOTHING = Rights((), quota=LIMITED.quota)

@@ -7,7 +7,7 @@ import pytest
 from gateway.core.caller import Caller
 from gateway.flow.called import called
 from gateway.policy.match import Matched
-from tests.playbook import write
+from tests.playbook.given import write
 from tests.policy.asking import request, rules
 
 POLICY = """upstream: notes

@@ -21,7 +21,10 @@ from gateway.flow.clock import BootClock
 from gateway.flow.compensating import Compensating
 from gateway.log import Log
 from gateway.policy.ruleset import RuleSet
-from tests.playbook import RESOURCE, Counted, ScriptedAnswer, ScriptedSender, Transcript
+from tests.playbook.caller import Counted
+from tests.playbook.given import RESOURCE
+from tests.playbook.script import Transcript
+from tests.playbook.upstream import ScriptedAnswer, ScriptedSender
 from tests.policy.asking import rules
 
 UNDO = KeptRequest("DELETE", "/x/7", (), b"")

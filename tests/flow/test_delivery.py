@@ -25,17 +25,11 @@ from gateway.flow.waiting import Wakes
 from gateway.log import Log
 from gateway.policy.ruleset import RuleSet
 from tests.flow.queueing import JUST_NOW, REQUEST, ScriptedQueue, record, taken
-from tests.playbook import (
-    ADMIT,
-    RESOURCE,
-    SETTLED,
-    Counted,
-    ScriptedAnswer,
-    ScriptedSender,
-    ScriptedStore,
-    Transcript,
-    unpaused,
-)
+from tests.playbook.caller import Counted
+from tests.playbook.given import RESOURCE
+from tests.playbook.script import Transcript
+from tests.playbook.store import ADMIT, SETTLED, ScriptedStore, unpaused
+from tests.playbook.upstream import ScriptedAnswer, ScriptedSender
 from tests.stack import rules_from
 from tests.until import until
 
@@ -198,6 +192,17 @@ async def test_a_record_that_breaks_a_delivery_ends_nothing(rules: RuleSet) -> N
         )  # fmt: skip
 
     assert said == ["take", "take"]
+
+
+async def test_an_answer_that_breaks_a_look_ends_nothing(rules: RuleSet) -> None:
+    """A bug is logged; what is due is found at the next look."""
+    said = Transcript()
+    await delivered(
+        rules, said, ScriptedSender(said), lambda: said.count("take") == 1, nudges=True,
+        due=[ValueError("no such thing"), [RESOURCE]],
+    )  # fmt: skip
+
+    assert said == ["take"]
 
 
 async def test_queues_take_turns(rules: RuleSet) -> None:

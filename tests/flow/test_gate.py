@@ -23,19 +23,10 @@ from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from gateway.policy.ruleset import RuleSet
 from tests.flow.queueing import Nobody
-from tests.playbook import (
-    ADMIT,
-    SETTLED,
-    Counted,
-    ScriptedAnswer,
-    ScriptedCaller,
-    ScriptedClaims,
-    ScriptedQuotas,
-    ScriptedSender,
-    ScriptedStore,
-    Transcript,
-    unpaused,
-)
+from tests.playbook.caller import Counted, ScriptedCaller
+from tests.playbook.script import Transcript
+from tests.playbook.store import ADMIT, SETTLED, ScriptedClaims, ScriptedQuotas, ScriptedStore, unpaused
+from tests.playbook.upstream import ScriptedAnswer, ScriptedSender
 from tests.stack import rules_from
 
 POLICY = """

@@ -11,7 +11,9 @@ from gateway.core.intent import IntentId
 from gateway.core.outcome import NoReply, NotSent
 from gateway.core.record import IntentRecord
 from tests.flow.inquiring import GZIPPED, JSON, LATE_ENOUGH_S, POLICY, TWICE, Play, answer, record
-from tests.playbook import RESOURCE, STUCK, ScriptedAnswer, Transcript
+from tests.playbook.given import RESOURCE
+from tests.playbook.script import STUCK, Transcript
+from tests.playbook.upstream import ScriptedAnswer
 from tests.stack import rules_from
 
 

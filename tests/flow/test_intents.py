@@ -16,25 +16,11 @@ from gateway.flow.clock import BootClock
 from gateway.flow.inline import Inline
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
-from tests.playbook import (
-    ADMIT,
-    INTENT,
-    INTENT_ID,
-    SETTLED,
-    UPSTREAM,
-    Admit,
-    Counted,
-    NoBody,
-    ScriptedAnswer,
-    ScriptedCaller,
-    ScriptedSender,
-    ScriptedStore,
-    Settle,
-    Transcript,
-    request,
-    unpaused,
-    write,
-)
+from tests.playbook.caller import Counted, NoBody, ScriptedCaller
+from tests.playbook.given import INTENT, INTENT_ID, UPSTREAM, request, write
+from tests.playbook.script import Transcript
+from tests.playbook.store import ADMIT, SETTLED, Admit, ScriptedStore, Settle, unpaused
+from tests.playbook.upstream import ScriptedAnswer, ScriptedSender
 
 REQUIRED = IntentTerms("required")
 JSON = (b"Content-Type", b"application/json")

@@ -18,7 +18,7 @@ from gateway.core.term import Term
 from gateway.core.token import digest_secret
 from gateway.flow.lease import Foreign, Granted
 from tests.flow.lease_desk import AWAY, FRESH, HELD, LOST, NOW, PATIENT, SECRET, Desk
-from tests.playbook import RESOURCE, lease
+from tests.playbook.given import RESOURCE, lease
 
 
 async def test_a_free_lease_is_granted_at_once() -> None:
@@ -123,6 +123,19 @@ async def test_a_grant_that_nobody_heard_of_is_released(live: Lease | None, ends
     assert desk.said == ["grant b", "lookup", *ends]
 
 
+async def test_a_grant_that_is_interrupted_is_released() -> None:
+    """The gateway is stopped, and its caller never sees the token."""
+    desk = Desk(grant=[lease(in_flight=1)], lookup=[replace(lease(), holder="b")], release=[lease()])
+    granting = asyncio.ensure_future(desk.leases.grant(PATIENT, desk.caller.is_gone))
+    await desk.said.until("grant b watch")
+    granting.cancel()
+    await asyncio.wait((granting,))
+
+    assert granting.cancelled()
+    assert await desk.tasks.drain(5) == 0
+    assert desk.said == ["grant b watch", "lookup", "release 43"]
+
+
 async def test_a_grant_with_a_key_that_nobody_heard_of_stays() -> None:
     """Its repeat gets the same lease."""
     desk = Desk(lease_secret=[FRESH], grant=[AWAY])
@@ -209,6 +222,15 @@ async def test_registering_waits_for_older_writes() -> None:
 
     assert await registering == 0
     assert desk.said == ["register 7 b watch"] * 2
+
+
+async def test_a_caller_that_left_after_its_epoch_was_registered_waits_no_longer() -> None:
+    """What was done is told as done, to the log at least."""
+    desk = Desk(register=[1], gone=(False, True))
+
+    registered = await desk.leases.register(Foreign(RESOURCE, Epoch(7), "b", 3_600), desk.caller.is_gone)
+
+    assert (registered, desk.said) == (1, ["register 7 b watch"])
 
 
 async def test_no_epoch_is_registered_for_nobody_or_nowhere() -> None:

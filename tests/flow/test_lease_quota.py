@@ -13,7 +13,7 @@ from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey
 from gateway.flow.lease import Granted
 from tests.flow.lease_desk import AGAIN, AWAY, FRESH, HELD, INVALID, LOST, NOW, SECRET, Desk
-from tests.playbook import RESOURCE, lease
+from tests.playbook.given import RESOURCE, lease
 
 LIMITED = replace(NOW, quota=Quota("ada", leases=1))
 KEYED = replace(LIMITED, key="k")

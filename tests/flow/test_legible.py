@@ -9,7 +9,9 @@ from gateway.core.decision import BODY_TOO_LARGE, NO_ROOM, UNSUPPORTED_CODING, D
 from gateway.core.faults import BodyTooLarge, NoRoom
 from gateway.core.request import Headers, Request
 from gateway.flow.legible import Arrived, arrive
-from tests.playbook import NoBody, ScriptedCaller, Transcript, request
+from tests.playbook.caller import NoBody, ScriptedCaller
+from tests.playbook.given import request
+from tests.playbook.script import Transcript
 
 LIMIT = 100
 

@@ -22,20 +22,12 @@ from gateway.core.write import Replayed, Waiting
 from gateway.flow.clock import BootClock
 from gateway.flow.marks import Marks
 from gateway.flow.observe import Observed, Observing
-from tests.flow.test_inline import BEFORE, Play, answer, play
-from tests.playbook import (
-    RULE,
-    STUCK,
-    Counted,
-    NoBody,
-    ScriptedAnswer,
-    ScriptedCaller,
-    ScriptedSender,
-    ScriptedStore,
-    Transcript,
-    request,
-    write,
-)
+from tests.flow.playing import BEFORE, Play, answer, play
+from tests.playbook.caller import Counted, NoBody, ScriptedCaller
+from tests.playbook.given import RULE, request, write
+from tests.playbook.script import STUCK, Transcript
+from tests.playbook.store import ScriptedStore
+from tests.playbook.upstream import ScriptedAnswer, ScriptedSender
 
 OBSERVED = replace(RULE, mode="observe")
 REPLAY = Replayed(write(OBSERVED), IntentId("i"), KeptAnswer(200, (), b"first"))

@@ -21,20 +21,10 @@ from gateway.flow.room import Room
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from tests.flow.queueing import Nobody, record
-from tests.playbook import (
-    INTENT,
-    INTENT_ID,
-    RULE,
-    UPSTREAM,
-    Counted,
-    NoBody,
-    ScriptedCaller,
-    ScriptedStore,
-    Transcript,
-    request,
-    unpaused,
-    write,
-)
+from tests.playbook.caller import Counted, NoBody, ScriptedCaller
+from tests.playbook.given import INTENT, INTENT_ID, RULE, UPSTREAM, request, write
+from tests.playbook.script import Transcript
+from tests.playbook.store import ScriptedStore, unpaused
 
 QUEUED = replace(RULE, upstream=replace(UPSTREAM, limits=Limits(body=10)), parks="queued")
 AWAITED = record("awaiting_approval", approval=Approval("awaited", 9_000))

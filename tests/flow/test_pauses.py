@@ -13,7 +13,9 @@ from gateway.core.write import Write
 from gateway.flow.clock import BootClock
 from gateway.flow.pauses import Pauses
 from gateway.flow.waiting import Wakes
-from tests.playbook import RESOURCE, RULE, ScriptedStore, Transcript, lease, write
+from tests.playbook.given import RESOURCE, RULE, lease, write
+from tests.playbook.script import Transcript
+from tests.playbook.store import ScriptedStore
 
 ALL, UPSTREAM, HOLDER = Scope("all"), Scope("upstream", "u"), Scope("holder", "b")
 LEASED = write()

@@ -7,7 +7,9 @@ from gateway.core.decision import TOKEN_INVALID, TOKEN_MALFORMED, TOKEN_REQUIRED
 from gateway.core.epoch import Epoch
 from gateway.core.rule import Rule, SharedSecret, Signed
 from gateway.flow.proving import prove
-from tests.playbook import RESOURCE, RULE, UPSTREAM, ScriptedClaims, Transcript
+from tests.playbook.given import RESOURCE, RULE, UPSTREAM
+from tests.playbook.script import Transcript
+from tests.playbook.store import ScriptedClaims
 
 SIGNED = Rule("r", UPSTREAM, "signed", signed=Signed(SharedSecret(b"s"), ("HS256",)))
 PROOF = ClaimProof(Epoch(42), "agent-a", Deadline(0.0, 0.0))

@@ -10,7 +10,10 @@ from gateway.core.faults import BodyTooLarge, CallerGone, StoreUnavailable
 from gateway.core.rule import Limits, Rule
 from gateway.flow.clock import BootClock
 from gateway.flow.quarantine import Quarantine
-from tests.playbook import RULE, UPSTREAM, Counted, NoBody, ScriptedCaller, ScriptedStore, Transcript, request, write
+from tests.playbook.caller import Counted, NoBody, ScriptedCaller
+from tests.playbook.given import RULE, UPSTREAM, request, write
+from tests.playbook.script import Transcript
+from tests.playbook.store import ScriptedStore
 from tests.until import until
 
 MIB = 1 << 20

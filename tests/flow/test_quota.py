@@ -7,7 +7,8 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.quota import Quota, Spending
 from gateway.flow.quota import Quotas
 from gateway.flow.tasks import Tasks
-from tests.playbook import ScriptedQuotas, Transcript
+from tests.playbook.script import Transcript
+from tests.playbook.store import ScriptedQuotas
 
 ADA = Quota("ada", leases=1)
 EXCEEDED = Refused(QUOTA_EXCEEDED, "d")

@@ -6,18 +6,11 @@ from gateway.core.faults import BrokenAnswer, StoreUnavailable
 from gateway.core.outcome import NoReply, NotSent
 from gateway.core.write import ResourceKey
 from gateway.flow.read import Reading
-from tests.playbook import (
-    RESOURCE,
-    STUCK,
-    UPSTREAM,
-    NoBody,
-    ScriptedAnswer,
-    ScriptedCaller,
-    ScriptedSender,
-    ScriptedStore,
-    Transcript,
-    request,
-)
+from tests.playbook.caller import NoBody, ScriptedCaller
+from tests.playbook.given import RESOURCE, UPSTREAM, request
+from tests.playbook.script import STUCK, Transcript
+from tests.playbook.store import ScriptedStore
+from tests.playbook.upstream import ScriptedAnswer, ScriptedSender
 
 
 async def read(

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gateway.flow.room import Room, no_room
-from tests.playbook import RULE, write
+from tests.playbook.given import RULE, write
 
 MIB = 1 << 20
 # Long enough that a turn that is lost fails the test by its own time limit.

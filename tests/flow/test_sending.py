@@ -1,7 +1,6 @@
 """One delivery: what is sent, what is concluded, and what follows where nothing was done."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -9,21 +8,13 @@ from gateway.core.faults import BrokenAnswer, StoreUnavailable
 from gateway.core.outcome import LateAnswer, NoReply, NotSent, Overdue
 from gateway.core.write import Admitted, TicketId
 from gateway.flow.clock import BootClock
-from gateway.flow.sending import KeptBody, Sending
+from gateway.flow.sending import Sending
 from tests.flow.queueing import REQUEST, ScriptedQueue, taken
-from tests.playbook import (
-    INTENT,
-    INTENT_ID,
-    RULE,
-    SETTLED,
-    STUCK,
-    Counted,
-    ScriptedAnswer,
-    ScriptedSender,
-    Transcript,
-    request,
-    write,
-)
+from tests.playbook.caller import Counted
+from tests.playbook.given import INTENT, INTENT_ID, RULE, request, write
+from tests.playbook.script import STUCK, Transcript
+from tests.playbook.store import SETTLED
+from tests.playbook.upstream import ScriptedAnswer, ScriptedSender
 
 AWAY = NotSent("unreachable", "connection refused")
 
@@ -122,11 +113,3 @@ async def test_a_delivery_that_is_broken_off_is_unknown() -> None:
         await sending
 
     assert said[-1].startswith("end t1 unknown: the gateway was stopped")
-
-
-def test_the_body_is_sent_from_what_was_kept() -> None:
-    """All of it is here, whatever was read of it before."""
-    body = KeptBody(REQUEST.body or b"")
-
-    assert (body.length, body.take_buffered(), body.rewind()) == (4, b"body", True)
-    assert replace(body, body=b"").length == 0

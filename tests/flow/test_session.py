@@ -24,23 +24,11 @@ from gateway.flow.pauses import Pauses
 from gateway.flow.session import Term
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
-from tests.playbook import (
-    ADMIT,
-    RESOURCE,
-    RULE,
-    SETTLED,
-    STUCK,
-    Counted,
-    NoBody,
-    ScriptedAnswer,
-    ScriptedCaller,
-    ScriptedSender,
-    ScriptedStore,
-    Settle,
-    Transcript,
-    request,
-    write,
-)
+from tests.playbook.caller import Counted, NoBody, ScriptedCaller
+from tests.playbook.given import RESOURCE, RULE, request, write
+from tests.playbook.script import STUCK, Transcript
+from tests.playbook.store import ADMIT, SETTLED, ScriptedStore, Settle
+from tests.playbook.upstream import ScriptedAnswer, ScriptedSender
 
 LIVE: Rule = replace(RULE, upgrade="websocket")
 WRITE = write(LIVE)
@@ -183,15 +171,16 @@ async def test_bytes_pass_until_the_upstream_closes() -> None:
 async def test_a_session_that_is_not_extended_breaks_off_before_it_is_settled(
     reply: object, code: int, reason: str
 ) -> None:
-    """Whoever waits for the ticket begins after the last byte; the agent is told the reason."""
-    on = play(extend=[reply], settle=[Settle(overtaken=True)])
+    """Whoever waits for the ticket begins after the last byte; the agent is told the reason, and nothing passes of a
+    session that was refused before it began."""
+    on = play(extend=[reply], near=(b"a",), far=(b"1",), settle=[Settle(overtaken=True)])
 
     told = await on.run()
 
     assert isinstance(told, Marks) and told.session == f"cut: {reason}"
     assert on.said == [
-        "switch applied",
         "extend t1",
+        "switch applied",
         "upstream aborts",
         f"agent closes {reason}",
         settle(f"cut: {reason}"),
@@ -200,6 +189,14 @@ async def test_a_session_that_is_not_extended_breaks_off_before_it_is_settled(
     ]
     assert close_frame(code, reason).endswith(reason.encode())
     assert "overtaken" in on.counted.said
+
+
+async def test_no_agent_has_a_session_whose_ticket_was_not_yet_extended() -> None:
+    """Until then it lives as long as a write's: a gateway that was killed would leave it behind for so long."""
+    on = play(extend=[StoreUnavailable("away"), LIVES], far=(b"",))
+    await on.run()
+
+    assert on.said[:3] == ["extend t1", "extend t1", "switch applied"]
 
 
 async def test_a_wake_asks_at_once() -> None:
@@ -342,16 +339,23 @@ async def test_an_end_that_breaks_ends_the_session(end: str, why: str, monkeypat
     assert ("upstream gets a" in on.said) == (end == "near")
 
 
-async def test_a_stopped_gateway_breaks_off_and_settles() -> None:
+@pytest.mark.parametrize(
+    ("reply", "breaks_off"),
+    [
+        pytest.param(LIVES, ["switch applied", "upstream aborts"], id="begun"),
+        pytest.param(STUCK, ["upstream aborts", "switch applied"], id="not yet begun"),
+    ],
+)
+async def test_a_stopped_gateway_breaks_off_and_settles(reply: object, breaks_off: list[str]) -> None:
     """The handler is cancelled: the agent is told, and the settling goes on by itself."""
-    on = play(extend=[LIVES])
+    on = play(extend=[reply])
     running = asyncio.ensure_future(on.run())
-    await on.said.until("extend t1")
+    await on.said.until("extend t1" if reply is STUCK else "switch applied")
     running.cancel()
     told = await running
 
     assert isinstance(told, Marks) and told.session == "cut: the gateway stops"
-    assert on.said[2:4] == ["upstream aborts", "agent closes the gateway stops"]
+    assert on.said[:4] == ["extend t1", *breaks_off, "agent closes the gateway stops"]
     assert on.said[-1] == settle("cut: the gateway stops")
 
 

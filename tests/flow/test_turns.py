@@ -42,6 +42,21 @@ def test_a_queue_is_here_once() -> None:
     assert turns.offer([first[0]])
 
 
+@pytest.mark.parametrize("first", [False, True], ids=["found again", "approved"])
+def test_a_queue_is_here_once_although_its_upstream_is_another_one_now(first: bool) -> None:
+    """The policies have changed while it waited, and name it otherwise."""
+    name = "old"
+    turns = Turns(lambda _: name)
+    (resource,) = of("u", 1)
+    turns.offer([resource])
+    name = "new"
+    turns.put_first([resource]) if first else turns.offer([resource])
+
+    assert begun(turns) == [resource]
+    turns.end(resource)
+    assert begun(turns) == []
+
+
 def test_a_slow_upstream_leaves_room_for_the_others() -> None:
     """It has its own places and no more, however many of its queues wait."""
     turns = Turns(whose)

@@ -7,7 +7,7 @@ from gateway.core.kept_request import KeptRequest
 from gateway.core.write import Write
 from gateway.flow.undoing import undoable
 from gateway.policy.match import Matched
-from tests.playbook import INTENT, write
+from tests.playbook.given import INTENT, write
 from tests.policy.asking import request, rules
 
 POLICY = """upstream: mails

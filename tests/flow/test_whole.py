@@ -9,7 +9,7 @@ from gateway.core.faults import BodyTooLarge
 from gateway.flow import whole
 from gateway.flow.room import Room
 from gateway.flow.whole import at_hand, read_to_end, read_whole
-from tests.playbook import NoBody
+from tests.playbook.caller import NoBody
 
 MIB = 1 << 20
 

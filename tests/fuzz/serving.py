@@ -5,17 +5,18 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from gateway.core.address import Address
 from gateway.log import Log
 from gateway.policy.load import load_policies
 from gateway.policy.ruleset import RuleSet
 from gateway.serve.assignment import Assignment
 from gateway.serve.worker import proxy
-from gateway.settings import Address
 from tests.fuzz.leases import Leases
 from tests.fuzz.oracle import Oracle
 from tests.fuzz.policies import POLICIES
 from tests.fuzz.run import Run
 from tests.fuzz.upstream import JudgingUpstream
+from tests.served import served
 
 
 @contextlib.asynccontextmanager
@@ -48,10 +49,6 @@ async def in_process(store_url: str, directory: Path) -> AsyncIterator[int]:
     assert isinstance(rules, RuleSet), [str(finding) for finding in rules]
     assignment = Assignment(Address("0.0.0.0", 0), "", store_url, 2.0, 5.0, "json", "info")
     with (directory / "gateway.log").open("ab") as lines:
-        async with proxy(assignment, lambda: rules, Log("json", descriptor=lines.fileno())) as server:
-            listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
-            try:
-                yield listening.sockets[0].getsockname()[1]
-            finally:
-                listening.close()
-                await server.finish(5.0)
+        log = Log("json", descriptor=lines.fileno())
+        async with proxy(assignment, lambda: rules, log) as server, served(server) as port:
+            yield port

@@ -88,8 +88,9 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Acknowledged work that the store has lost, as operators were told at `found`: what was done from `since` on may
-    be forgotten. Until it is accepted nothing that may be forgotten is done again.
+    """Acknowledged work that the store has lost: what was done from `since` on may be forgotten, until operators were
+    told, or until the server that is no primary any more took no more writes (`found`). Until it is accepted nothing
+    that may be forgotten is done again.
     """
 
     since: float

@@ -1,4 +1,6 @@
-"""Sees another server become the primary, and since when what was acknowledged before may be missing there."""
+"""Sees another server become the primary, since when what was acknowledged before may be missing there, and until when
+the former one has acknowledged more.
+"""
 
 import asyncio
 import contextlib
@@ -27,11 +29,14 @@ class Promotions:
         # All that was acknowledged until then the replica has.
         self._in_step = time.monotonic()
         self._offsets: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
+        # Each with the moment since which its successor may lack something.
+        self._former: list[tuple[Node, float]] = []
 
     async def run(self) -> None:
         """Until it is cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._compare())
+            group.create_task(self._see_off())
             for sentinel in self._store.servers.sentinels:
                 group.create_task(self._listen(sentinel))
 
@@ -48,9 +53,21 @@ class Promotions:
     def _promoted(self, port: int) -> None:
         if port == self._primary.port:
             return
+        self._former.append((self._primary, self._in_step))
         self._primary = next(server for server in self._store.servers.servers if server.port == port)
         self._offsets.clear()
         self._log.note("promoted", port=port, since=self._in_step)
+
+    async def _see_off(self) -> None:
+        """A primary that hands over while it lives takes writes of gateways that have not heard of it yet, until its
+        sentinels tell it."""
+        while True:
+            for one in list(self._former):
+                server, since = one
+                if not await _takes_writes(server):
+                    self._former.remove(one)
+                    self._log.note("stepped-down", port=server.port, since=since)
+            await asyncio.sleep(_LOOKS_EVERY_S)
 
     async def _compare(self) -> None:
         while True:
@@ -75,6 +92,14 @@ def in_step_at(offsets: Iterable[tuple[float, int]], replica: str) -> float | No
     if fields.get("state") != "online":
         return None
     return max((at for at, offset in offsets if offset <= int(fields["offset"])), default=None)
+
+
+async def _takes_writes(server: Node) -> bool:
+    """One that does not answer takes none: gateways have left it before it wakes up."""
+    try:
+        return (await _replication(server))["role"] == "master"
+    except (OSError, EOFError, ValueError):
+        return False
 
 
 async def _replication(server: Node) -> dict[str, str]:

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +86,17 @@ def read_passages(path: Path) -> Iterator[Passage]:
 
 
 def read_losses(path: Path) -> Iterator[Loss]:
-    """Of the nemesis' log: a server that was promoted may lack what was acknowledged since it was in step. What is lost
-    while an earlier loss is not accepted yet is told with it."""
+    """Of the nemesis' log: a server that was promoted may lack what was acknowledged since it was in step, until its
+    predecessor took no more writes. What is lost while an earlier loss is not accepted yet is told with it."""
+    lines = list(read_log(path))
+    until = {line["since"]: line["at"] for line in lines if line["event"] == "stepped-down"}
+    for loss in _losses(lines):
+        yield replace(loss, found=max(loss.found, until.get(loss.since, -math.inf)))
+
+
+def _losses(lines: list[dict[str, Any]]) -> Iterator[Loss]:
     since, found = -math.inf, list[tuple[float, float]]()
-    for line in read_log(path):
+    for line in lines:
         if line["event"] == "promoted":
             since = line["since"]
             if found:

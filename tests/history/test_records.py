@@ -60,3 +60,15 @@ def test_a_loss_reaches_back_to_where_the_promoted_server_was_in_step(tmp_path: 
         Loss(4.0, second, accepting),
         Loss(4.0, third),
     ]
+
+
+def test_a_loss_lasts_until_the_former_primary_takes_no_more_writes(tmp_path: Path) -> None:
+    """Some gateways may be at it for a moment after another one has told of the loss."""
+    log = Log(tmp_path / "log")
+    log.note("promoted", port=2, since=2.0)
+    log.note("lost", why="a mark is missing")
+    log.note("stepped-down", port=1, since=2.0)
+    log.note("accepting")
+    _, _, stepped_down, accepting = (line["at"] for line in read_log(tmp_path / "log"))
+
+    assert list(read_losses(tmp_path / "log")) == [Loss(2.0, stepped_down, accepting)]

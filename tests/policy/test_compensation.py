@@ -17,7 +17,7 @@ from tests.policy.asking import rules
 
 HEAD = """upstream: api
 url: http://127.0.0.1:9000
-mount: {{path: /x, encoded_slash: {slash}}}
+mount: {{path: /x, encoded_slash: {slash}, format_endings: {formats}}}
 writes:
   - name: a
     match: POST /x/{{id}}/{{rest...}}
@@ -41,9 +41,11 @@ class Exchange:
     answer: bytes | None = b'{"id": "new", "count": 12, "nested": {"list": ["a", "b"]}}'
     answer_fields: HeaderPairs = ((b"ETag", b'"e-1"'), (b"X-Ref", b"ref_1"))
     encoded_slash: str = field(default="refuse")
+    formats: str = "opaque"
 
     def undo(self, directory: Path, *lines: str) -> Undo:
-        text = HEAD.format(slash=self.encoded_slash) + "".join(f"        {line}\n" for line in lines)
+        head = HEAD.format(slash=self.encoded_slash, formats=self.formats)
+        text = head + "".join(f"        {line}\n" for line in lines)
         found, caller = rules(directory, text), Caller("bob", "acme")
         target = read_target(self.target)
         assert isinstance(target, Target)
@@ -114,6 +116,28 @@ def test_an_opaque_slash_stays_in_its_segment(tmp_path: Path) -> None:
     assert kept(exchange.undo(tmp_path, "request: 'DELETE /x/{response.json:/id}'")).target == "/x/a%2Fb"
 
 
+@pytest.mark.parametrize(
+    ("request_line", "target"),
+    [
+        ("DELETE /x/{response.json:/id}", None),
+        ("DELETE /x/{response.json:/id}/", None),
+        ("DELETE /x/{response.json:/id}?now=1", None),
+        ("DELETE /x/{response.json:/id}/undo.json", "/x/7.json/undo.json"),
+        ("DELETE /x/all?id={response.json:/id}", "/x/all?id=7.json"),
+    ],
+)
+def test_a_path_is_not_taken_for_one_with_a_format(tmp_path: Path, request_line: str, target: str | None) -> None:
+    """The upstream would take back another thing; what the policy itself spells with an ending is meant."""
+    exchange = Exchange(answer=b'{"id": "7.json"}', formats="refuse")
+
+    undo = exchange.undo(tmp_path, f"request: '{request_line}'")
+
+    if target is None:
+        assert isinstance(undo, Unavailable)
+    else:
+        assert kept(undo).target == target
+
+
 def test_a_value_cannot_leave_its_place_in_json(tmp_path: Path) -> None:
     """It is a text, or a number where it was one and stands alone; `{{` and `}}` are braces."""
     fields = '"id": "{response.json:/id}", "n": "{json:/n}", "of": "x{json:/name}y", "gql": "m {{ a }}", "k": [1, null]'
@@ -172,6 +196,8 @@ def test_a_value_cannot_end_a_header(tmp_path: Path, header: str, etag: bytes, s
         (Exchange(answer=b"{}"), "{response.json:/id}", "`response.json:/id` is missing or empty"),
         (Exchange(answer=b"<p>"), "{response.json:/id}", "the body is not JSON that all readers read alike"),
         (Exchange(answer=b'{"id": 1, "id": 2}'), "{response.json:/id}", "the body is not JSON"),
+        (Exchange(answer=b'{"id": 1, "ID": 2}'), "{response.json:/id}", "cannot be read"),
+        (Exchange(answer=b'{"id": ""}'), "{response.json:/id}", "`response.json:/id` is missing or empty"),
         (Exchange(answer=b'{"id": {"a": 1}}'), "{response.json:/id}", "is neither text nor a plain number"),
         (Exchange(answer=b'{"id": true}'), "{response.json:/id}", "is neither text nor a plain number"),
         (Exchange(answer=b'{"id": 1e3}'), "{response.json:/id}", "is neither text nor a plain number"),

@@ -93,6 +93,27 @@ def test_a_slash_may_stand_where_the_upstream_tells_it_from_one_between_segments
     assert opaque.request_for(replace(RECORD, key="a/.."), "d") is None
 
 
+@pytest.mark.parametrize(
+    ("request_line", "key", "target"),
+    [
+        ("GET /x/{intent.key}", "7.json", None),
+        ("GET /x/{intent.key}/?full=1", "7.json", None),
+        ("GET /x/{intent.key}", "7.csv", "/x/7.csv"),
+        ("GET /x/{intent.key}/state", "7.json", "/x/7.json/state"),
+        ("GET /x/all?key={intent.key}", "7.json", "/x/all?key=7.json"),
+    ],
+)
+def test_a_key_that_ends_as_a_format_is_not_asked_about(
+    tmp_path: Path, request_line: str, key: str, target: str | None
+) -> None:
+    """The API would cut it off and answer for another key; where the path goes on, or in a query, it would not."""
+    formats = query(tmp_path, request=request_line, mount="{path: /x, format_endings: [json]}")
+
+    asked = formats.request_for(replace(RECORD, key=key), "d")
+
+    assert (None if asked is None else asked.target.raw) == target
+
+
 def test_an_intent_without_a_key_is_asked_about_by_what_it_has(tmp_path: Path) -> None:
     """Where the target wants no key, none is missed."""
     keyless = replace(RECORD, key=None)

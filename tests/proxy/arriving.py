@@ -17,6 +17,7 @@ from gateway.proxy.body import IncomingBody
 from gateway.proxy.memory import Memory
 from gateway.proxy.server import ProxyServer
 from tests.raw import RawClient, request
+from tests.served import served
 
 
 class _Failures:
@@ -82,12 +83,8 @@ class Feed:
 async def handled(handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> AsyncIterator[int]:
     """The gateway's own server with another handler; its port."""
     server = ProxyServer(handle, _Failures(), TrustedProxies())
-    listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
-    try:
-        yield listening.sockets[0].getsockname()[1]
-    finally:
-        listening.close()
-        await server.finish(5.0)
+    async with served(server) as port:
+        yield port
 
 
 @contextlib.asynccontextmanager

@@ -264,19 +264,25 @@ async def test_a_large_upload_costs_no_memory(store_url: str, tmp_path: Path) ->
         assert peak < 12 << 20
 
 
+async def peak_of_a_bomb(gate: Stack, bomb: bytes) -> int:
+    """The memory, in bytes, that its refusal took at most."""
+    tracemalloc.start()
+    try:
+        answer = await gate.write("/reports", "Content-Encoding: gzip", method="POST", body=bomb)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (answer.status, answer.decision, gate.upstream.seen) == (413, "body-too-large", [])
+    return peak
+
+
 async def test_a_bomb_costs_no_memory(store_url: str, tmp_path: Path) -> None:
     """A small body that inflates to a gigabyte is refused at the limit, not after."""
     bomb = gzip.compress(bytes(2 << 20), mtime=0)
     async with stack(store_url, tmp_path, BY_BODY) as gate:
         await gate.lease("report/7")
-        tracemalloc.start()
-        try:
-            answer = await gate.write("/reports", "Content-Encoding: gzip", method="POST", body=bomb)
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+        peak = await peak_of_a_bomb(gate, bomb)
 
-        assert (answer.status, answer.decision, gate.upstream.seen) == (413, "body-too-large", [])
         assert peak < 1 << 20
 
 
@@ -288,14 +294,8 @@ async def test_a_mebibyte_that_inflates_to_a_gibibyte_costs_what_may_be_held(sto
     async with stack(store_url, tmp_path, BY_BODY.replace("limits: {{body: 4KiB}}\n", "")) as gate:
         await gate.lease("report/7")
         before = await gate.highest("report/7")
-        tracemalloc.start()
-        try:
-            answer = await gate.write("/reports", "Content-Encoding: gzip", method="POST", body=bomb)
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+        peak = await peak_of_a_bomb(gate, bomb)
 
-        assert (answer.status, answer.decision, gate.upstream.seen) == (413, "body-too-large", [])
         assert await gate.highest("report/7") == before
         assert peak < 32 << 20
 

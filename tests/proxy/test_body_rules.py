@@ -143,6 +143,8 @@ async def test_a_get_is_a_read_at_every_path(store_url: str, tmp_path: Path, tar
         (FORM, b"kind=note&issue=7;issue=8", "ambiguous-target"),
         (FORM, b"kind=note&issue=7&_method=DELETE", "ambiguous-target"),
         (FORM, b"kind=note&issue=7&x=%FF", "ambiguous-target"),
+        (FORM, b"kind=note&issue=7]=8", "ambiguous-target"),
+        (FORM.replace("application", "Application"), b"kind=note&issue=7", "ambiguous-target"),
         (FORM + "; charset=utf-16", b"kind=note&issue=7", "ambiguous-target"),
         (JSON, b'{"kind": "note", "issue": "7"}', "ambiguous-target"),
         ("Content-Type: multipart/form-data; boundary=b", b"--b--", "ambiguous-target"),

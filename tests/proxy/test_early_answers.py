@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.raw import RawClient, request
 from tests.recording import OK, RecordingUpstream, Seen
-from tests.stack import stack
+from tests.stack import POLICY, stack
 
 _PIECE = bytes(range(256)) * 4_096
 _PIECES = 50
@@ -89,3 +89,18 @@ async def _upload(client: RawClient) -> None:
     for _ in range(_PIECES):
         await client.send(b"%x\r\n%b\r\n" % (len(_PIECE), _PIECE))
     await client.send(b"0\r\n\r\n")
+
+
+async def test_a_refused_upload_of_a_read_ends_with_its_answer(store_url: str, tmp_path: Path) -> None:
+    """What is left of it is taken from its caller and dropped; nothing follows the answer on the connection."""
+    policy = POLICY + "read_only: [{{match: POST /reports/search}}]\n"
+    upstream = RecordingUpstream(before_body=_refuse_uploads)
+    async with stack(store_url, tmp_path, policy, upstream) as gate, RawClient(gate.port) as client:
+        await client.send(request("POST", "/reports/search", "Transfer-Encoding: chunked") + _CHUNK)
+        answer = await client.answer("POST")
+        for _ in range(_PIECES):
+            await client.send(b"%x\r\n%b\r\n" % (len(_PIECE), _PIECE))
+        await client.send(b"0\r\n\r\n")
+
+        assert (answer.status, answer.decision, answer.value("Connection")) == (413, "passed", "close")
+        assert await client.reader.read() == b""

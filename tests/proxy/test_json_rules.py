@@ -73,3 +73,19 @@ async def test_a_pointer_of_a_digit_means_one_resource_in_lists_and_objects(gate
     assert listed.decision == "forwarded"
     assert (named.status, named.decision, named.problem["resource"]) == (412, "stale-epoch", "arr/7")
     assert len(gate.upstream.seen) == 1
+
+
+async def test_a_number_is_a_name_as_its_digits_alone(gate: Stack) -> None:
+    """In any other spelling some readers make another text of it; a text of digits is the same name."""
+    others = (b"7.0", b"7e0", b"70e-1", b"7E+0", b"-0", b"7.10", b"9007199254740993")
+    refused = [await post(gate, "/one", b'{"r": %b}' % spelled) for spelled in others]
+    blanks = [await post(gate, "/one", b'{"r": "%b"}' % text) for text in (b" 7", b"7 ")]
+    number = await post(gate, "/one", b'{"r": 7}', epoch=5)
+    text = await post(gate, "/one", b'{"r": "7"}', epoch=4)
+    else_named = [await post(gate, "/one", body, epoch=3) for body in (b'{"r": "07"}', '{"r": "\uff17"}'.encode())]
+
+    assert [(one.status, one.decision) for one in refused] == [(400, "resource-unresolved")] * len(others)
+    assert [(one.status, one.decision) for one in blanks] == [(400, "ambiguous-target")] * 2
+    assert (number.decision, text.decision, text.problem["resource"]) == ("forwarded", "stale-epoch", "one/7")
+    assert [one.decision for one in else_named] == ["forwarded"] * 2
+    assert len(gate.upstream.seen) == 3

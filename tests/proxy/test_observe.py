@@ -208,3 +208,15 @@ async def test_a_pause_stops_an_observed_write_whatever_its_token_is(
 
         assert (answer.status, answer.decision) == (503, "paused")
         assert gate.upstream.seen == []
+
+
+async def test_a_token_that_is_shown_twice_stays_here(store_url: str, tmp_path: Path) -> None:
+    """Observed or not: as an API key or a cookie beside itself it is dropped, and in the URL nothing is sent."""
+    async with observing(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        token = gate.tokens["agent-a"]
+        shown = await gate.write("/reports/7", f"X-Api-Key: {token}", f"Cookie: t={token}")
+        in_url = await gate.write(f"/reports/7?access_token={token}")
+
+        assert (shown.decision, in_url.decision) == ("forwarded", "token-malformed")
+        assert [token.encode() in seen.raw for seen in gate.upstream.seen] == [False]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.settings import Address
+from gateway.core.address import Address
 from tests.raw import ask
 from tests.sessions import HANDSHAKE
 from tests.stack import POLICY, rules_from, stack

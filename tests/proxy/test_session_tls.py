@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.certificates import Authority
-from tests.proxy.test_session import put
+from tests.proxy.rooms import put
 from tests.sessions import POLICY, Agent, SessionUpstream, cut, frame, lease
 from tests.stack import stack
 

@@ -125,6 +125,22 @@ async def test_another_case_leads_around_no_rule(store_url: str, tmp_path: Path,
         assert (read.status, [seen.line for seen in gate.upstream.seen]) == (200, [f"GET {target} HTTP/1.1"])
 
 
+async def test_an_escape_that_text_does_not_need_leads_around_no_rule(store_url: str, tmp_path: Path) -> None:
+    """A server that compares paths as they come would take `%61dmin` for a report: nothing is sent, no epoch moves."""
+    async with stack(store_url, tmp_path, POLICY + ADMIN) as gate:
+        held = {resource: (await gate.lease(resource)).status for resource in ("admin", "report/admin", "report/7")}
+        before = [await gate.highest(resource) for resource in held]
+        answers = [
+            await gate.write(target, "Idempotency-Key: k")
+            for target in ("/reports/%61dmin", "/%72eports/admin", "/%72eports/7")
+        ]
+
+        assert [(answer.status, answer.decision) for answer in answers] == [(400, "ambiguous-target")] * 3
+        assert "Send `admin`." in answers[0].problem["detail"]
+        assert [await gate.highest(resource) for resource in held] == before
+        assert gate.upstream.seen == []
+
+
 @pytest.mark.parametrize("target", ["/reports/7", "/reports/%37", "/reports/7?x", "/reports/%37?x=%2F"])
 async def test_a_stale_write_is_stale_in_every_spelling(store_url: str, tmp_path: Path, target: str) -> None:
     """What the upstream takes for the same path is the same resource here."""

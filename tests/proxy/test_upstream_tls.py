@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.address import Address
 from gateway.log import Log
 from gateway.policy.reload import PolicyHolder, Reloaded
 from gateway.serve.assignment import Assignment
 from gateway.serve.worker import proxy
-from gateway.settings import Address
 from tests.certificates import Authority
 from tests.raw import ask
 from tests.recording import OK, RecordingUpstream, Seen, answering

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.address import Address
 from gateway.log import Log
 from gateway.serve.accepting import Accepting
 from gateway.serve.port import listen_alone
 from gateway.serve.tls import TlsFiles
-from gateway.settings import Address
 from tests.certificates import Authority
 from tests.until import until
 
@@ -166,6 +166,45 @@ async def _over(connected: socket.socket, tls: ssl.SSLContext | None) -> str:
             return await _echoed(reader, writer)
         finally:
             writer.close()
+
+
+async def test_one_that_is_silent_keeps_no_other_waiting_at_the_end(tmp_path: Path) -> None:
+    """Of those that the system has connected, each makes its handshake for itself."""
+    authority = Authority(tmp_path)
+    files = TlsFiles(*map(str, authority.issue("localhost")))
+    async with accepting(files, tmp_path) as (listener, port):
+        with socket.create_connection(("127.0.0.1", port)):
+            behind = socket.create_connection(("127.0.0.1", port))
+            behind.setblocking(False)
+            ending = asyncio.ensure_future(listener.finish())
+            async with asyncio.timeout(5):
+                assert await _over(behind, authority.client()) == "localhost"
+        async with asyncio.timeout(5):
+            await ending
+
+
+async def test_files_that_cannot_be_put_in_force_now_are_tried_again(tmp_path: Path) -> None:
+    """Such as where the process has no descriptor left: the ones in force stay, and nothing ends."""
+    authority = Authority(tmp_path)
+    cert, key = authority.issue("first")
+    with (tmp_path / "log").open("ab") as log:
+        (listening,) = listen_alone(Address("127.0.0.1", 0))
+        closed = socket.socket()
+        closed.close()
+        files = TlsFiles(str(cert), str(key))
+        listener = Accepting(Echo, [listening], files, Log("json", descriptor=log.fileno()))
+        await listener.open()
+        for old, new in zip((cert, key), authority.issue("second"), strict=True):
+            new.replace(old)
+        listener._sockets = [listening, closed]
+        await listener.renew()
+        assert await shown(listening.getsockname()[1], authority.client()) == "first"
+
+        listener._sockets = [listening]
+        await listener.renew()
+        assert await shown(listening.getsockname()[1], authority.client()) == "second"
+        listener.close()
+    assert "were not reloaded" in (tmp_path / "log").read_text()
 
 
 @pytest.mark.parametrize("becomes", [b"", b"-----BEGIN CERTIFICATE-----\n", None], ids=["empty", "half", "gone"])

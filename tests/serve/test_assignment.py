@@ -1,9 +1,9 @@
 """What a worker is told arrives as it was said."""
 
+from gateway.core.address import Address
 from gateway.serve.assignment import Assignment, read_assignment
 from gateway.serve.exporting import Traces
 from gateway.serve.tls import TlsFiles
-from gateway.settings import Address
 from gateway.store.kept_requests import QuarantineBounds
 
 

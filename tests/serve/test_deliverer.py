@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.write import Write
+from gateway.store.fence import FenceStore
 from tests.raw import ask
 from tests.recording import RecordingUpstream
 from tests.store.fences import opened, state_of
@@ -34,6 +36,15 @@ async def start(policies: Path, log: Path, *options: str) -> asyncio.subprocess.
         )
 
 
+async def until_applied(store: FenceStore, write: Write) -> None:
+    """Wait until a deliverer that starts has delivered it."""
+
+    async def is_applied() -> bool:
+        return await state_of(store, id_of(write)) == "applied"
+
+    await until(is_applied, within_s=STARTS_WITHIN_S)
+
+
 async def test_it_delivers_what_others_have_queued(store_url: str, tmp_path: Path) -> None:
     """And ends with status 0 when it is told to."""
     one, log = mail("one"), tmp_path / "log"
@@ -45,11 +56,7 @@ async def test_it_delivers_what_others_have_queued(store_url: str, tmp_path: Pat
 
         process = await start(policies, log, "--store", store_url)
         try:
-
-            async def is_applied() -> bool:
-                return await state_of(store, id_of(one)) == "applied"
-
-            await until(is_applied, within_s=STARTS_WITHIN_S)
+            await until_applied(store, one)
         finally:
             process.send_signal(signal.SIGTERM)
             assert await process.wait() == 0, log.read_text()
@@ -96,11 +103,7 @@ async def test_it_follows_the_policy_files(store_url: str, tmp_path: Path) -> No
             await until(lambda: '"delivering"' in log.read_text(), within_s=STARTS_WITHIN_S)
             await parked(store, one)
             (policies / "reports.yaml").write_text(text)
-
-            async def is_applied() -> bool:
-                return await state_of(store, id_of(one)) == "applied"
-
-            await until(is_applied, within_s=STARTS_WITHIN_S)
+            await until_applied(store, one)
         finally:
             process.send_signal(signal.SIGTERM)
             assert await process.wait() == 0, log.read_text()

@@ -17,6 +17,7 @@ from tests.gateway_process import GatewayProcess, write_policy
 from tests.until import STARTS_WITHIN_S, until
 
 # <linux/prctl.h>
+PR_SET_NAME, PR_GET_NAME = 15, 16
 PR_SET_CHILD_SUBREAPER = 36
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="containers run Linux")
 
@@ -48,6 +49,21 @@ async def test_a_process_of_its_own_keeps_its_exit_status(parent_of_orphans: Non
 
     assert ended == [0, 7]
     reaping.cancel()
+
+
+async def test_a_process_may_be_called_anything() -> None:
+    """Its name is bytes, and any process of the container has one: the gateway goes on."""
+    libc, name = ctypes.CDLL(None), ctypes.create_string_buffer(16)
+    assert libc.prctl(PR_GET_NAME, name) == 0
+    assert libc.prctl(PR_SET_NAME, b"\xff) Z 1") == 0
+    try:
+        reaping = asyncio.ensure_future(reap_orphans(0.02))
+        done, _ = await asyncio.wait((reaping,), timeout=0.2)
+        reaping.cancel()
+    finally:
+        libc.prctl(PR_SET_NAME, name)
+
+    assert not done
 
 
 @pytest.mark.slow

@@ -1,13 +1,17 @@
 """Reloading: all or nothing, in every worker, whoever asks for it."""
 
+import asyncio
 import json
 import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
 from gateway.policy.reload import PolicyHolder
+from gateway.serve import policies as policies_of_parent
 from gateway.serve.policies import Policies
 from gateway.serve.snapshot import Snapshot
 from tests.gateway_process import GatewayProcess, call, running, write_policy
@@ -87,6 +91,31 @@ async def test_a_tenant_that_is_gone_is_told(tmp_path: Path) -> None:
 
     _, told = map(json.loads, (tmp_path / "log").read_text().splitlines())
     assert (told["level"], told["tenants"]) == ("warning", "default")
+
+
+async def test_workers_that_cannot_be_given_the_policies_are_given_them_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as on a full disk: whoever reloads is told, nothing ends, and no change of the files is needed."""
+    in_force = tmp_path / "in-force"
+    in_force.mkdir()
+    holder = PolicyHolder.open(write_policy(tmp_path, 9), {})
+    assert isinstance(holder, PolicyHolder)
+    monkeypatch.setattr(policies_of_parent, "_AGAIN_AFTER_S", 0.0)
+    with (tmp_path / "log").open("ab") as lines:
+        log, loaded = Log("json", descriptor=lines.fileno()), list[float]()
+        snapshot = Snapshot(tmp_path / "policies", in_force)
+        (in_force / "1").touch()
+        policies = Policies(holder, snapshot, log, ParentMetrics(tmp_path), loaded.append)
+
+        (finding,) = policies.reload()
+        assert (finding.file, loaded) == (str(snapshot.current), [])
+        (in_force / "1").unlink()
+        watching = asyncio.ensure_future(policies.watch())
+        await until(lambda: len(loaded) == 1)
+        watching.cancel()
+
+    assert [path.name for path in snapshot.current.iterdir()] == ["reports.yaml"]
 
 
 async def test_a_rotated_credential_is_in_force_and_none_is_ever_shown(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
+from gateway.core.address import Address
 from gateway.serve.port import bound_address, hold_port, listen_alone, listen_beside
-from gateway.settings import Address
 
 ANY_PORT = Address("127.0.0.1", 0)
 

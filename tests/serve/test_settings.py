@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.settings import Address, SettingsError, read_deliver_settings, read_serve_settings
+from gateway.core.address import Address
+from gateway.settings import SettingsError, read_deliver_settings, read_serve_settings
 
 
 @pytest.fixture(autouse=True)

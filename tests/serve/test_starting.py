@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.address import Address
 from gateway.log import Log
 from gateway.policy.load import load_policies
 from gateway.policy.ruleset import RuleSet
@@ -16,7 +17,6 @@ from gateway.serve.starting import (
     grace_s,
     open_policies,
 )
-from gateway.settings import Address
 from tests.gateway_process import write_policy
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.serve import tls
 from gateway.serve.tls import TlsFault, TlsFiles
 from tests.certificates import Authority
 
@@ -18,6 +19,19 @@ def test_usable_files_make_a_context(tmp_path: Path) -> None:
 
     assert plain.minimum_version == ssl.TLSVersion.TLSv1_2
     assert (plain.verify_mode, mutual.verify_mode) == (ssl.CERT_NONE, ssl.CERT_REQUIRED)
+
+
+@pytest.mark.parametrize("gone", [0, 2], ids=["a certificate", "authorities"])
+def test_a_file_that_is_replaced_just_now_is_a_fault(
+    gone: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was there a moment ago ends nothing: it is looked at again."""
+    authority = Authority(tmp_path)
+    files = [*map(str, authority.issue("gateway")), str(authority.ca)]
+    monkeypatch.setattr(tls, "_readable", lambda _: Path(files[gone]).unlink(missing_ok=True))
+
+    with pytest.raises(TlsFault, match="no such file"):
+        TlsFiles(*files).context()
 
 
 @pytest.mark.parametrize(

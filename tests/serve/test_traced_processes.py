@@ -8,9 +8,9 @@ import pytest
 from tests.collector import StandIn, attributes
 from tests.gateway_process import call, running, starting, write_policy
 from tests.recording import RecordingUpstream
-from tests.serve.test_deliverer import POLICY, start
-from tests.store.fences import opened, state_of
-from tests.store.parked import id_of, mail, parked
+from tests.serve.test_deliverer import POLICY, start, until_applied
+from tests.store.fences import opened
+from tests.store.parked import mail, parked
 from tests.until import STARTS_WITHIN_S, until
 
 pytestmark = pytest.mark.slow
@@ -48,11 +48,7 @@ async def test_a_deliverer_exports(store_url: str, tmp_path: Path) -> None:
         base = f"http://127.0.0.1:{collector.port}"
         process = await start(policies, tmp_path / "log", "--store", store_url, "--otlp", base)
         try:
-
-            async def is_applied() -> bool:
-                return await state_of(store, id_of(one)) == "applied"
-
-            await until(is_applied, within_s=STARTS_WITHIN_S)
+            await until_applied(store, one)
         finally:
             process.send_signal(signal.SIGTERM)
             assert await process.wait() == 0, (tmp_path / "log").read_text()

@@ -5,11 +5,11 @@ import socket
 import pytest
 
 from gateway.admin.watching import Delivering
+from gateway.core.address import Address
 from gateway.log import Log
 from gateway.metrics.deliverer import DelivererMetrics
 from gateway.serve.starting import StartRefused
 from gateway.serve.watched import watched
-from gateway.settings import Address
 from gateway.store.fence import FenceStore
 from tests.raw import ask
 

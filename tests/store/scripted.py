@@ -1,4 +1,6 @@
-"""A server that answers each command with the next of the given replies, whatever was asked; then with PONG."""
+"""A server that answers each command with the next of the given replies, whatever was asked; then with PONG. Whoever
+subscribes hears nothing.
+"""
 
 import asyncio
 import contextlib
@@ -29,6 +31,8 @@ class Scripted:
     def _reply(self, command: list[bytes]) -> bytes | None:
         if command[0] == b"CLIENT":
             return b"+OK\r\n"
+        if command[0] == b"SUBSCRIBE":
+            return b""
         self.asked.append(command)
         return self._replies.pop(0) if self._replies else b"+PONG\r\n"
 

@@ -1,23 +1,7 @@
 """What a gateway expects of the store's clock: drift is followed, a jump believed once no ticket depends on it."""
 
-from gateway.core.clock import Deadline
 from gateway.store.clock import StoreClock
-
-
-class HandClock:
-    """A clock that stands still until it is turned."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def boot(self) -> float:
-        return self.now
-
-    def after(self, seconds: float) -> Deadline:
-        return Deadline(self.now + seconds, self.now + seconds)
-
-    def left(self, deadline: Deadline) -> float:
-        return deadline.boot - self.now
+from tests.hand_clock import HandClock
 
 
 def learned(hand: HandClock, store_s: float) -> StoreClock:

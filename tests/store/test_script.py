@@ -93,10 +93,11 @@ async def test_calls_that_miss_a_script_together_send_it_once(store: FenceStore,
     assert (ran(raw, "eval"), ran(raw, "evalsha")) == (1, 49)
 
 
-async def test_who_may_not_call_functions_runs_scripts(store_url: str, raw: Any) -> None:
-    """It is asked once, and every call is answered."""
+async def three_writes_without(command: str, store_url: str, raw: Any) -> None:
+    """By a user of the store who may not use this command; no library is loaded before."""
     raw.function_flush()
-    raw.acl_setuser("scripts", enabled=True, nopass=True, keys=["*"], channels=["*"], commands=["+@all", "-fcall"])
+    commands = ["+@all", f"-{command}"]
+    raw.acl_setuser("scripts", enabled=True, nopass=True, keys=["*"], channels=["*"], commands=commands)
     raw.config_resetstat()
     try:
         async with opened(store_url.replace("unix://", "unix://scripts:x@")) as store:
@@ -104,6 +105,11 @@ async def test_who_may_not_call_functions_runs_scripts(store_url: str, raw: Any)
                 await ended(store, bare(42), "applied")
     finally:
         raw.acl_deluser("scripts")
+
+
+async def test_who_may_not_call_functions_runs_scripts(store_url: str, raw: Any) -> None:
+    """It is asked once, and every call is answered."""
+    await three_writes_without("fcall", store_url, raw)
 
     assert (ran(raw, "fcall"), ran(raw, "function|load")) == (0, 0)
     assert ran(raw, "evalsha") + ran(raw, "eval") >= 6
@@ -111,14 +117,6 @@ async def test_who_may_not_call_functions_runs_scripts(store_url: str, raw: Any)
 
 async def test_a_library_that_is_refused_is_not_sent_again_and_again(store_url: str, raw: Any) -> None:
     """Who may not load it runs scripts until it connects anew."""
-    raw.function_flush()
-    raw.acl_setuser("scripts", enabled=True, nopass=True, keys=["*"], channels=["*"], commands=["+@all", "-function"])
-    raw.config_resetstat()
-    try:
-        async with opened(store_url.replace("unix://", "unix://scripts:x@")) as store:
-            for _ in range(3):
-                await ended(store, bare(42), "applied")
-    finally:
-        raw.acl_deluser("scripts")
+    await three_writes_without("function", store_url, raw)
 
     assert raw.info("commandstats")["cmdstat_fcall"]["calls"] == 1

@@ -197,12 +197,17 @@ def test_a_token_in_authorization_does_not_pass(value: bytes, passes: bool) -> N
         (b"X-Api-Key", LEASE, False),
         (b"Cookie", b"a=1; t=" + LEASE, False),
         (b"X.Authorization", LEASE, False),
+        (b"X-Auth-Token", LEASE, False),
+        (b"PRIVATE-TOKEN", LEASE, False),
+        (b"X-Amz-Security-Token", LEASE, False),
+        (b"X-Session", LEASE, False),
         (b"X-Api-Key", b"of-the-api", True),
         (b"Cookie", b"a=1", True),
         (b"Idempotency-Key", b"order-17", True),
     ],
     ids=[
-        *("in disguise", "as an API key", "in a cookie", "under another spelling", "the API's key", "another cookie"),
+        *("in disguise", "as an API key", "in a cookie", "under another spelling"),
+        *("of OpenStack", "of GitLab", "of AWS", "of a session", "the API's key", "another cookie"),
         "the key of an action",
     ],
 )

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.address import Address
 from gateway.core.outcome import NotSent
 from gateway.flow.clock import BootClock
-from gateway.settings import Address
 from gateway.upstream.own import NOWHERE, OwnListeners
 from gateway.upstream.sender import HttpSender
 from tests.raw import ask

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import socket
 import ssl
 import subprocess
@@ -16,6 +17,7 @@ from gateway.core.outcome import NoReply, NotSent
 from gateway.core.rule import Origin, Tls, Upstream
 from gateway.flow.clock import BootClock
 from gateway.upstream.sender import HttpSender, Reply
+from gateway.upstream.wire import Wire
 from tests.recording import OK
 from tests.upstream.given import Given, SetClock, admitted, request
 
@@ -241,3 +243,56 @@ async def test_nothing_is_sent_after_the_deadline_and_the_connection_is_not_used
         assert isinstance(reply, Reply)
         reply.close()
     sender.close()
+
+
+async def test_whoever_speaks_with_the_end_of_the_handshake_is_not_asked(certificates: Certificates) -> None:
+    """Under TLS an answer may come in the very bytes that end the handshake: it answers nothing."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(certificates.server.cert, certificates.server.key)
+    ended = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = context.wrap_bio(incoming, outgoing, server_side=True)
+        while True:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                tls.do_handshake()
+                break
+            writer.write(outgoing.read())
+            incoming.write(await reader.read(65_536))
+        tls.write(OK)
+        writer.write(outgoing.read())
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        writer.close()
+        ended.set()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    upstream = Upstream("u", Origin("https", "localhost", port), tls=Tls(ca=certificates.server.cert))
+    sender, clock = HttpSender(BootClock()), BootClock()
+    result = await sender.send(admitted(upstream), request(), Given(b"x", whole=True), clock.after(10))
+    server.close()
+    await ended.wait()
+
+    assert isinstance(result, NotSent) and "before it was asked" in result.detail
+
+
+class Deaf(socket.socket):
+    """Takes no option any more, as macOS has it once the peer has reset the connection."""
+
+    def setsockopt(self, *_: object) -> None:  # type: ignore[override]  # of its forms only the refusal counts
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+
+async def test_a_connection_closes_whatever_may_still_be_set() -> None:
+    """Its descriptor and its place in the pool are not lost."""
+    ours, theirs = socket.socketpair()
+    wire = Wire(ours)
+    wire._sock = Deaf(fileno=ours.detach())
+    wire.bound_unsent(1024)
+    wire.close()
+    theirs.close()
+
+    assert (wire.closed, wire._sock.fileno()) == (True, -1)

@@ -7,6 +7,7 @@ from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, NativeKey, Origin
 from gateway.core.target import Ambiguous, Target, read_target
 from gateway.policy import schema
 from gateway.policy.compile.entry import compile_read_only, compile_write
+from gateway.policy.compile.format_endings import compile_format_endings
 from gateway.policy.compile.json_types import compile_json_types
 from gateway.policy.compile.notify import compile_notify
 from gateway.policy.compile.query import compile_query
@@ -142,7 +143,7 @@ def _replay_headers(report: Report, names: list[str]) -> frozenset[bytes]:
 def _mount(report: Report, mount: schema.Mount) -> Mount:
     segments = report.take(("mount", "path"), parse_mount_path(mount.path)) or ()
     host = None if mount.host is None else report.take(("mount", "host"), parse_host(mount.host))
-    return Mount(segments, host, mount.strip, mount.encoded_slash)
+    return Mount(segments, host, mount.strip, mount.encoded_slash, compile_format_endings(report, mount))
 
 
 def _timeouts(report: Report, timeouts: schema.Timeouts) -> Timeouts:

@@ -77,7 +77,8 @@ def _asking(text: str, mount: Mount) -> Query | Wrong:
     if wrong:
         return wrong
     opaque = mount.encoded_slash == "opaque"
-    return Query(_METHODS[method], texts, tuple(_SUBJECTS[name] for name in names), opaque_slash=opaque)
+    subjects = tuple(_SUBJECTS[name] for name in names)
+    return Query(_METHODS[method], texts, subjects, opaque_slash=opaque, formats=mount.format_endings)
 
 
 def target_fault(sample: str, mount: Mount) -> Wrong | None:

@@ -139,13 +139,13 @@ class Body:
             case "form":
                 return self._read_form()
             case "untyped":
-                return read_form(self._request.body or b"")
+                return read_form(self._request.body or b"", self._request.target.query)
             case "multipart":
                 return self._read_parts()
 
     def _read_form(self) -> Form | Refused:
         if self._form is None:
-            self._form = self._typed("form") or read_form(self._request.body or b"")
+            self._form = self._typed("form") or read_form(self._request.body or b"", self._request.target.query)
         return self._form
 
     def _read_parts(self) -> FormParts | Refused:

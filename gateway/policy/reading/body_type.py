@@ -23,6 +23,9 @@ _TYPE = re.compile(rb"(" + _TOKEN + rb"/" + _TOKEN + rb")((?:" + _PARAMETER + rb
 _PARAMETERS = re.compile(_PARAMETER)
 # Readers that take `_` or `.` for `-` see a second field in another spelling; others do not.
 _OF_THE_BODY = frozenset((b"content-type", b"content-encoding"))
+# The parameters by which a body is taken apart; Tornado, CherryPy and Hono compare them and the type byte for byte.
+_OF_ITS_READING = frozenset((b"boundary", b"charset"))
+_IN_LOWER_CASE = "Spell the type, `boundary` and `charset` in lower case, such as `application/json; charset=utf-8`."
 _ADVICE = {
     "json": "Send `Content-Type: application/json`, once; a policy names further types in `json_types`.",
     "form": f"Send `Content-Type: {FORM.decode()}`, once; multipart/form-data is not read by rules.",
@@ -75,12 +78,21 @@ def read_type(headers: Headers, reads: str, advice: str) -> MediaType | Refused:
     found = _TYPE.fullmatch(lines[0].strip(b" "))
     if found is None:
         return _ambiguous(f"{reads}, and Content-Type is not one type with plain parameters.", advice)
-    parameters = tuple((name.lower(), value) for name, value in _PARAMETERS.findall(found[2]))
+    spelled = _PARAMETERS.findall(found[2])
+    if _has_capitals(found[1], spelled):
+        return _ambiguous(f"{reads}, and Content-Type has capitals, in which some do not know it.", _IN_LOWER_CASE)
+    parameters = tuple((name.lower(), value) for name, value in spelled)
     if len({name for name, _ in parameters}) < len(parameters):
         return _ambiguous(f"{reads}, and a parameter of Content-Type is there twice.", advice)
     if _hides_boundary(parameters):
         return _ambiguous(f"{reads}, and Content-Type has a second boundary.", advice)
-    return MediaType(found[1].lower(), parameters)
+    return MediaType(found[1], parameters)
+
+
+def _has_capitals(kind: bytes, parameters: list[tuple[bytes, bytes]]) -> bool:
+    return kind != kind.lower() or any(
+        name.lower() in _OF_ITS_READING and name != name.lower() for name, _ in parameters
+    )
 
 
 def _hides_boundary(parameters: tuple[tuple[bytes, bytes], ...]) -> bool:

@@ -9,10 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, BODY_TOO_LARGE, Refused
 from gateway.policy.finding import Wrong
 from gateway.policy.reading.lenient_name import folded, is_unclosed, readings
-from gateway.policy.reading.parameters import MOST_FIELDS, has_bad_escape
+from gateway.policy.reading.parameters import MOST_FIELDS, fields_in, has_bad_escape, has_late_bracket
+
+# Tomcat's `maxPostSize`, the smallest bound beyond which a common server acts on the request without its form. PHP's
+# `post_max_size` is 8 MiB; in Go, `FormValue` finds nothing beyond 10 MB. Others answer 413.
+MOST_BYTES = 2 << 20
 
 # Frameworks take the first for the request's method, the second for the coding of all fields (HTML, section 4.10.21).
 _COMMANDS = ("_method", "_charset_")
@@ -41,8 +45,11 @@ class Form:
         return folded(name) in self._fields
 
 
-def read_form(body: bytes) -> Form | Refused:
-    """Parse a body. Refused: what has two readings, whichever field is asked for."""
+def read_form(body: bytes, query: str | None = None) -> Form | Refused:
+    """Parse a body that comes beside `query`. Refused: what has two readings, whichever field is asked for."""
+    if len(body) > MOST_BYTES:
+        detail = f"Nothing was forwarded: a rule reads this body as a form, and it is larger than {MOST_BYTES} bytes"
+        return Refused(BODY_TOO_LARGE, f"{detail}: some servers drop such a form. Send less.")
     try:
         text = body.decode("ascii")
     except UnicodeDecodeError:
@@ -51,8 +58,10 @@ def read_form(body: bytes) -> Form | Refused:
         return ambiguous_form("it has a bare semicolon, which some read as a separator (spell it %3B)")
     if has_bad_escape(text):
         return ambiguous_form("it has a percent sign that begins no escape (spell it %25)")
-    if text.count("&") >= MOST_FIELDS:
-        return ambiguous_form(f"it has more than {MOST_FIELDS} fields, and some servers drop the others")
+    if fields_in(text) + fields_in(query) > MOST_FIELDS:
+        return ambiguous_form(f"it has more than {MOST_FIELDS} fields with the query, and some servers drop the others")
+    if has_late_bracket(text):
+        return ambiguous_form("it has `]=` in a value, where some end a name (spell the equals sign %3D)")
     fields: defaultdict[str, list[tuple[str, str | None]]] = defaultdict(list)
     try:
         for pair in filter(None, text.split("&")):

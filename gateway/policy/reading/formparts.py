@@ -18,8 +18,8 @@ _LINE_END = b"\r\n"
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([^\x00-\x08\x0a-\x1f\x7f]*)")
 # A name without quotes, and a file's name as RFC 8187 spells it, are what some clients send.
 _PARAMETER = rb"""; ?([a-z-]+\*?)=(?:"([^"\\;]*)"|([!#$%&*+.^_`|~0-9A-Za-z'-]+))"""
-_DISPOSITION = re.compile(rb"(?:form-data|attachment|inline|file)((?:" + _PARAMETER + rb")*)", re.IGNORECASE)
-_PARAMETERS = re.compile(_PARAMETER, re.IGNORECASE)
+_DISPOSITION = re.compile(rb"(?:form-data|attachment|inline|file)((?:" + _PARAMETER + rb")*)")
+_PARAMETERS = re.compile(_PARAMETER)
 _KNOWN = frozenset((b"name", b"filename", b"filename*"))
 # As in a form: it makes another request of this one.
 _COMMANDS = ("_method", "_charset_")
@@ -100,9 +100,9 @@ def _names(part: bytes, *, is_form: bool) -> Iterator[str]:
 def _name_in(disposition: bytes) -> str:
     found = _DISPOSITION.fullmatch(disposition)
     parameters = [] if found is None else _PARAMETERS.findall(found[1])
-    values: dict[bytes, bytes] = {key.lower(): quoted or bare for key, quoted, bare in parameters}
+    values: dict[bytes, bytes] = {key: quoted or bare for key, quoted, bare in parameters}
     # PHP takes single quotes for quotes.
-    is_quoted_oddly = any(key.lower() == b"name" and b"'" in bare for key, _, bare in parameters)
+    is_quoted_oddly = any(key == b"name" and b"'" in bare for key, _, bare in parameters)
     if len(values) < len(parameters) or not _KNOWN.issuperset(values) or b"name" not in values or is_quoted_oddly:
         raise _Unclear("a part's Content-Disposition is not plain")
     return values[b"name"].decode("utf-8")

@@ -12,9 +12,12 @@ from gateway.policy.reading.lenient_name import folded, is_unclosed, readings
 
 # By which Symfony, Laravel, Express and Google's servers take another method than the request's (HTML forms have two).
 _METHODS = frozenset(("_method", "x-http-method-override", "$httpmethod"))
-# What common servers read at most (PHP, Express, Tomcat); some drop the others in silence.
+# What common servers read at most (PHP, Express, Tomcat); some drop the others in silence. Tomcat counts a form's fields
+# and those of the query before them together.
 MOST_FIELDS = 1000
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+# Where qs (Express, Koa) ends a name that it looks for: of this and the first equals sign it takes this.
+_BRACKET_ENDS = re.compile(r"(?:\]|%5[Dd])=")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -53,9 +56,24 @@ def overrides_method(target: Target) -> Refused | None:
     return Refused(AMBIGUOUS_TARGET, f"{detail} Send the one that is meant, without it.")
 
 
+def fields_in(query: str | None) -> int:
+    """How many parameters a query has, empty ones too."""
+    return query.count("&") + 1 if query else 0
+
+
 def has_bad_escape(text: str) -> bool:
     """Whether a percent sign begins no escape (RFC 3986, section 2.1): some servers drop it, some the whole text."""
     return "%" in text and text.count("%") != len(_ESCAPE.findall(text))
+
+
+def has_late_bracket(text: str) -> bool:
+    """Whether qs ends the name of some pair behind its first equals sign: `a=b]=c` is a value of `a=b]` to it.
+
+    As they come: newer ones undo `%5D` before they look, none does the other escapes.
+    """
+    if _BRACKET_ENDS.search(text) is None:
+        return False
+    return any(_BRACKET_ENDS.search(pair.partition("=")[2]) for pair in text.split("&"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +107,8 @@ def _fault(query: str) -> str | None:
         return "the query has a bare semicolon, which some read as a separator (spell it %3B)"
     if query.count("&") >= MOST_FIELDS:
         return f"the query has more than {MOST_FIELDS} parameters, and some servers drop the others"
+    if has_late_bracket(query):
+        return "the query has `]=` in a value, where some end a name (spell the equals sign %3D)"
     return "the query has a percent sign that begins no escape (spell it %25)" if has_bad_escape(query) else None
 
 

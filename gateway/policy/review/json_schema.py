@@ -20,6 +20,7 @@ _DESCRIPTIONS = {
     "Mount": "Which requests are this upstream's, by path and host.",
     "Mount.strip": "Whether the mount's path is dropped before forwarding.",
     "Mount.encoded_slash": "`opaque`: an encoded slash (%2F) is a character of its segment, as in GitLab's API.",
+    "Mount.format_endings": "`refuse`, or a list such as `[json, xml]`: endings that the API takes for a format.",
     "Rule": "One kind of write: which requests it takes, the resource that they write, and how they are fenced.",
     "Rule.match": "`METHOD[,METHOD] /path/{name}/{rest...}`, or a list of them. The path is the one that agents use.",
     "Rule.upgrade": "`websocket`: the rule takes WebSocket handshakes, and only those; `match` is then a GET.",

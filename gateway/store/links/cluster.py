@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from redis.asyncio.connection import AbstractConnection
 
+from gateway.core.address import Address
 from gateway.core.faults import StoreUnavailable
 from gateway.store.links.connection import ask, connector_to
 from gateway.store.links.link import Call, Link, OnConnected, Reply, hang_up, pack
 from gateway.store.links.slots import Claim, claims, owners, slot_of
-from gateway.store.links.url import Address, Sharded
+from gateway.store.links.url import Sharded
 
 # The nodes say themselves that a slot has moved; this is for those that cannot.
 _LOOK_EVERY_S = 1.0

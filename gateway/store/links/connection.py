@@ -4,8 +4,9 @@ from typing import Any
 
 from redis.asyncio.connection import AbstractConnection, Connection
 
+from gateway.core.address import Address
 from gateway.store.links.link import Connect, hang_up
-from gateway.store.links.url import Address, Options
+from gateway.store.links.url import Options
 
 
 def connector(options: Options, timeout_s: float) -> Connect:

@@ -5,16 +5,24 @@ discovery takes the first answer, which one that was cut off together with an ol
 """
 
 import asyncio
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from redis.asyncio.connection import AbstractConnection
 
+from gateway.core.address import Address
 from gateway.store.links.connection import ask, connector_to
 from gateway.store.links.link import Link, hang_up
-from gateway.store.links.url import Address, Guarded
+from gateway.store.links.subscription import Subscription
+from gateway.store.links.url import Guarded
 
-# How long a primary that was replaced, and still answers, may be written to after its sentinels know of it.
+# How long a primary that was replaced, and still answers, may be written to after its sentinels know of it, where what
+# they announce is not heard.
 _LOOK_EVERY_S = 0.5
+# The first of these comes some tenths of a second before another server is promoted: what the old primary acknowledged
+# until then is at its replicas.
+_ANNOUNCED = ("+try-failover", "+odown", "+switch-master")
 # Of one question to all; a sentinel that is away must not keep those that know more waiting.
 _ANSWERS_WITHIN_S = 0.5
 # Between two cancellations, should the first one get lost.
@@ -24,12 +32,14 @@ _TICK_S = 0.05
 @dataclass(frozen=True, slots=True)
 class Named:
     """What a sentinel says: the primary, the number of the failover that made it one, and whether enough of the
-    sentinels agree that it is away. `others`: how many sentinels it knows, besides itself.
+    sentinels agree that it is away. `handing_over`: another one is being promoted in its place, for which this one may
+    be well. `others`: how many sentinels it knows, besides itself.
     """
 
     primary: Address
     epoch: int
     down: bool
+    handing_over: bool = False
     quorum: int = 0
     others: int = 0
     replicas: int = 0
@@ -47,14 +57,29 @@ class Sentinels:
         self.count = len(where.sentinels)
 
     async def named(self) -> Named | None:
-        """What the one with the newest configuration says; None where none answers."""
-        return max(await self.all_named(), key=lambda one: one.epoch, default=None)
+        """What the one with the newest configuration says; None where none answers. Of a failover that is under way
+        only the sentinel knows that leads it."""
+        told = await self.all_named()
+        newest = max(told, key=lambda one: one.epoch, default=None)
+        if newest is None:
+            return None
+        handing_over = any(one.handing_over for one in told if one.primary == newest.primary)
+        return replace(newest, handing_over=handing_over)
 
     async def all_named(self) -> list[Named]:
         """What each of them says that answers."""
         async with self._asking:
             told = await asyncio.gather(*map(self._told_by, self._where.sentinels))
         return [one for one in told if one is not None]
+
+    def announced(self, on_news: Callable[[], None]) -> list[Subscription]:
+        """From now on `on_news` is told whenever a sentinel announces that the primary may change."""
+        return [
+            Subscription(
+                connector_to(sentinel, self._where.own, self._timeout_s), _ANNOUNCED, lambda *_: on_news(), on_news
+            )
+            for sentinel in self._where.sentinels
+        ]
 
     async def connect(self) -> AbstractConnection:
         """A connection to the primary. Raises whatever keeps it from that."""
@@ -67,6 +92,8 @@ class Sentinels:
             raise ConnectionError(f"no sentinel names a primary of {self._where.service}: {self._why}")
         if named.down:
             raise ConnectionError(f"the sentinels of {self._where.service} wait for a new primary")
+        if named.handing_over:
+            raise ConnectionError(f"the sentinels of {self._where.service} are promoting another primary")
         connection = await connector_to(named.primary, self._where.options, self._timeout_s)()
         try:
             role = (await ask(connection, "ROLE"))[0]
@@ -103,24 +130,28 @@ class Sentinels:
         # During a failover this command knows the new one first.
         host, port = await ask(connection, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", service)
         primary = Address(host.decode(), int(port))
-        down = primary == before and b"o_down" in fields[b"flags"]
+        flags = fields[b"flags"].split(b",") if primary == before else []
         counts = (int(fields.get(name, 0)) for name in (b"quorum", b"num-other-sentinels", b"num-slaves"))
-        return Named(primary, int(fields[b"config-epoch"]), down, *counts)
+        epoch = int(fields[b"config-epoch"])
+        return Named(primary, epoch, b"o_down" in flags, b"failover_in_progress" in flags, *counts)
 
 
 class GuardedLink(Link):
-    """The connection to the primary. It is left as soon as the sentinels name another one, or agree that it is away:
-    then the next one may be at work already, and what the old one still takes would be lost.
+    """The connection to the primary. It is left as soon as the sentinels name another one, are about to, or agree that
+    it is away: then the next one may be at work already, and what the old one still takes would be lost.
     """
 
     def __init__(self, sentinels: Sentinels, timeout_s: float) -> None:
         super().__init__(self._connect_primary, timeout_s)
         self.sentinels = sentinels
         self._peer: Address | None = None
+        self._news = asyncio.Event()
+        self._announced: list[Subscription] = []
         self._watching: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         await super().open()
+        self._announced = self.sentinels.announced(self._news.set)
         self._watching = asyncio.get_running_loop().create_task(self._watch())
 
     async def close(self) -> None:
@@ -128,6 +159,7 @@ class GuardedLink(Link):
             # Before Python 3.12 asyncio.wait_for, through which redis-py sends, may swallow a cancellation.
             self._watching.cancel()
             await asyncio.wait({self._watching}, timeout=_TICK_S)
+        await asyncio.gather(*(subscription.close() for subscription in self._announced))
         await super().close()
         await self.sentinels.close()
 
@@ -137,7 +169,10 @@ class GuardedLink(Link):
 
     async def _watch(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_EVERY_S)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_EVERY_S):
+                    await self._news.wait()
+            self._news.clear()
             named = await self.sentinels.named()
-            if named is not None and (named.down or named.primary != self._peer):
+            if named is not None and (named.down or named.handing_over or named.primary != self._peer):
                 self.leave()

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS as SLOTS
 from redis.crc import key_slot
 
+from gateway.core.address import Address
 from gateway.store.answer import number, text
 from gateway.store.links.link import Reply
-from gateway.store.links.url import Address
 
 # How a node spells the address of one whose name it was not told.
 _UNKNOWN_HOST = b"?"

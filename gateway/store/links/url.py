@@ -6,6 +6,8 @@ from urllib.parse import unquote, urlsplit
 
 from redis.asyncio.connection import parse_url
 
+from gateway.core.address import Address
+
 # What a connection of redis-py is made with; its own types for that and for a URL's parts do not meet.
 Options = dict[str, Any]
 
@@ -17,17 +19,6 @@ _SERVER_PORT = 6379
 _SENTINEL_PORT = 26379
 # Of the query, what is for the sentinels alone: they have users of their own.
 _SENTINELS_OWN = {"sentinel_username": "username", "sentinel_password": "password"}
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a server listens. `host` is a name or a number, without the brackets of an IPv6 URL."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from gateway.store.keys import SHARDS, marks, origin, shard_keys, shards, store_
 from gateway.store.links.first_words import FirstReply, ask_first, is_elsewhere, reply_of
 from gateway.store.links.link import Reply, hang_up
 from gateway.store.links.topology import places
-from gateway.store.loss.origins import count_lost, learn, learn_anew
+from gateway.store.loss.origins import count_lost, learn, learn_anew, learn_here
 from gateway.store.loss.recent import Proof, Recent
 from gateway.store.script import Script
 
@@ -66,7 +66,7 @@ class Incarnation:
         self._on_loss = on_loss
         self._patience_s = patience_s
         self._remembered: dict[str, Remembered] = dict(remembered or {})
-        self._marked_at = clock.boot()
+        self._began_at = self._marked_at = clock.boot()
         # By their run ids: each start of a server has its own.
         self._servers: set[bytes | None] = set()
         self._told: set[str] = set()
@@ -79,9 +79,19 @@ class Incarnation:
         """Whether the server at the other end has what it acknowledged. Raises whatever keeps it from an answer."""
         try:
             run_id = await _run_id(connection)
+            here: list[str] = []
             if self._remembered and self.read() - self._marked_at < _MARK_LIVES_S:
-                # It was started anew, or is another one.
-                await self._check_all(connection, is_new=bool(self._servers) and run_id not in self._servers)
+                here = await self._check_all(connection)
+            # It was started anew, or is another one; or it was away when this process began.
+            is_another = bool(here) and bool(self._servers)
+            is_late = self.read() - self._began_at > self._patience_s
+            if run_id not in self._servers and (is_another or is_late):
+                # What this process does not miss another one may: it is heard before anything is decided there. A node
+                # that comes back to its cluster takes no writes for two seconds, so that nobody can tell of a loss.
+                await learn_here(connection, self.recent, here)
+                await asyncio.sleep(self._patience_s)
+                for place in here:
+                    await self._check_one(connection, place)
             self._servers.add(run_id)
         except BaseException:
             await hang_up(connection)
@@ -130,15 +140,12 @@ class Incarnation:
             # The store may have been emptied under a living connection; a new one is checked.
             store.link.at(store_record(place)).leave()
 
-    async def _check_all(self, connection: AbstractConnection, *, is_new: bool) -> None:
+    async def _check_all(self, connection: AbstractConnection) -> list[str]:
+        """The places that are this server's, each of them checked."""
         here = [place for place in self._remembered if await self._check_one(connection, place)]
         if here:
             await self._check_recent(connection, here[0])
-        if here and is_new:
-            # What this process does not miss another one may: it is heard before anything is written.
-            await asyncio.sleep(self._patience_s)
-            for place in here:
-                await self._check_one(connection, place)
+        return here
 
     async def _check_one(self, connection: AbstractConnection, place: str, forgotten: str = "") -> bool:
         """False where the place is another server's. `forgotten`: what is missing although the mark may be there."""

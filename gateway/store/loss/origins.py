@@ -1,13 +1,16 @@
 """What each shard begins with: a text that whoever comes first leaves there, and that goes only with all else in it.
 
 Scripts compare it with what their gateway has learned (losses.began_anew), in the step in which they decide. So a store
-that was emptied under a living connection admits nothing, before anybody has missed a mark there.
+that was emptied under a living connection admits nothing, before anybody has missed a mark there. A gateway that began
+while a server was away learns its shards' with the first mark, or with what it first asks of one before that.
 """
 
 import asyncio
 import secrets
+from collections.abc import Sequence
 
 from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import ClusterDownError, ReadOnlyError, ResponseError
 
 from gateway.core.faults import StoreUnavailable
 from gateway.store.answer import text
@@ -39,6 +42,29 @@ async def learn(store: Topology, recent: Recent) -> bool:
         # Meanwhile it may have been learned anew.
         recent.origins.setdefault(shard, new if reply is None else text(reply))
     return True
+
+
+async def learn_one(store: Topology, recent: Recent, shard: str) -> str:
+    """Of one shard, before it is asked for a decision. Raises StoreUnavailable."""
+    new = _new()
+    reply = await store.at(origin(shard)).send(pack(*_leave(shard, new)))
+    return recent.origins.setdefault(shard, new if reply is None else text(reply))
+
+
+async def learn_here(connection: AbstractConnection, recent: Recent, known: Sequence[str]) -> None:
+    """Of the shards of the server at the other end that this process knows nothing of. `known`: some of its others.
+
+    Raises the server's error where it takes no writes yet, also if there is nothing to learn. One that has no room for
+    them takes lookups: what it does not say is asked for later.
+    """
+    unknown = [shard for shard in shards() if shard not in recent.origins]
+    asked, new = [*known[:1], *unknown], _new()
+    replies = await ask_first(connection, [_leave(shard, new) for shard in asked])
+    for shard, reply in zip(asked, replies, strict=True):
+        if isinstance(reply, ClusterDownError | ReadOnlyError):
+            raise reply
+        if not isinstance(reply, ResponseError):
+            recent.origins.setdefault(shard, new if reply is None else text(reply))
 
 
 async def learn_anew(connection: AbstractConnection, recent: Recent) -> None:

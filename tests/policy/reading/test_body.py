@@ -1,5 +1,7 @@
 """One body in the forms that rules want, and what its type allows."""
 
+from dataclasses import replace
+
 from gateway.core.decision import Refused
 from gateway.policy.reading.body import Body, BodyWanted
 from gateway.policy.reading.jsonbody import parse_pointer
@@ -31,3 +33,14 @@ def test_each_form_is_read_by_its_own_rules() -> None:
     assert isinstance(form.operation(), Refused)
     assert isinstance(form.argument(("id",)), Refused)
     assert isinstance(Body(request("POST", "/", body="[")).operation(), Refused)
+
+
+def test_a_form_is_counted_with_the_query_beside_it() -> None:
+    """Whether a rule looks at the one or at the other, typed or not."""
+    target, body = "/?" + "a&" * 998 + "r=7", "x=1&y=2"
+    typed = Body(request("POST", target, ("Content-Type", FORM), body=body))
+    untyped = Body(replace(request("POST", target), body=body.encode()))
+
+    assert isinstance(typed.field("x"), Refused)
+    assert isinstance(typed.parameter("r"), Refused)
+    assert isinstance(untyped.parameter("r"), Refused)

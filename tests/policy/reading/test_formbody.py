@@ -4,8 +4,8 @@ from urllib.parse import quote
 
 import pytest
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
-from gateway.policy.reading.formbody import Form, parse_field, read_form
+from gateway.core.decision import AMBIGUOUS_TARGET, BODY_TOO_LARGE, Decision, Refused
+from gateway.policy.reading.formbody import MOST_BYTES, Form, parse_field, read_form
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,8 @@ from gateway.policy.reading.formbody import Form, parse_field, read_form
         (b"id=%C3%A4=%26", "\u00e4=&"),
         (b"%69d=7", "7"),
         (b"identity=1&xid=2", None),
+        (b"x[y]==1&id=7]", "7]"),
+        (b"id=7]%3D1&x[]=2", "7]=1"),
         (b"", None),
     ],
 )
@@ -80,17 +82,50 @@ def test_names_that_php_takes_for_one_are_one(other: str) -> None:
         b"id=1&_method=DELETE",
         b"user_id=1&user[id=2",
         b"user_id=1&user%5Bid=2",
+        b"id=1]=2",
+        b"id=1%5D=2",
+        b"x=1&id=[%5d=2",
+        b"id=1&x[y]=1]=2",
         b"id=1&%5FMethod%5B%5D=DELETE",
         b"_charset_=utf-7&id=1",
         b"a&" * 1000 + b"id=1",
     ],
 )
 def test_a_form_that_two_servers_read_differently_is_refused_whole(body: bytes) -> None:
-    """Semicolons, open brackets, what is not UTF-8, fields that change method or coding, more than servers take."""
+    """Semicolons, open brackets, `]=` in a value, no UTF-8, fields that change method or coding, too many of them."""
     refused = read_form(body)
 
     assert isinstance(refused, Refused)
     assert refused.decision is AMBIGUOUS_TARGET
+
+
+@pytest.mark.parametrize(
+    ("query", "junk", "is_read"),
+    [
+        (None, 999, True),
+        (None, 1000, False),
+        ("a&" * 998 + "a", 0, True),
+        ("a&" * 998 + "a", 1, False),
+        ("", 999, True),
+        ("&", 998, False),
+    ],
+    ids=["alone", "one-more", "beside", "one-more-beside", "empty-query", "empty-parameters"],
+)
+def test_fields_and_the_querys_parameters_count_together(query: str | None, junk: int, is_read: bool) -> None:
+    """Tomcat puts both into one map of a thousand, those of the query first, and drops what comes then."""
+    form = read_form(b"a=1&" * junk + b"id=7", query)
+
+    assert isinstance(form, Form) is is_read
+
+
+@pytest.mark.parametrize(
+    ("length", "decision"), [(MOST_BYTES, None), (MOST_BYTES + 1, BODY_TOO_LARGE)], ids=["fits", "one-byte-more"]
+)
+def test_a_form_is_no_larger_than_servers_read(length: int, decision: Decision | None) -> None:
+    """Tomcat acts on a larger one as if it had no fields."""
+    form = read_form(b"id=7&x=" + b"y" * (length - len("id=7&x=")))
+
+    assert (form.decision if isinstance(form, Refused) else None) is decision
 
 
 @pytest.mark.parametrize("name", ["", "a[b]", " a", "a\n", "_method", "_Charset_"])

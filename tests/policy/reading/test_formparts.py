@@ -60,13 +60,16 @@ def test_a_part_is_found_by_its_name(head: str) -> None:
         body(NAMED.format("a") + "\r\nContent-Type: multipart/mixed; boundary=c"),
         body("Content-Disposition: form-data; name='r'"),
         body("Content-Disposition: form-data; name=<r>"),
+        body('Content-Disposition: Form-Data; name="a"'),
+        body('Content-Disposition: form-data; Name="a"'),
+        body(NAMED.format("a") + '; FILENAME="r"'),
         body("Content-Disposition: form-data; name=r/"),
         body('X-Content-Disposition: form-data; name="r"\r\n' + NAMED.format("a")),
         body(NAMED.format("_method")),
         body(NAMED.format("a")).replace(b'"a"', b'"\xe4"'),
         body(*[NAMED.format("a")] * 1001),
     ],
-    ids=range(25),
+    ids=range(28),
 )
 def test_parts_that_two_servers_read_differently_are_refused(sent: bytes) -> None:
     """Delimiters, headers and names in any but the common spelling; what makes another request; too many."""

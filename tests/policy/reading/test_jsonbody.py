@@ -43,6 +43,11 @@ from gateway.policy.reading.jsonbody import (
         b"id=1",
         b"[" * 100_000,
         b" ",
+        *(space + b'{"id": 1}' for space in (b"\x0b", b"\x0c", b"\xc2\xa0", b"\xe2\x80\xa8", b"//x\n", b"/*x*/")),
+        *(b'{"id": 1}' + tail for tail in (b"\0", b"//x", b"/**/", b"\x1f", b";", b"\x1a")),
+        *(b'{"id": %b}' % value for value in (b"0x7", b"+7", b"7.", b".5", b"1e", b"'7'", b"7/**/", b"1_0", b"True")),
+        *(b'{"id": "%b"}' % text for text in (b"\t", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\\x37", b"\\u{37}", b"\\'")),
+        b"{id: 1}",
     ],
 )
 def test_a_body_that_two_readers_may_read_differently_is_refused(body: bytes) -> None:
@@ -60,6 +65,9 @@ def test_a_body_that_two_readers_may_read_differently_is_refused(body: bytes) ->
         (b' {"a": [1.50, -0, null, true]} \n', {"a": [Number("1.50"), Number("-0"), None, True]}),
         (b'"\\ud83d\\ude00"', "\U0001f600"),
         (b"null", None),
+        (b'{"": 1, "__proto__": {"id": 8}}', {"": Number("1"), "__proto__": {"id": Number("8")}}),
+        (b'"\x7f\xef\xbf\xbe\\udbff\\udfff"', "\x7f\ufffe\U0010ffff"),
+        (b"0." + b"9" * 5000, Number("0." + "9" * 5000)),
     ],
 )
 def test_numbers_are_kept_as_spelled(body: bytes, value: JsonValue) -> None:

@@ -28,6 +28,7 @@ def asked(query: str) -> str | Refused | None:
         ("x[r]=7", None),
         ("&" * 999 + "r=7", "7"),
         ("a[0]=1&a[1]=2&r=7", "7"),
+        ("r=7]%3D8&a[0]==1", "7]=8"),
     ],
     ids=lambda text: repr(text)[:30],
 )
@@ -86,6 +87,9 @@ def test_a_name_in_another_spelling_alone_is_ambiguous(query: str) -> None:
         "r=7;",
         "&" * 1000 + "r=7",
         "r=7" + "&a" * 1000,
+        "r=7]=8",
+        "r=7%5D=8",
+        "x=%5d=&r=7",
         "%FF=1&r=7",
     ],
     ids=lambda query: query[:20] + query[-5:],

@@ -2,9 +2,9 @@
 
 import pytest
 
+from gateway.core.address import Address
 from gateway.store.links.link import Reply
 from gateway.store.links.slots import Claim, claims, owners, slot_of
-from gateway.store.links.url import Address
 
 _ASKED, _A, _B = Address("asked", 1), Address("10.0.0.1", 7001), Address("10.0.0.2", 7002)
 _NODES = (

@@ -2,9 +2,9 @@
 
 import pytest
 
+from gateway.core.address import Address
 from gateway.store.links.sentinel import Named
 from gateway.store.links.topology_doctor import examine_topology, judge_sentinels
-from gateway.store.links.url import Address
 from tests.store.fences import opened
 from tests.store.topology.cluster import ClusterOfNodes
 

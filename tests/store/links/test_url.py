@@ -3,7 +3,8 @@
 import pytest
 from redis.asyncio.connection import SSLConnection, UnixDomainSocketConnection
 
-from gateway.store.links.url import Address, Guarded, OneServer, Sharded, read_url
+from gateway.core.address import Address
+from gateway.store.links.url import Guarded, OneServer, Sharded, read_url
 
 _A, _B = Address("a", 1), Address("b", 26379)
 _TLS = {"connection_class": SSLConnection}

@@ -1,7 +1,9 @@
 """A store that went back in time is found out: by marks, and by what it acknowledged after the last one."""
 
+import asyncio
 import contextlib
 import shutil
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,12 +11,17 @@ from typing import Any
 import pytest
 import redis
 
+from gateway.flow.clock import BootClock
+from gateway.store.connect import open_store
 from gateway.store.embedded import find_server
+from gateway.store.fence import FenceStore
 from gateway.store.keys import marks, resource_keys, store_record
 from gateway.store.links.topology import places
 from gateway.store.loss import losses
+from gateway.store.loss.incarnation import Incarnation
 from tests.store.fences import (
     OTHER_SECRET,
+    PATIENCE_S,
     RESOURCE,
     admitted,
     ask,
@@ -230,6 +237,32 @@ async def test_whoever_connects_first_waits_for_those_who_know(durable: Server, 
 
         assert name_of(await ask(other.store, leased(former.epoch))) == "store-regressed"
         assert (len(knows.told), other.told) == (1, [])
+
+
+@pytest.mark.slow  # it waits for longer than it waits for others
+async def test_whoever_began_without_the_store_waits_for_those_who_know(durable: Server, tmp_path: Path) -> None:
+    """It remembers nothing that could be missing, and both come back at the same instant."""
+    async with remembering(durable.url) as knows, quiet(knows):
+        await admitted(knows.store, bare(42))
+        durable.kill()
+        shutil.rmtree(tmp_path / "appendonlydir")
+        began = time.monotonic()
+        begins = asyncio.ensure_future(opened_late(durable.url, patience_s=0.7))
+        await until(lambda: time.monotonic() > began + 1.0)
+        durable.start()
+        store = await begins
+        try:
+            assert name_of(await ask(store, bare(41))) == "store-regressed"
+            assert len(knows.told) == 1
+        finally:
+            await store.close()
+
+
+async def opened_late(url: str, *, patience_s: float) -> FenceStore:
+    incarnation = Incarnation(None, BootClock(), lambda _: None, None, patience_s)
+    return await open_store(
+        url, on_wake=lambda _: None, timeout_s=PATIENCE_S, clock=BootClock(), incarnation=incarnation
+    )
 
 
 async def test_a_truncated_file_is_a_loss(durable: Server, tmp_path: Path) -> None:

@@ -1,16 +1,25 @@
 """A store that was emptied under living connections is known by what its shards began with, before a mark is missed."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
+from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import ResponseError
 
 from gateway.core.epoch import Epoch
+from gateway.store.embedded import find_server
 from gateway.store.fence import FenceStore
 from gateway.store.keys import origin, resource_keys, shard_of, shards
+from gateway.store.links.connection import connector
+from gateway.store.links.link import hang_up
+from gateway.store.links.url import OneServer, read_url
 from gateway.store.loss import losses
-from gateway.store.loss.origins import learn
+from gateway.store.loss.origins import learn, learn_here
 from gateway.store.loss.recent import Recent
 from tests.store.fences import (
     LEASE_MS,
@@ -26,6 +35,7 @@ from tests.store.fences import (
     opened,
 )
 from tests.store.losing import Remembering, remembering
+from tests.store.server import Server
 from tests.until import until
 
 SHARD = shard_of(RESOURCE)
@@ -174,6 +184,60 @@ async def test_a_worker_that_has_not_learned_yet_is_served(store: FenceStore, ra
     """It has just begun, and has acknowledged nothing that could be missing."""
     assert await a_write(store) == "Admitted"
     assert raw.get(origin(SHARD)) is None
+
+
+@pytest.mark.parametrize("asked", ASKING, ids=lambda asked: asked.__name__)
+async def test_a_shard_is_known_before_its_first_decision(
+    asked: Callable[[FenceStore], Awaitable[str]], another: Remembering, raw: Any
+) -> None:
+    """Also to a worker that began while its server was away: from then on it misses what the shard forgets."""
+    another.incarnation.recent.origins.clear()
+    await asked(another.store)
+
+    assert another.incarnation.recent.origins == {SHARD: raw.get(origin(SHARD)).decode()}
+
+
+async def connection_to(url: str) -> AbstractConnection:
+    one = read_url(url)
+    assert isinstance(one, OneServer)
+    return await connector(one.options, 5.0)()
+
+
+async def test_a_server_that_comes_late_is_learned_whole(store_url: str, another: Remembering) -> None:
+    """Over its first connection; what was known of it stays as it was."""
+    recent = Recent()
+    recent.origins[SHARD] = "mine"
+    connection = await connection_to(store_url)
+    try:
+        await learn_here(connection, recent, [SHARD])
+    finally:
+        await hang_up(connection)
+
+    assert recent.origins == another.incarnation.recent.origins | {SHARD: "mine"}
+
+
+@pytest.mark.parametrize(("says", "is_refused"), [("full", False), ("replica", True)])
+async def test_a_server_that_takes_no_writes_yet_is_not_connected_to(
+    says: str, is_refused: bool, tmp_path: Path
+) -> None:
+    """Nobody can tell of a loss there. One without room for them goes on taking lookups, and is learned later."""
+    server = Server(find_server(), tmp_path)
+    server.start()
+    with redis.Redis.from_url(server.url) as client:
+        if says == "full":
+            client.config_set("maxmemory", 1)
+        else:
+            client.replicaof("127.0.0.1", "1")
+    connection = await connection_to(server.url)
+    recent = Recent()
+    try:
+        with pytest.raises(ResponseError) if is_refused else contextlib.nullcontext():
+            await learn_here(connection, recent, [SHARD])
+    finally:
+        await hang_up(connection)
+        server.kill()
+
+    assert recent.origins == {}
 
 
 async def test_an_origin_of_another_kind_stops_everything(another: Remembering, raw: Any) -> None:

@@ -1,18 +1,28 @@
 """A node of a cluster that went back in time stops its own shards, and no others."""
 
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from gateway.core.faults import StoreUnavailable
 from gateway.core.lease import Lease
-from gateway.core.write import ResourceKey
-from gateway.store.keys import resource_keys, shards
+from gateway.core.write import AdmitReply, ResourceKey, Write
+from gateway.flow.clock import BootClock
+from gateway.store.connect import open_store
+from gateway.store.fence import FenceStore
+from gateway.store.keys import resource_keys, shard_of, shards
 from gateway.store.links.slots import slot_of
 from gateway.store.links.topology import places
 from gateway.store.loss import losses
+from gateway.store.loss.incarnation import Incarnation
 from tests.store.fences import RESOURCE, ask, bare, granted, leased, name_of
 from tests.store.losing import remembering
-from tests.store.topology.cluster import ClusterOfNodes
+from tests.store.topology.cluster import ClusterOfNodes, start_cluster
 from tests.until import until
 
 pytestmark = pytest.mark.slow
@@ -70,3 +80,48 @@ async def test_a_node_that_was_emptied_lets_nobody_in_before_a_mark_is_missed(cl
             assert emptied.ask("EXISTS", fence) == 0
         finally:
             cluster.move(moves[0], emptied, moves[1])
+
+
+@pytest.fixture
+def partial(tmp_path: Path) -> Iterator[ClusterOfNodes]:
+    """A cluster of the test's own, in which the others go on without a node, and which keeps nothing on a disk."""
+    cluster = start_cluster(tmp_path / "cluster", 3, options=("--cluster-require-full-coverage", "no"))
+    yield cluster
+    cluster.stop()
+
+
+@contextlib.asynccontextmanager
+async def beginning(url: str) -> AsyncIterator[tuple[FenceStore, Incarnation]]:
+    """A gateway that has been there for a moment, and has not yet met all servers."""
+    incarnation = Incarnation(None, BootClock(), lambda _: None)
+    began = time.monotonic()
+    store = await open_store(url, on_wake=lambda _: None, timeout_s=1.0, clock=BootClock(), incarnation=incarnation)
+    try:
+        await until(lambda: time.monotonic() > began + 1.0)
+        yield store, incarnation
+    finally:
+        await store.close()
+
+
+async def once_answered(store: FenceStore, write: Write) -> AdmitReply:
+    while True:
+        with contextlib.suppress(StoreUnavailable):
+            return await ask(store, write)
+
+
+async def test_a_gateway_that_begins_while_a_primary_is_away_admits_nothing_older(partial: ClusterOfNodes) -> None:
+    """It knows nothing of that primary's shards: what comes back is heard of from those that do, before anything is
+    written there, and the shard's origin is learned before its first write is judged."""
+    away = partial.owner(resource_keys(RESOURCE)[0])
+    async with remembering(partial.url) as knows:
+        assert name_of(await ask(knows.store, bare(42))) == "Admitted"
+        await knows.mark()
+        away.stop()
+        async with beginning(partial.url) as (begins, incarnation):
+            older = asyncio.ensure_future(once_answered(begins, bare(41)))
+            assert shard_of(RESOURCE) not in incarnation.recent.origins
+            away.start()
+
+            assert name_of(await older) == "store-regressed"
+            assert len(knows.told) == 1
+            assert shard_of(RESOURCE) in incarnation.recent.origins

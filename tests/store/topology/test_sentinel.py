@@ -70,6 +70,18 @@ async def test_a_primary_that_is_away_by_common_consent_is_not_written_to(guarde
             await connect(f"redis+sentinel://{host_of(sentinel)}/{SERVICE}")
 
 
+async def test_a_primary_whose_successor_is_being_promoted_is_not_written_to(guarded: GuardedServers) -> None:
+    """Though it is well, and only the sentinel that leads the failover knows of it: what the old primary took from now
+    on would be lost."""
+    port = guarded.servers[0].port
+    async with (
+        scripted(*told(port, 7, "master,failover_in_progress")) as leader,
+        scripted(*told(port, 7)) as other,
+    ):
+        with pytest.raises(ConnectionError, match="are promoting another primary"):
+            await connect(f"redis+sentinel://{host_of(leader)},{host_of(other)}/{SERVICE}")
+
+
 async def test_a_replica_is_not_taken_for_the_primary() -> None:
     """It is named a moment before it is one."""
     async with scripted(_array("slave", "127.0.0.1", "1", "connected", "0")) as replica:
@@ -110,6 +122,20 @@ async def test_a_link_leaves_a_primary_that_was_replaced(tmp_path: Path, guarded
     finally:
         own.stop()
         guarded.servers[0].ask("FLUSHALL")
+
+
+async def test_a_link_leaves_a_primary_while_its_successor_is_being_promoted(guarded: GuardedServers) -> None:
+    """It is back as soon as that is over, also where it came to nothing."""
+    port = guarded.servers[0].port
+    promoting, over = told(port, 7, "master,failover_in_progress"), told(port, 7)
+    async with (
+        # The link and the subscription to wake-ups connect, each after a look.
+        scripted(*over * 2, *promoting * 3, *over * 9) as sentinel,
+        opened(f"redis+sentinel://{host_of(sentinel)}/{SERVICE}") as store,
+    ):
+        await until(lambda: not store.healthy)
+        await store.ping()
+        assert len(sentinel.asked) > 2 * (2 + 3)
 
 
 async def _writes_at(store: FenceStore, server: Node) -> bool:

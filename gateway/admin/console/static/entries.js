@@ -2,15 +2,10 @@
 
 import { address } from "./router.js";
 import { clock, duration } from "./time.js";
-import { REFUSALS, STATES } from "./words.js";
+import { EPOCHS, REFUSALS, STATES } from "./words.js";
 
 const MARKS = {
-  granted: "lease granted",
-  renewed: "lease renewed",
-  released: "lease given back",
-  registered: "epoch registered",
-  advanced: "epoch raised by an operator",
-  reset: "epoch forgotten by an operator",
+  ...EPOCHS,
   refused: "refused",
   quarantined: "refused and kept",
   incident: "incident",

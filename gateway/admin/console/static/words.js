@@ -49,17 +49,22 @@ export function toneOf(decision) {
   return TONES.get(decision) ?? "bad";
 }
 
-const STEPS = {
-  paused: "was paused",
-  resumed: "goes on",
-  quarantined: "came too late and was kept",
-  refused: "was refused",
+/** What happens to a resource's epoch. */
+export const EPOCHS = {
   granted: "lease granted",
   renewed: "lease renewed",
   released: "lease given back",
   registered: "epoch registered",
   advanced: "epoch raised by an operator",
   reset: "epoch forgotten by an operator",
+};
+
+const STEPS = {
+  ...EPOCHS,
+  paused: "was paused",
+  resumed: "goes on",
+  quarantined: "came too late and was kept",
+  refused: "was refused",
   dropped: "dropped from quarantine",
   regressed: "the store has lost what it acknowledged",
   accepted: "the store’s loss was accepted",

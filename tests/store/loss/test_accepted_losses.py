@@ -1,0 +1,78 @@
+"""What an operator's word changes of a loss, and what it leaves in the trail."""
+
+from typing import Any
+
+import pytest
+
+from gateway.core.lease import Lease
+from gateway.store.fence import FenceStore
+from gateway.store.loss import losses
+from gateway.store.views import audit_views
+from gateway.store.views.audit_views import Sought
+from tests.store.fences import RESOURCE, SECRET, ask, bare, keyed, leased, name_of, state_of
+from tests.store.lost import LOST, lose
+from tests.store.parked import APPROVED, QUEUED, delivering, id_of, mail, parked, refused
+
+
+async def test_an_accepted_loss_ends_leases_from_before_it_and_nothing_else(
+    store: FenceStore, raw: Any, lease: Lease
+) -> None:
+    """Nothing older than the loss writes again; epochs from elsewhere and new intents do."""
+    assert await losses.accept(store, note="looked at the mailbox", by="operator") == 0
+
+    assert name_of(await ask(store, leased(lease.epoch))) == "lease-expired"
+    assert name_of(await store.renew(RESOURCE, lease.epoch, SECRET)) == "lease-lost"
+    assert name_of(await ask(store, keyed(bare(lease.epoch + 9)), ttl_s=0.0)) == "Admitted"
+    assert raw.get(LOST) == b"%d accepted" % (lease.epoch + 1)
+    assert 86_400 < raw.ttl(LOST) <= 90_000
+
+
+async def test_what_waited_is_unknown_once_the_loss_is_accepted(store: FenceStore, raw: Any) -> None:
+    """It may have been sent since. It leaves its queue, holds its key, and is resolved as any unknown one."""
+    await parked(store, mail("queued"))
+    await parked(store, mail("awaited", of=APPROVED))
+    lose(raw, store.expected_ms() + 1)
+
+    assert await losses.accept(store, note="looked", by="operator") == 2
+
+    states = [await state_of(store, id_of(mail(name))) for name in ("queued", "awaited")]
+    assert states == ["unknown", "unknown"]
+    async with delivering(store) as queue:
+        assert await queue.take(RESOURCE) is None
+    assert await refused(store, mail("queued")) == "outcome-unknown"
+    record = await store.recall(id_of(mail("queued")))
+    assert record is not None
+    assert record.reason == "the store lost what became of it"
+
+
+async def test_more_than_a_batch_becomes_unknown(store: FenceStore, raw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some at a time, so that other writes of the store do not wait for all of them."""
+    monkeypatch.setattr(losses, "_INTENTS_AT_ONCE", 2)
+    for number in range(5):
+        await parked(store, mail(f"m{number}", of=QUEUED if number % 2 else APPROVED))
+    lose(raw, store.expected_ms() + 1)
+
+    assert await losses.accept(store, note="looked", by="operator") == 5
+
+
+async def test_what_was_lost_and_accepted_is_in_the_trail(store: FenceStore, raw: Any) -> None:
+    """Who found it, why, who accepted it, and what that one had to say."""
+    lose(raw, store.expected_ms())
+    await losses.accept(store, note="looked at the mailbox", by="operator")
+
+    (event,) = (await audit_views.events(store, Sought(), None)).items
+    (state,) = [state for state in await losses.states(store) if state.loss is not None]
+    assert (event.before, event.after, event.by) == ("regressed", "accepted", "operator")
+    assert event.reason == "looked at the mailbox"
+    assert state.loss is not None
+    assert (state.is_regressed, state.loss.why, state.loss.by) == (False, "a test", "one")
+    assert (state.loss.accepted_by, state.loss.note) == ("operator", "looked at the mailbox")
+
+
+async def test_there_is_nothing_to_accept_twice(store: FenceStore, raw: Any) -> None:
+    """A sane store has nothing to be accepted, nor one whose loss was."""
+    assert await losses.accept(store, note="x", by="operator") is None
+    lose(raw, store.expected_ms())
+    assert await losses.accept(store, note="x", by="operator") == 0
+    assert await losses.accept(store, note="x", by="operator") is None
+    assert await losses.regressed(store) is None

@@ -1,0 +1,15 @@
+"""A store that has told that it lost acknowledged work."""
+
+from typing import Any
+
+from gateway.store.keys import resource_keys, store_record
+from tests.store.fences import RESOURCE
+
+LOST = f"{resource_keys(RESOURCE)[6]}lost"
+
+
+def lose(raw: Any, floor: int, *, accepted: bool = False) -> None:
+    """The store has told that it lost work, as `regress.lua` does."""
+    raw.set(LOST, f"{floor} {'accepted' if accepted else 'open'}")
+    about = {"incarnation": "b", "began": 1, "since": floor - 1000, "floor": floor, "why": "a test", "by": "one"}
+    raw.hset(store_record("000"), mapping=about)
