@@ -15,6 +15,7 @@ from gateway.core.caller import Caller
 from gateway.core.coding import decoded
 from gateway.core.compensation import Unavailable, Undo
 from gateway.core.decision import Refused
+from gateway.core.format_ending import FormatEndings
 from gateway.core.kept_request import keep_request
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Upstream
@@ -144,10 +145,15 @@ class Begun:
 def _is_cut_off(one: Compensation, target: Target) -> bool:
     """Whether the upstream would take the end of the path for a format. What the policy itself spells so is meant."""
     formats = one.upstream.mount.format_endings
-    if formats is None or not formats.has(split_slash(target)[0][-1]):
+    if formats is None or not _has_format(formats, target):
         return False
     own = read_target("".join(piece if isinstance(piece, str) else "x" for piece in one.target))
-    return isinstance(own, Ambiguous) or not formats.has(split_slash(own)[0][-1])
+    return isinstance(own, Ambiguous) or not _has_format(formats, own)
+
+
+def _has_format(formats: FormatEndings, target: Target) -> bool:
+    segments, _ = split_slash(target)
+    return bool(segments) and formats.has(segments[-1])
 
 
 class _Unfilled(Exception):

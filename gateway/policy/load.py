@@ -53,13 +53,13 @@ def load_with(directory: Path, secrets: Secrets, listeners: Listeners = ()) -> R
 def policy_files(directory: Path) -> tuple[Path, ...] | Finding:
     """The policy files of a directory and the one with the principals, by name."""
     try:
-        names = sorted(path for path in directory.iterdir() if path.suffix == ".yaml")
+        names = sorted(directory.iterdir())
     except OSError as error:
         return Finding(str(directory), 1, 1, f"the directory cannot be read ({error.strerror}); name another one")
-    passed_over = [path for path in directory.iterdir() if path.suffix == ".yml"]
+    passed_over = [path for path in names if path.suffix == ".yml"]
     if passed_over:
         return Finding(str(passed_over[0]), 1, 1, "this file would not be read; let its name end in `.yaml`")
-    policies = tuple(path for path in names if not path.name.endswith(".test.yaml"))
+    policies = tuple(path for path in names if path.suffix == ".yaml" and not path.name.endswith(".test.yaml"))
     if not any(path.name != PRINCIPALS for path in policies):
         return Finding(str(directory), 1, 1, "there is no policy file here; write one that ends in `.yaml`")
     return policies

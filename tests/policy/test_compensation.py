@@ -17,7 +17,7 @@ from tests.policy.asking import rules
 
 HEAD = """upstream: api
 url: http://127.0.0.1:9000
-mount: {{path: /x, encoded_slash: {slash}, format_endings: {formats}}}
+mount: {{path: {mount}, encoded_slash: {slash}, format_endings: {formats}}}
 writes:
   - name: a
     match: POST /x/{{id}}/{{rest...}}
@@ -42,9 +42,10 @@ class Exchange:
     answer_fields: HeaderPairs = ((b"ETag", b'"e-1"'), (b"X-Ref", b"ref_1"))
     encoded_slash: str = field(default="refuse")
     formats: str = "opaque"
+    mount: str = "/x"
 
     def undo(self, directory: Path, *lines: str) -> Undo:
-        head = HEAD.format(slash=self.encoded_slash, formats=self.formats)
+        head = HEAD.format(mount=self.mount, slash=self.encoded_slash, formats=self.formats)
         text = head + "".join(f"        {line}\n" for line in lines)
         found, caller = rules(directory, text), Caller("bob", "acme")
         target = read_target(self.target)
@@ -136,6 +137,13 @@ def test_a_path_is_not_taken_for_one_with_a_format(tmp_path: Path, request_line:
         assert isinstance(undo, Unavailable)
     else:
         assert kept(undo).target == target
+
+
+def test_the_root_path_ends_as_no_format_does(tmp_path: Path) -> None:
+    """A path without a segment has no ending that could be cut off."""
+    undo = kept(Exchange(mount="/", formats="refuse").undo(tmp_path, "request: POST /?undo={path.id}"))
+
+    assert undo.target == "/?undo=7"
 
 
 def test_a_value_cannot_leave_its_place_in_json(tmp_path: Path) -> None:

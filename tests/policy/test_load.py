@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.caller import Caller
+from gateway.core.format_ending import FormatEndings
 from gateway.core.rule import (
     DEFAULT_OUTCOMES,
     Fence,
@@ -46,7 +47,7 @@ def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
 EVERYTHING = """\
 upstream: reports
 url: https://[2001:db8::1]:8443/v1/
-mount: {path: /reports, host: Reports.Example.com, strip: true, encoded_slash: opaque}
+mount: {path: /reports, host: Reports.Example.com, strip: true, encoded_slash: opaque, format_endings: [json, XML]}
 host: preserve
 reads: deny
 read_only:
@@ -97,7 +98,12 @@ def test_every_field_is_compiled(tmp_path: Path) -> None:
 
     assert upstream.origin == Origin("https", "2001:db8::1", 8443)
     assert upstream.base_path == "/v1"
-    assert upstream.mount == Mount(("reports",), "reports.example.com", strip=True, encoded_slash="opaque")
+    assert upstream.mount == Mount(
+        *(("reports",), "reports.example.com"),
+        strip=True,
+        encoded_slash="opaque",
+        format_endings=FormatEndings(frozenset({"json", "xml"})),
+    )
     assert upstream.preserve_host
     assert upstream.reads == "deny"
     assert upstream.timeouts == Timeouts(0.25, 60.0, 7200.0)
@@ -288,6 +294,17 @@ def test_conditions_on_one_pointer_order_many_rules(tmp_path: Path) -> None:
 def test_the_examples_are_one_directory_of_policies() -> None:
     """The policies that the project ships load together, without any setting."""
     assert not isinstance(load_policies(EXAMPLES, {}), tuple)
+
+
+def test_a_directory_that_is_exchanged_while_it_is_read_is_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a deployment puts in its place may be there only at the next look."""
+    (tmp_path / "policy.yaml").write_text(one_rule())
+    once = iter([tuple(tmp_path.iterdir())])
+    monkeypatch.setattr(Path, "iterdir", lambda _: next(once, None) or os.scandir(tmp_path / "gone"))
+
+    assert not isinstance(load_policies(tmp_path, {}), tuple)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads what others may not")

@@ -12,8 +12,8 @@ from gateway.policy.reading.lenient_name import folded, is_unclosed, readings
 
 # By which Symfony, Laravel, Express and Google's servers take another method than the request's (HTML forms have two).
 _METHODS = frozenset(("_method", "x-http-method-override", "$httpmethod"))
-# What common servers read at most (PHP, Express, Tomcat); some drop the others in silence. Tomcat counts a form's fields
-# and those of the query before them together.
+# What common servers read at most (PHP, Express, Tomcat); some drop the others in silence. Tomcat counts a query and a
+# form together.
 MOST_FIELDS = 1000
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 # Where qs (Express, Koa) ends a name that it looks for: of this and the first equals sign it takes this.

@@ -39,10 +39,10 @@ class Named:
     primary: Address
     epoch: int
     down: bool
-    handing_over: bool = False
     quorum: int = 0
     others: int = 0
     replicas: int = 0
+    handing_over: bool = False
 
 
 class Sentinels:
@@ -131,9 +131,12 @@ class Sentinels:
         host, port = await ask(connection, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", service)
         primary = Address(host.decode(), int(port))
         flags = fields[b"flags"].split(b",") if primary == before else []
-        counts = (int(fields.get(name, 0)) for name in (b"quorum", b"num-other-sentinels", b"num-slaves"))
+        quorum, others, replicas = (
+            int(fields.get(name, 0)) for name in (b"quorum", b"num-other-sentinels", b"num-slaves")
+        )
         epoch = int(fields[b"config-epoch"])
-        return Named(primary, epoch, b"o_down" in flags, b"failover_in_progress" in flags, *counts)
+        handing_over = b"failover_in_progress" in flags
+        return Named(primary, epoch, b"o_down" in flags, quorum, others, replicas, handing_over)
 
 
 class GuardedLink(Link):

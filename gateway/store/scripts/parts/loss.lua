@@ -26,8 +26,8 @@ function losses.accept(floor, ms)
 end
 
 -- Whether the shard is not the one that the asking gateway has known: it was emptied, or is another store's. What it
--- had acknowledged is gone then, and nobody may have been told yet. `origin`: what the shard began with (loss/origins.py),
--- or '' where the gateway does not know it.
+-- had acknowledged is gone then, and nobody may have been told yet. `origin`: what the shard began with
+-- (loss/origins.py), or '' where the gateway does not know it.
 function losses.began_anew(origin)
   return origin ~= '' and redis.call('GET', K.shard .. 'origin') ~= origin
 end
