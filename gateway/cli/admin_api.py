@@ -1,7 +1,9 @@
 """A caller of a running gateway's admin API, as far as the commands need one."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import islice
@@ -14,6 +16,7 @@ from gateway.cli.output import Item, plain, tell_incomplete
 from gateway.settings import environment
 
 _WITHIN_S = 30.0
+_SENDABLE = re.compile("[\x21-\x7e]+")
 _AS_COMMANDS = {
     "`GET /api/v1/intents/ID`": "`fencegate intents show ID`",
     "`GET /api/v1/pauses`": "`fencegate pauses`",
@@ -100,23 +103,22 @@ class AdminApi:
             headers["Fencegate-Key"] = self.key
         if document is not None:
             headers["Content-Type"] = "application/json"
-        connection = self._connection()
         try:
-            connection.request(method, path, None if document is None else json.dumps(document), headers)
-            response = connection.getresponse()
-            status, body = response.status, response.read()
+            with closing(self._connection()) as connection:
+                connection.request(method, path, None if document is None else json.dumps(document), headers)
+                response = connection.getresponse()
+                status, body = response.status, response.read()
         except SSLCertVerificationError as error:
             raise click.ClickException(
                 f"{self.netloc} shows a certificate that is not trusted here ({error.verify_message}). Set "
                 "FENCEGATE_ADMIN_CA to a PEM file with its authority, and name the host as the certificate does."
             ) from None
-        except (OSError, HTTPException) as error:
+        except (OSError, UnicodeError, HTTPException) as error:
+            # UnicodeError: no resolver is even asked for such a host.
             raise click.ClickException(
                 f"No gateway answers at {self.scheme}://{self.netloc} ({error}). "
                 "Start one with `fencegate serve`, or name its admin listener with --admin."
             ) from None
-        finally:
-            connection.close()
         if response.getheader("Fencing-Decision") is not None:
             raise click.ClickException(
                 f"{self.netloc} is no admin listener: agents' requests are taken there. "
@@ -199,10 +201,20 @@ def segment(name: str) -> str:
 
 def read_admin(address: str) -> AdminApi:
     """`HOST:PORT` as `serve --admin` takes it, or a URL. Raises ClickException."""
-    parts = urlsplit(address if "://" in address else f"http://{address}")
-    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/"):
+    try:
+        parts = urlsplit(address if "://" in address else f"http://{address}")
+        is_one = parts.scheme in ("http", "https") and parts.path in ("", "/") and parts.port != 0
+    except ValueError:
+        is_one = False
+    if not is_one or not parts.netloc:
         raise click.ClickException("--admin must be HOST:PORT or a URL, as in http://127.0.0.1:8081.")
-    variables = environment()
-    ca = variables.get("FENCEGATE_ADMIN_CA") or None
-    token, key = variables.get("FENCEGATE_ADMIN_TOKEN"), variables.get("FENCEGATE_KEY")
-    return AdminApi(parts.scheme, parts.netloc, token, ca, key)
+    ca = environment().get("FENCEGATE_ADMIN_CA") or None
+    return AdminApi(parts.scheme, parts.netloc, _secret("FENCEGATE_ADMIN_TOKEN"), ca, _secret("FENCEGATE_KEY"))
+
+
+def _secret(variable: str) -> str | None:
+    """What is sent in a header, from the environment."""
+    value = environment().get(variable)
+    if value and not _SENDABLE.fullmatch(value):
+        raise click.ClickException(f"{variable} must be visible ASCII characters without blanks.")
+    return value

@@ -14,6 +14,8 @@ _FILE_LENGTH = 64 << 10
 _DOCUMENT_LENGTH = 1 << 20
 # No file's name, which is absolute, begins so.
 _WHOLE = "whole "
+# The system's calls take none, and Python's do not even call.
+_HAS_NUL = Wrong("no file's name has a NUL in it; write the name of one that is there")
 
 # Modification time in nanoseconds, size and inode of a file, as `stamp_of` sees it; None where there is none.
 Stamp = tuple[int, int, int] | None
@@ -67,6 +69,8 @@ class Secrets:
         return found
 
     def _read_all(self, names: Sequence[str], fault: Callable[[], Wrong | None]) -> tuple[bytes, ...] | Wrong:
+        if any("\0" in name for name in names):
+            return _HAS_NUL
         before = [stamp_of(Path(name)) for name in names]
         for name, stamp in zip(names, before, strict=True):
             # Before they are read: a file that changes meanwhile is another one at the next look.
@@ -87,6 +91,8 @@ class Secrets:
         if kind == "env" and name:
             value = self._environ.get(name)
             return value or Wrong(f"the environment variable {name} is not set, or empty; set it before the start")
+        if kind == "file" and "\0" in name:
+            return _HAS_NUL
         if kind == "file" and name:
             if name not in self._files:
                 self.stamps[name] = stamp_of(Path(name))

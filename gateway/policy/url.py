@@ -10,7 +10,10 @@ from gateway.core.rule import KeyUrl, Origin
 from gateway.core.target import Ambiguous, read_target
 from gateway.policy.finding import Wrong
 
-_HOST = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|[0-9a-f:]+(?:\.[0-9.]+)?", re.IGNORECASE)
+# RFC 1035, section 2.3.4. For a longer label, or an empty one, no resolver is even asked.
+_LABEL = "[a-z0-9_-]{1,63}"
+_NAME = rf"(?=[a-z0-9]){_LABEL}(?:\.{_LABEL})*(?<=[a-z0-9])"
+_HOST = re.compile(rf"{_NAME}|[0-9a-f]*:[0-9a-f:]*(?:\.[0-9.]+)?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

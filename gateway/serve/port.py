@@ -4,12 +4,16 @@ The parent's socket is bound and never listens. It fixes the number that port 0 
 others while a worker is restarted; the kernel spreads connections over those who listen.
 """
 
+import errno
 import socket
 from contextlib import ExitStack
 
 from gateway.core.address import Address
 
 BACKLOG = 1024
+
+# Host and port; of IPv6 the flow and the zone, too. The last is what Python has where IPv6 is not built in.
+_Sockaddr = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
 
 
 def hold_port(address: Address) -> socket.socket:
@@ -52,10 +56,9 @@ def listen_beside(address: Address) -> socket.socket:
 
 def listen_alone(address: Address) -> tuple[socket.socket, ...]:
     """Listen on a port that nobody shares, at every address that its name stands for. Raises OSError."""
-    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     with ExitStack() as opened:
         sockets = []
-        for family, _, _, _, sockaddr in dict.fromkeys(found):
+        for family, sockaddr in dict.fromkeys(_resolve(address)):
             listening = opened.enter_context(socket.socket(family, socket.SOCK_STREAM))
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
@@ -70,17 +73,20 @@ def listen_alone(address: Address) -> tuple[socket.socket, ...]:
 
 
 def _new_socket(address: Address) -> socket.socket:
-    family = _resolve(address)[0]
+    family, _ = _resolve(address)[0]
     return socket.socket(family, socket.SOCK_STREAM)
 
 
 def _sockaddr(address: Address) -> tuple[str, int]:
-    return _resolve(address)[1]
-
-
-def _resolve(address: Address) -> tuple[socket.AddressFamily, tuple[str, int]]:
     """The first address that a name stands for: one listener is one address."""
-    family, _, _, _, sockaddr = socket.getaddrinfo(
-        address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    return family, (str(sockaddr[0]), int(sockaddr[1]))
+    _, (host, port, *_) = _resolve(address)[0]
+    return str(host), int(port)
+
+
+def _resolve(address: Address) -> list[tuple[socket.AddressFamily, _Sockaddr]]:
+    """Every address that a name stands for. Raises OSError."""
+    try:
+        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except UnicodeError:
+        raise OSError(errno.EINVAL, f"`{address.host}` is no name of a host") from None
+    return [(family, sockaddr) for family, _, _, _, sockaddr in found]

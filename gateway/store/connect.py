@@ -46,9 +46,7 @@ async def open_store(
 
     Raises StoreUnavailable, saying which store and why, if it cannot be reached; ValueError for a URL of another kind.
     """
-    name = gateway or secrets.token_hex(_GATEWAY_BYTES)
-    if not _GATEWAY_NAME.fullmatch(name):
-        raise ValueError(f"a gateway's name is 1 to 64 letters, digits and dashes, not {name!r}")
+    name = _named(gateway)
     link, connect = _topology(url, timeout_s)
     durable = None if durability == PROCESS else Durable(_topology(url, timeout_s)[0], durability, timeout_s)
     link.on_connected = None if incarnation is None else incarnation.check
@@ -68,6 +66,13 @@ async def open_store(
         store.expect(incarnation.recent)
         store.marking = asyncio.get_running_loop().create_task(incarnation.run(store))
     return store
+
+
+def _named(gateway: str | None) -> str:
+    name = gateway or secrets.token_hex(_GATEWAY_BYTES)
+    if not _GATEWAY_NAME.fullmatch(name):
+        raise ValueError(f"a gateway's name is 1 to 64 letters, digits and dashes, not {name!r}")
+    return name
 
 
 def _topology(url: str, timeout_s: float) -> tuple[Topology, Connect]:

@@ -2,11 +2,15 @@
 
 import contextlib
 import json
+import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+import pytest
 from aiohttp import web
+from click.testing import CliRunner
 
+from gateway.cli import main
 from tests.admin.conftest import POLICY, Admin
 from tests.cli.operating import operate
 from tests.stack import stack
@@ -18,6 +22,27 @@ async def test_a_refusal_names_commands_and_no_calls(admin: Admin) -> None:
 
     assert shown.status == 1
     assert shown.err.endswith("`fencegate pauses` lists them.\n")
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:x", "127.0.0.1:99999", "[::1", "a..example:80", "a b:80"], ids=["port", "high", *"abc"]
+)
+def test_an_address_that_cannot_be_one_is_told(address: str) -> None:
+    """In one line, as one where nobody listens is."""
+    ended = CliRunner().invoke(main, ["leases", "list", "--admin", address], catch_exceptions=False)
+
+    assert (ended.exit_code, ended.stderr.count("\n")) == (1, 1)
+    assert "--admin" in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["FENCEGATE_ADMIN_TOKEN", "FENCEGATE_KEY"])
+@pytest.mark.parametrize("value", ["\N{LEFT DOUBLE QUOTATION MARK}key", "two\nlines", os.fsdecode(b"\xff")], ids="abc")
+def test_a_secret_that_cannot_be_sent_is_named_and_not_shown(name: str, value: str) -> None:
+    """As it is pasted with a quotation mark of a text processor."""
+    words = ["leases", "list", "--admin", "127.0.0.1:1"]
+    ended = CliRunner().invoke(main, words, env={name: value}, catch_exceptions=False)
+
+    assert (ended.exit_code, ended.stderr) == (1, f"Error: {name} must be visible ASCII characters without blanks.\n")
 
 
 async def test_a_wrong_token_is_told_from_a_missing_one(admin: Admin) -> None:

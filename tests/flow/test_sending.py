@@ -9,7 +9,7 @@ from gateway.core.outcome import LateAnswer, NoReply, NotSent, Overdue
 from gateway.core.write import Admitted, TicketId
 from gateway.flow.clock import BootClock
 from gateway.flow.sending import Sending
-from tests.flow.queueing import REQUEST, ScriptedQueue, taken
+from tests.flow.queueing import ScriptedQueue, taken
 from tests.playbook.caller import Counted
 from tests.playbook.given import INTENT, INTENT_ID, RULE, request, write
 from tests.playbook.script import STUCK, Transcript

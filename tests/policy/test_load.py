@@ -296,6 +296,22 @@ def test_the_examples_are_one_directory_of_policies() -> None:
     assert not isinstance(load_policies(EXAMPLES, {}), tuple)
 
 
+@pytest.mark.parametrize("host", ["a..example", "x" * 64, f"a.{'x' * 64}.example", "a\N{LATIN SMALL LETTER LONG S}b"])
+def test_a_host_that_no_resolver_can_be_asked_for_is_an_error(tmp_path: Path, host: str) -> None:
+    """A label has 1 to 63 characters: asked for another, a resolver fails as for no name that is merely unknown."""
+    (tmp_path / "policy.yaml").write_text(f"{one_rule()}mount: {{host: {host}}}\n".replace("127.0.0.1", host))
+
+    assert [found.line for found in findings(tmp_path)] == [2, 7]
+
+
+@pytest.mark.parametrize("host", ["a_b", "x" * 63, "a.b-c.example", "1.2.3.4", "[::ffff:127.0.0.1]", "[::1]", "API.Ex"])
+def test_every_other_host_may_be_named(tmp_path: Path, host: str) -> None:
+    """Containers' names, addresses of both kinds, capitals."""
+    text = f"{one_rule()}mount: {{host: '{host}'}}\n".replace("127.0.0.1:9000", f"{host}:9000")
+
+    assert rules(tmp_path, text).upstreams[0].origin.port == 9000
+
+
 def test_a_directory_that_is_exchanged_while_it_is_read_is_no_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

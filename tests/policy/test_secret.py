@@ -36,6 +36,7 @@ def test_references_are_replaced(tmp_path: Path, text: str, value: str) -> None:
         ("${vault:x}", "only `${env:NAME}`"),
         ("${file:token}", "is not an absolute path"),
         ("${file:/nowhere/token}", "cannot be read"),
+        ("${file:/nowhere\0token}", "NUL"),
         ("a ${env:TOKEN", "never closed"),
     ],
 )
@@ -64,6 +65,11 @@ def test_each_file_is_read_once(tmp_path: Path) -> None:
 
 def unfaulty() -> None:
     """Nothing is wrong with what was read."""
+
+
+def test_a_document_needs_a_name_that_a_file_can_have() -> None:
+    """The operating system would not even be asked for it."""
+    assert isinstance(Secrets({}).documents(("/etc/ca.pem", "/etc\0key.pem"), unfaulty), Wrong)
 
 
 def test_documents_are_watched_and_kept(tmp_path: Path) -> None:

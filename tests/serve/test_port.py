@@ -1,6 +1,7 @@
 """The proxy's port: one gateway's, however many of its workers listen on it."""
 
 import socket
+from collections.abc import Callable
 
 import pytest
 
@@ -61,6 +62,13 @@ def test_an_ipv6_address_is_held_like_any_other() -> None:
     """Both families of addresses serve."""
     with hold_port(Address("::1", 0)) as held, listen_beside(bound_address(held)) as worker:
         assert exchange(bound_address(held), worker) == b"hello"
+
+
+@pytest.mark.parametrize("listen", [hold_port, listen_alone])
+def test_what_cannot_be_a_name_is_refused_as_an_unknown_one_is(listen: Callable[[Address], object]) -> None:
+    """A label is empty: no resolver is even asked."""
+    with pytest.raises(OSError, match="no name of a host"):
+        listen(Address("a..example", 0))
 
 
 def test_a_port_that_nobody_shares_is_refused_to_a_second() -> None:

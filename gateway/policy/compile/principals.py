@@ -90,7 +90,8 @@ def _digest(text: str, secrets: Secrets) -> bytes | Wrong:
     hashed = _HASHED.fullmatch(expanded)
     if hashed is not None:
         return bytes.fromhex(hashed[1])
-    key = expanded.encode()
+    # The environment may hold any bytes.
+    key = expanded.encode("utf-8", "surrogateescape")
     if not _KEY.fullmatch(key):
         return Wrong("this key must be 16 to 512 visible ASCII characters, without blanks; make a random one")
     return digest_key(key)

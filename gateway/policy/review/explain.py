@@ -14,6 +14,8 @@ from gateway.policy.reading.body import Body, BodyWanted
 from gateway.policy.review.answer import Answer, answer, form_fault
 from gateway.policy.ruleset import RuleSet
 
+_REFUSED_ITSELF = "would take it, but the request itself is refused: see the detail"
+
 
 @dataclass(frozen=True, slots=True)
 class Considered:
@@ -99,7 +101,7 @@ def _why(entry: Entry | ReadOnly, request: Request, taker: Entry | ReadOnly | No
     unmet = first_unmet(entry.matcher.conditions, request, body)
     match unmet:
         case None:
-            return f"would take it, but {taker.label} is more specific" if taker else "refused before any rule is asked"
+            return f"would take it, but {taker.label} is more specific" if taker else _REFUSED_ITSELF
         case BodyWanted():
             return "reads the body, which was not given"
         case Refused(_, detail):

@@ -1,6 +1,7 @@
 """`principals.yaml` compiled. What is wrong with one is shown by `tests/cases/principals*.case`."""
 
 import hashlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -40,7 +41,9 @@ def test_a_key_comes_hashed_or_from_elsewhere(tmp_path: Path, key: str) -> None:
     assert caller == principals.named("ada")
 
 
-@pytest.mark.parametrize("key", ["fifteen-letters", "a key with blanks in it", "schlüssel-schlüssel", "x" * 513])
+@pytest.mark.parametrize(
+    "key", ["fifteen-letters", "a key with blanks in it", "schlüssel-schlüssel", "x" * 513, os.fsdecode(b"\xff" * 20)]
+)
 def test_a_key_that_could_be_guessed_or_not_be_sent_is_refused(tmp_path: Path, key: str) -> None:
     """And is not shown."""
     wrong = load(tmp_path, one("${env:KEY}"), {"KEY": key})
