@@ -249,13 +249,14 @@ _LEASES = Row(
             "reqps",
         ),
         Panel(
-            "Reloads and lost workers",
-            "Of the policies; workers that ended without being told to.",
+            "Reloads, lost workers and bugs",
+            "Of the policies; workers that ended without being told to; bugs in what goes on beside requests.",
             (
                 Query(
                     f"sum by (result) (increase(fencegate_policy_reloads_total{{{JOB}}}{RATE}))", "reload {{result}}"
                 ),
                 Query(f"sum(increase(fencegate_worker_exits_total{{{JOB}}}{RATE}))", "workers lost"),
+                Query(f"sum(increase(fencegate_background_faults_total{{{JOB}}}{RATE}))", "bugs"),
             ),
         ),
         Panel(

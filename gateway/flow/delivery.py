@@ -24,7 +24,7 @@ from gateway.flow.admission import Admission
 from gateway.flow.queue import Queue
 from gateway.flow.rejudging import NotTaken, Rejudged, judge_again, lacks_approval
 from gateway.flow.sending import Sending
-from gateway.flow.tasks import Tasks
+from gateway.flow.tasks import Tasks, count_fault
 from gateway.flow.turns import Turns
 from gateway.log import Log
 from gateway.policy.ruleset import RuleSet
@@ -113,6 +113,7 @@ class Deliverer:
             return
         except Exception as error:  # noqa: BLE001  # nobody else would deliver what this process has queued
             self._log.error("looking for what is due failed by a bug", kind=type(error).__name__)
+            count_fault(error)
 
     async def _look(self) -> None:
         self._finds = self._turns.offer(await self._queue.due())
@@ -154,6 +155,7 @@ class Deliverer:
             return False
         except Exception as error:  # noqa: BLE001  # one record must not end the gateway, or keep the others waiting
             self._log.error("a delivery failed by a bug", resource=resource, kind=type(error).__name__)
+            count_fault(error)
             return False
 
     async def _deliver(self, taken: Taken) -> bool:

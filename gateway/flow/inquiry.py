@@ -23,7 +23,7 @@ from gateway.core.request import Headers, Request
 from gateway.core.rule import Upstream
 from gateway.core.whole_body import WholeBody
 from gateway.flow.ports import Answer, Incidents
-from gateway.flow.tasks import Tasks
+from gateway.flow.tasks import Tasks, count_fault
 from gateway.log import Log
 from gateway.policy.query import Query
 from gateway.policy.reading.jsonbody import read_json
@@ -162,6 +162,7 @@ class Inquiry:
             pass
         except Exception as error:  # noqa: BLE001  # one intent's record must not end the gateway, or the others' turn
             self._log.error("asking about an intent failed", intent=id, kind=type(error).__name__)
+            count_fault(error)
         finally:
             self._asking.discard(id)
 

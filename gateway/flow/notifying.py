@@ -13,7 +13,7 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.notification import Claimed, Due
 from gateway.core.rule import Endpoint, NotifyEvent
 from gateway.core.webhook import Again, Answered, Dead, Received, Unanswered, judge
-from gateway.flow.tasks import Tasks
+from gateway.flow.tasks import Tasks, count_fault
 from gateway.log import Log
 from gateway.policy.ruleset import RuleSet
 
@@ -85,6 +85,7 @@ class Notifying:
             pass
         except Exception as error:  # noqa: BLE001  # a gateway must not end because a record cannot be read
             self._log.error("sending notifications failed", kind=type(error).__name__)
+            count_fault(error)
 
     async def _begin(self) -> None:
         """Begin to send some of what is due; what is on its way already is left out."""
@@ -111,6 +112,7 @@ class Notifying:
             pass
         except Exception as error:  # noqa: BLE001  # one notification's record must not keep the others from being sent
             self._log.error("sending a notification failed", notification=due.id, kind=type(error).__name__)
+            count_fault(error)
         finally:
             self._sending[due.upstream].discard(due.id)
 

@@ -100,16 +100,16 @@ class Sessions:
         marks = Marks(FORWARDED, write.epoch, "applied", intent=ticket.admitted.intent)
         began = self._clock.boot()
         self._observer.session_began(write.rule.upstream)
-        term = Term(self._clock, held.deadline, write.expires)
-        keeping = asyncio.ensure_future(self._keep(ticket, term))
+        lifetime = Lifetime(self._clock, held.deadline, write.expires)
+        keeping = asyncio.ensure_future(self._keep(ticket, lifetime))
         near: NearEnd | None = None
         try:
-            await term.is_told.wait()
+            await lifetime.is_told.wait()
             near = caller.switch(marks, held.switched)
             if keeping.done():
                 ended: Left | Cut = keeping.result()
             else:
-                ended = await _first(keeping, _pass_on(near, far, term), _pass_back(near, far))
+                ended = await _first(keeping, _pass_on(near, far, lifetime), _pass_back(near, far))
             far.abort()
             near.close(ended.frame)
             await ticket.settle("applied", self._reason(began, ended))
@@ -131,40 +131,40 @@ class Sessions:
     def _reason(self, began: float, ended: Left | Cut) -> str:
         return f"a session of {self._clock.boot() - began:.1f} s; {ended.why}"
 
-    async def _keep(self, ticket: Ticket, term: "Term") -> Cut:
+    async def _keep(self, ticket: Ticket, lifetime: "Lifetime") -> Cut:
         """Extend the ticket until that is refused, or until its life is over."""
         try:
             with self._admission.interest(ticket.admitted.write.resource) as interest:
-                return await self._extend_again(ticket, term, interest)
+                return await self._extend_again(ticket, lifetime, interest)
         finally:
-            term.is_told.set()
+            lifetime.is_told.set()
 
-    async def _extend_again(self, ticket: Ticket, term: "Term", interest: Interest) -> Cut:
-        while term.holds():
+    async def _extend_again(self, ticket: Ticket, lifetime: "Lifetime", interest: Interest) -> Cut:
+        while lifetime.holds():
             interest.forget()
             until = self._clock.after(LIFE_S)
             # The store may have done it although its answer never comes, and then the ticket ends no later.
-            term.bound(until)
+            lifetime.bound(until)
             try:
-                async with asyncio.timeout(term.left()):
-                    cut = await self._extend(ticket, term, until)
+                async with asyncio.timeout(lifetime.left()):
+                    cut = await self._extend(ticket, lifetime, until)
             except (StoreUnavailable, TimeoutError):
-                term.store_is_away = True
-                await asyncio.sleep(min(_AGAIN_AFTER_S, max(0.0, term.left())))
+                lifetime.store_is_away = True
+                await asyncio.sleep(min(_AGAIN_AFTER_S, max(0.0, lifetime.left())))
                 continue
             if cut is not None:
                 return cut
-            await interest.wait(term.turn())
-        return term.over()
+            await interest.wait(lifetime.turn())
+        return lifetime.over()
 
-    async def _extend(self, ticket: Ticket, term: "Term", until: Deadline) -> Cut | None:
+    async def _extend(self, ticket: Ticket, lifetime: "Lifetime", until: Deadline) -> Cut | None:
         paused = await self._admission.paused(ticket.admitted.write)
         if paused is not None:
             return Cut(POLICY_VIOLATION, paused.decision.name)
         match await self._store.extend(ticket.admitted, ttl_s=LIFE_S):
             case Extended(lease_left_s):
                 # Counted from before the store was asked, and so never later than the lease's own end.
-                term.renew(until, None if lease_left_s is None else until.earlier(LIFE_S - lease_left_s))
+                lifetime.renew(until, None if lease_left_s is None else until.earlier(LIFE_S - lease_left_s))
                 return None
             case Lapsed():
                 return _LAPSED
@@ -172,7 +172,7 @@ class Sessions:
                 return Cut(POLICY_VIOLATION, decision.name)
 
 
-class Term:
+class Lifetime:
     """Until when bytes may go to the upstream: while the ticket lives, and no longer than its lease or a signed claim.
 
     The lease's end is known once the store has extended the ticket.
@@ -226,13 +226,13 @@ class Term:
         return end is not None and self._clock.left(end) <= 0
 
 
-async def _pass_on(near: NearEnd, far: FarEnd, term: Term) -> Left | Cut:
+async def _pass_on(near: NearEnd, far: FarEnd, lifetime: Lifetime) -> Left | Cut:
     """To the upstream; what it has yet to say is waited for a little."""
     why = "the agent left"
     while piece := await near.read():
-        if not await far.send(piece, term.holds):
-            if not term.holds():
-                return term.over()
+        if not await far.send(piece, lifetime.holds):
+            if not lifetime.holds():
+                return lifetime.over()
             why = "the upstream's connection broke"
             break
     far.finish()

@@ -1,4 +1,4 @@
-"""The one metric that workers and their parent share."""
+"""The metrics that workers and their parent share."""
 
 from typing import get_args
 
@@ -19,3 +19,12 @@ def incidents_in(registry: CollectorRegistry) -> Counter:
     for kind in get_args(Incident):
         incidents.labels(kind)
     return incidents
+
+
+def faults_in(registry: CollectorRegistry) -> Counter:
+    """Of what goes on beside requests, which no decision counts."""
+    return Counter(
+        "fencegate_background_faults",
+        "Bugs in what goes on beside requests, such as marks, sweeps and reloads. Each is in the log.",
+        registry=registry,
+    )

@@ -11,7 +11,7 @@ from gateway.core.budget import Fullest
 from gateway.core.census import Census, Writers
 from gateway.core.rule import NotifyEvent
 from gateway.core.write import Incident
-from gateway.metrics.incidents import incidents_in
+from gateway.metrics.incidents import faults_in, incidents_in
 from gateway.metrics.of_store import OfStore
 from gateway.metrics.process import store_up_in, version_in
 from gateway.metrics.sum import Sum
@@ -45,7 +45,7 @@ class ParentMetrics:
         )
         for result in ("loaded", "failed"):
             self._reloads.labels(result)
-        self._incidents = incidents_in(self.registry)
+        self._incidents, self._faults = incidents_in(self.registry), faults_in(self.registry)
         self._of_store = OfStore(self.registry)
         self._notifications = Counter(
             "fencegate_notifications",
@@ -75,6 +75,10 @@ class ParentMetrics:
     def incident(self, kind: Incident) -> None:
         """As a worker's: what the parent found out by asking an upstream."""
         self._incidents.labels(kind).inc()
+
+    def fault(self) -> None:
+        """As a worker's: something of the parent's own failed by a bug."""
+        self._faults.inc()
 
     def notified(self, event: NotifyEvent, result: Literal["sent", "failed", "dead"]) -> None:
         """An attempt to tell people of an event has ended."""

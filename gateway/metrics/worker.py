@@ -22,7 +22,7 @@ from gateway.metrics.families import (
     Gauges,
     Histograms,
 )
-from gateway.metrics.incidents import incidents_in
+from gateway.metrics.incidents import faults_in, incidents_in
 from gateway.tally import Distribution, Later, Tallies, Tally
 
 _FENCE_REJECTIONS = frozenset(each.name for each in decision.FENCE_REJECTIONS)
@@ -59,7 +59,7 @@ class Metrics:
     def __init__(self, registry: CollectorRegistry, later: Later | None = None) -> None:
         self._tallies = Tallies(later)
         self._counters, self._gauges, self._histograms = Counters(registry), Gauges(registry), Histograms(registry)
-        self._incidents = incidents_in(registry)
+        self._incidents, self._faults = incidents_in(registry), faults_in(registry)
         distribution = self._tallies.distribution
         self._request_seconds = distribution(self._histograms.request, REQUEST_BUCKETS_S)
         self._overhead_seconds = distribution(self._histograms.overhead, OVERHEAD_BUCKETS_S)
@@ -158,6 +158,10 @@ class Metrics:
     def incident(self, kind: Incident) -> None:
         """Somebody has to look: an effect came twice, or evidence came that a resolution denies."""
         self._incidents.labels(kind).inc()
+
+    def fault(self) -> None:
+        """Something that goes on beside requests failed by a bug."""
+        self._faults.inc()
 
     def store_called(self, script: str, seconds: float) -> None:
         distribution = self._scripts.get(script)

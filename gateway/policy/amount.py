@@ -37,7 +37,8 @@ def _read(pointer: Pointer, body: Body) -> int | Refused:
         return _unfit(pointer, "is negative")
     if not found.survives:
         return _unfit(pointer, "has more digits than most readers keep")
-    millionths = _millionths(Decimal(found.spelled))
+    # The same number in the fewest digits: as it was sent it may have millions of them, all zeros.
+    millionths = _millionths(Decimal(repr(float(found.spelled))))
     return _unfit(pointer, f"has more than {_PLACES} decimal places") if millionths is None else millionths
 
 

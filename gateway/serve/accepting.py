@@ -14,6 +14,9 @@ from gateway.serve.tls import TlsFault, TlsFiles
 
 # An operator who has renewed a certificate looks next whether it is served.
 _LOOK_EVERY_S = 1.0
+# Files that could not be used may be usable although nobody has changed them: their rights are mended, and there is a
+# descriptor left to open them.
+_AGAIN_AFTER_S = 5.0
 # A client that begins a handshake and falls silent holds a connection that was never counted.
 _HANDSHAKE_WITHIN_S = 10.0
 # One that does not answer the closing alert is not waited for longer than others take to answer it.
@@ -35,6 +38,9 @@ class Accepting:
         self._files = files
         self._log = log
         self._tried = None if files is None else files.stamp()
+        # None: what was tried last is in force.
+        self._failed_at: float | None = None
+        self._told = ""
         self._servers: list[asyncio.Server] = []
         self._context: SSLContext | None = None
 
@@ -74,22 +80,25 @@ class Accepting:
 
     async def renew(self) -> None:
         """Read files that have changed. If they cannot be used, those in force stay, and the log says why."""
-        if self._files is None or self._files.stamp() == self._tried:
+        if self._files is None or (self._files.stamp() == self._tried and self._failed_at is None):
             return
-        self._tried = self._files.stamp()
+        if self._files.stamp() != self._tried:
+            self._tried, self._told = self._files.stamp(), ""
         try:
-            context = self._files.context()
-        except TlsFault as fault:
-            self._log.error("the TLS files were not reloaded; those in force stay", reason=str(fault))
+            await self._serve(self._files.context())
+        except (TlsFault, OSError) as fault:
+            # An OSError is such as where there is no descriptor left: nothing is wrong with the files.
+            self._failed_at = asyncio.get_running_loop().time()
+            self._tell(str(fault))
             return
-        try:
-            await self._serve(context)
-        except OSError as error:
-            # Such as where there is no descriptor left: nothing is wrong with the files.
-            self._tried = None
-            self._log.error("the TLS files were not reloaded; it is tried again", reason=str(error))
-            return
+        self._failed_at, self._told = None, ""
         self._log.info("the TLS files were reloaded", cert=self._files.cert)
+
+    def _tell(self, reason: str) -> None:
+        """Once: it is tried again and again."""
+        if reason != self._told:
+            self._told = reason
+            self._log.error("the TLS files were not reloaded; those in force stay", reason=reason)
 
     async def watch(self) -> None:
         """Renew whenever the files have changed. Ends at once without files, else never.
@@ -100,9 +109,12 @@ class Accepting:
         while self._files is not None:
             await asyncio.sleep(_LOOK_EVERY_S)
             now = self._files.stamp()
-            if now == looked and now != self._tried:
+            if now == looked and (now != self._tried or self._is_due_again()):
                 await self.renew()
             looked = now
+
+    def _is_due_again(self) -> bool:
+        return self._failed_at is not None and asyncio.get_running_loop().time() - self._failed_at >= _AGAIN_AFTER_S
 
     async def _serve(self, context: SSLContext | None) -> None:
         """Begin with this context, then end with the last one. Raises OSError, and the last one stays.

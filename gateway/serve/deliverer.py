@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import signal
+import sys
+from functools import partial
 
 from gateway.admin.watching import Delivering
 from gateway.core.faults import StoreUnavailable
@@ -12,10 +14,12 @@ from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from gateway.log import Log
 from gateway.metrics.deliverer import DelivererMetrics
+from gateway.ongoing import ongoing, stop
 from gateway.policy.reload import PolicyHolder
 from gateway.serve.delivering import Means, delivering
 from gateway.serve.exporting import exporting
-from gateway.serve.marking import teller
+from gateway.serve.faults import report_faults
+from gateway.serve.marking import begin_memory
 from gateway.serve.starting import StartRefused, find_traces, grace_s, open_policies
 from gateway.serve.watched import watched
 from gateway.settings import DeliverSettings
@@ -44,10 +48,14 @@ async def deliver(settings: DeliverSettings, log: Log) -> None:
     holder = open_policies(settings.policies)
     traces = find_traces(settings.otlp, settings.trace_ratio, log)
     metrics = DelivererMetrics(upstream.name for upstream in holder.current.upstreams)
-    means = await _means(settings, metrics, stopping, log)
-    watching = loop.create_task(means.pauses.watch())
-    reloading = loop.create_task(_keep_current(holder, told_to_reload, log))
-    looking = loop.create_task(_look_everywhere(means.store))
+    report_faults(log, metrics.counted)
+    incarnation = begin_memory(metrics.counted, stopping, log)
+    means = await _means(settings, metrics, incarnation, stopping)
+    work = (
+        ongoing("watching pauses", means.pauses.watch),
+        ongoing("reloading the policies", partial(_keep_current, holder, told_to_reload, log)),
+        ongoing("looking for what is due", partial(_look_everywhere, means.store)),
+    )
     try:
         async with (
             watched(Delivering(means.store, stopping.is_set, metrics), settings.metrics, settings.admin_token, log),
@@ -60,18 +68,20 @@ async def deliver(settings: DeliverSettings, log: Log) -> None:
             log.info("delivering")
             await stopping.wait()
     finally:
-        looking.cancel()
-        reloading.cancel()
-        watching.cancel()
+        await stop(*work)
         await means.tasks.drain(_SETTLE_WITHIN_S)
         means.sender.close()
         await means.store.close()
     log.info("stopped")
+    if incarnation.is_silent:
+        # Whoever supervises it has to start another one.
+        sys.exit(1)
 
 
-async def _means(settings: DeliverSettings, metrics: DelivererMetrics, stopping: asyncio.Event, log: Log) -> Means:
+async def _means(
+    settings: DeliverSettings, metrics: DelivererMetrics, incarnation: Incarnation, stopping: asyncio.Event
+) -> Means:
     clock, wakes, counted = BootClock(), Wakes(), metrics.counted
-    incarnation = Incarnation(None, clock, teller(counted, log))
     try:
         store = await open_store(
             settings.store,
@@ -105,6 +115,11 @@ async def _keep_current(holder: PolicyHolder, told: asyncio.Event, log: Log) -> 
         if not told.is_set() and not holder.changed():
             continue
         told.clear()
-        findings = await asyncio.to_thread(holder.reload)
+        try:
+            findings = await asyncio.to_thread(holder.reload)
+        except BaseException:
+            # What begins this anew finds that it was told.
+            told.set()
+            raise
         if isinstance(findings, tuple) and findings:
             log.error("the policies in force stay: the new ones have errors", finding=str(findings[0]))

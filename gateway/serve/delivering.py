@@ -5,6 +5,7 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from gateway.core.clock import Clock
 from gateway.flow.admission import Admission
@@ -15,6 +16,7 @@ from gateway.flow.sending import Sending
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from gateway.log import Log
+from gateway.ongoing import ongoing, stop
 from gateway.policy.ruleset import RuleSet
 from gateway.store.deliveries import Deliveries
 from gateway.store.fence import FenceStore
@@ -40,20 +42,19 @@ async def delivering(
     means: Means, rules: Callable[[], RuleSet], log: Log, *, grace_s: float
 ) -> AsyncIterator[Deliverer]:
     """A deliverer at work. On leaving, what is being sent may end: `grace_s` seconds from when it was told to stop."""
-    loop = asyncio.get_running_loop()
     queue = Deliveries(means.store)
     # Not for a secret: what failed together should not come back together.
     sending = Sending(queue, means.sender, means.clock, means.observer, random.random)
     admission = Admission(queue, means.clock, means.wakes, means.tasks, means.pauses)
     deliverer = Deliverer(queue, admission, sending, rules, log)
-    running = loop.create_task(deliverer.run())
-    stopping = loop.create_task(_stop_when_told(deliverer, means.stopping))
+    running = ongoing("delivering", deliverer.run)
+    stopping = ongoing("waiting for the end", partial(_stop_when_told, deliverer, means.stopping))
     try:
         yield deliverer
     finally:
-        stopping.cancel()
+        await stop(stopping)
         await deliverer.close(grace_s)
-        running.cancel()
+        await stop(running)
         await queue.close()
 
 

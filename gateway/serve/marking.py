@@ -29,6 +29,18 @@ def teller(metrics: Incidents, log: Log) -> OnLoss:
     return tell
 
 
+def begin_memory(metrics: Incidents, stopping: asyncio.Event, log: Log) -> Incarnation:
+    """Of a process that admits. Where it can leave no marks it must not go on: its store may go back in time unseen."""
+    incarnation = Incarnation(None, BootClock(), teller(metrics, log))
+
+    def end() -> None:
+        log.error("no mark can be left in the store: this process finishes what it accepted and ends")
+        stopping.set()
+
+    incarnation.on_silent = end
+    return incarnation
+
+
 class Marking:
     """The parent's memory of its store. Without a data directory it ends with the parent."""
 

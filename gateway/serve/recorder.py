@@ -1,13 +1,12 @@
 """What became of each request, for the metrics and the log."""
 
-import traceback
-
 from gateway.core.decision import Refused
 from gateway.core.trace import Trace
 from gateway.flow.gate import Ended
 from gateway.log import Log
 from gateway.metrics.worker import Metrics
 from gateway.proxy.asked import Asked
+from gateway.serve.faults import place_of
 from gateway.serve.tracing import Tracing
 
 _RENEW = "/-/fence/leases/renew"
@@ -49,9 +48,8 @@ class Recorder:
 
     def failed(self, error: BaseException) -> None:
         """A bug: it is logged with the place where it happened, and without the values that were handled there."""
-        places = traceback.extract_tb(error.__traceback__)
-        where = f"{places[-1].filename}:{places[-1].lineno}" if places else None
-        self._log.error("a request failed by a bug in the gateway", kind=type(error).__name__, where=where)
+        kind, where = type(error).__name__, place_of(error)
+        self._log.error("a request failed by a bug in the gateway", kind=kind, where=where)
 
     def _write(self, ended: Ended, asked: Asked, status: int, seconds: float) -> None:
         """The request's line of the log."""

@@ -9,7 +9,7 @@ writes that nobody knows the outcome of, and tells people of what they have to k
 
 import asyncio
 import os
-from collections.abc import Coroutine
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,12 +24,15 @@ from gateway.flow.inquiry import Inquiry
 from gateway.flow.notifying import Notifying, Post
 from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
+from gateway.ongoing import Work, ongoing
 from gateway.policy.reload import PolicyHolder
 from gateway.policy.ruleset import RuleSet
+from gateway.serve.accepting import Accepting
 from gateway.serve.announcing import announce, say_what_is_in_force
 from gateway.serve.assignment import Assignment
 from gateway.serve.descriptors import allowed_connections, raise_limit
 from gateway.serve.edition import Editions
+from gateway.serve.faults import report_faults
 from gateway.serve.fitness import Fitness
 from gateway.serve.marking import Marking, teller
 from gateway.serve.operators import listen_for_operators
@@ -117,9 +120,12 @@ async def serve(settings: ServeSettings, log: Log) -> None:
         say_what_is_in_force(ground.rules(), log)
         workers.start()
         ending.push_async_callback(workers.stop, assignment.grace_s + KILL_AFTER_GRACE_S)
-        watching = (policies.watch(), for_operators.watch(), ground.fitness.run(), ground.marking.run())
-        work = (*watching, sweeping.run(), notifying.run(), announce(workers, proxy_url, admin_url, log))
-        await _work_until_stopped(work, signals, settings.drain, log)
+        work: dict[str, Work] = {
+            "announcing": partial(announce, workers, proxy_url, admin_url, log),
+            "sweeping": sweeping.run,
+            "notifying": notifying.run,
+        }
+        await work_until_stopped(work | _watches(ground, policies, for_operators), signals, settings.drain, log)
         log.info("stopping: accepted requests are finished first", grace_s=assignment.grace_s)
     log.info("stopped")
 
@@ -130,6 +136,7 @@ async def _lay_ground(settings: ServeSettings, log: Log, ending: AsyncExitStack)
     directory = ending.enter_context(own_directory())
     (directory / _METRICS).mkdir()
     metrics = ParentMetrics(directory / _METRICS)
+    report_faults(log, metrics)
     marking = _marking(settings, metrics, log, ending)
     store = await _connect(url, settings, marking.incarnation, ending)
     fitness = await _fit(store, settings, metrics, log)
@@ -137,18 +144,28 @@ async def _lay_ground(settings: ServeSettings, log: Log, ending: AsyncExitStack)
     return _Ground(holder, url, directory, metrics, marking, store, fitness, listen)
 
 
-async def _work_until_stopped(
-    work: tuple[Coroutine[None, None, None], ...], signals: Signals, drain_s: float, log: Log
-) -> None:
+def _watches(ground: _Ground, policies: Policies, for_operators: Accepting) -> dict[str, Work]:
+    return {
+        "watching the policies": policies.watch,
+        "watching the operators' TLS files": for_operators.watch,
+        "looking at the store's settings": ground.fitness.run,
+        "keeping marks": ground.marking.run,
+    }
+
+
+async def work_until_stopped(work: Mapping[str, Work], signals: Signals, drain_s: float, log: Log) -> None:
     """All of it at once, until a signal says stop and callers had their time to leave."""
-    async with asyncio.TaskGroup() as beside:
-        tasks = [beside.create_task(each) for each in work]
-        if os.getpid() == 1:
-            tasks.append(beside.create_task(reap_orphans()))
+    tasks = [ongoing(name, each) for name, each in work.items()]
+    if os.getpid() == 1:
+        tasks.append(ongoing("reaping orphans", reap_orphans))
+    try:
         await signals.stop.wait()
         await signals.drained(drain_s, log)
+    finally:
+        # Once: some of it still ends what it has begun.
         for task in tasks:
             task.cancel()
+        await asyncio.wait(tasks)
 
 
 def _take_snapshot(source: Path, target: Path) -> Snapshot:

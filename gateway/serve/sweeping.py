@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from gateway.core.faults import PartUnavailable, StoreUnavailable
 from gateway.flow.inquiry import Inquiry
-from gateway.flow.tasks import Tasks
+from gateway.flow.tasks import Tasks, count_fault
 from gateway.log import Log
 from gateway.policy.ruleset import RuleSet
 from gateway.store.audit_seals import seal
@@ -60,6 +60,7 @@ class Sweeping:
             self._found(await self._turned())
         except Exception as error:  # noqa: BLE001  # a gateway must not end because a record cannot be swept
             self._log.error("sweeping failed", kind=type(error).__name__)
+            count_fault(error)
 
     async def _turned(self) -> StoreUnavailable | None:
         """Which of the store's servers are away: a turn does not tell, and another gateway's would not be heard of."""
@@ -109,6 +110,8 @@ class Sweeping:
             await work
         except Exception as error:  # noqa: BLE001  # what cannot be pruned must not end the gateway
             self._log.warning("pruning failed; it is tried again in a minute", why=f"{type(error).__name__}: {error}")
+            if not isinstance(error, StoreUnavailable):
+                count_fault(error)
 
     def _found(self, away: StoreUnavailable | None) -> None:
         """Say it once when the store goes away, and once when it is back."""

@@ -40,6 +40,7 @@ from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from gateway.log import Log
 from gateway.metrics.worker import Metrics
+from gateway.ongoing import ongoing, stop
 from gateway.policy.reload import PolicyHolder
 from gateway.policy.ruleset import RuleSet
 from gateway.proxy.agent_api import AgentApi
@@ -50,8 +51,9 @@ from gateway.serve.assignment import Assignment, read_assignment
 from gateway.serve.delivering import Means, delivering
 from gateway.serve.edition import Page
 from gateway.serve.exporting import exporting
+from gateway.serve.faults import report_faults
 from gateway.serve.inforce import InForce
-from gateway.serve.marking import teller
+from gateway.serve.marking import begin_memory
 from gateway.serve.port import listen_beside
 from gateway.serve.recorder import Recorder
 from gateway.serve.tls import TlsFault
@@ -110,11 +112,10 @@ async def run_worker(assignment: Assignment, log: Log) -> None:
         sys.stdout.buffer.write(READY)
         sys.stdout.buffer.flush()
         _collect_rarely()
-        reloading = loop.create_task(_reload_when_told(rules, accepting, told_to_reload))
-        watching = loop.create_task(accepting.watch())
+        reloading = ongoing("reloading", partial(_reload_when_told, rules, accepting, told_to_reload))
+        watching = ongoing("watching the TLS files", accepting.watch)
         await told_to_stop.wait()
-        reloading.cancel()
-        watching.cancel()
+        await stop(reloading, watching)
         await accepting.finish()
         await server.finish(assignment.grace_s, _LINGER_S)
     log.write()
@@ -130,14 +131,16 @@ async def proxy(
     """
     clock, wakes, tasks = BootClock(), Wakes(), Tasks()
     metrics = _metrics(rules())
-    store = await _open_store(assignment, rules, wakes, metrics, log)
+    report_faults(log, metrics)
+    stopping = stopping or asyncio.Event()
+    store = await _open_store(assignment, rules, wakes, metrics, begin_memory(metrics, stopping, log))
     places = Places(assignment.max_waiting, metrics)
     sender = HttpSender(clock, places, _own(assignment))
     claims = Verification(partial(_verifier, clock, sender, log))
     pauses = Pauses(store, PauseRecords(store), clock, wakes)
     await pauses.read()
-    watching = asyncio.get_running_loop().create_task(pauses.watch())
-    means = Means(store, sender, clock, wakes, tasks, pauses, metrics, stopping or asyncio.Event())
+    watching = ongoing("watching pauses", pauses.watch)
+    means = Means(store, sender, clock, wakes, tasks, pauses, metrics, stopping)
     try:
         async with (
             exporting(assignment.traces, metrics.spans, log) as tracing,
@@ -152,7 +155,7 @@ async def proxy(
                 gate, agents, recorder, rules, trusted, bounds, on_loopback=local, begin_trace=begin
             ).server()
     finally:
-        watching.cancel()
+        await stop(watching)
         await tasks.drain(_SETTLE_WITHIN_S)
         claims.close()
         sender.close()
@@ -183,15 +186,14 @@ def _metrics(rules: RuleSet) -> Metrics:
 
 
 async def _open_store(
-    assignment: Assignment, rules: Callable[[], RuleSet], wakes: Wakes, metrics: Metrics, log: Log
+    assignment: Assignment, rules: Callable[[], RuleSet], wakes: Wakes, metrics: Metrics, incarnation: Incarnation
 ) -> FenceStore:
-    clock = BootClock()
     store = await open_store(
         assignment.store,
         on_wake=wakes.on_wake,
         timeout_s=assignment.store_timeout_s,
-        clock=clock,
-        incarnation=Incarnation(None, clock, teller(metrics, log)),
+        clock=BootClock(),
+        incarnation=incarnation,
         durability=read_durability(assignment.durability),
     )
     store.on_call = metrics.store_called
@@ -238,9 +240,14 @@ async def _reload_when_told(rules: InForce, accepting: Accepting, told: asyncio.
     while True:
         await told.wait()
         told.clear()
-        await accepting.renew()
-        await asyncio.to_thread(rules.reload)
-        await asyncio.to_thread(_load_libraries, rules())
+        try:
+            await accepting.renew()
+            await asyncio.to_thread(rules.reload)
+            await asyncio.to_thread(_load_libraries, rules())
+        except BaseException:
+            # What begins this anew finds that it was told.
+            told.set()
+            raise
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
+from gateway.ongoing import ongoing
 from gateway.serve.assignment import Assignment
 
 # A worker that dies at once would otherwise be started hundreds of times a second.
@@ -70,8 +71,7 @@ class Workers:
         return sum(worker.is_ready for worker in self._running)
 
     def start(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._keepers = [loop.create_task(self._keep_one()) for _ in range(self._count)]
+        self._keepers = [ongoing("keeping a worker", self._keep_one) for _ in range(self._count)]
 
     async def wait_ready(self) -> None:
         """Until all of them accept requests."""

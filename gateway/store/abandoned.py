@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from gateway.core.faults import StoreUnavailable
 from gateway.core.write import TicketId, Write
+from gateway.ongoing import ongoing, stop
 
 # Between two tries while the store is away.
 _AGAIN_S = 0.5
@@ -26,7 +27,7 @@ class Abandoned:
         self._due: list[tuple[float, int, Write, TicketId]] = []
         self._loop = asyncio.get_running_loop()
         self._added = asyncio.Event()
-        self._running = self._loop.create_task(self._run())
+        self._running = ongoing("ending abandoned tickets", self._run)
 
     def add(self, write: Write, ticket: TicketId, after_s: float) -> None:
         if len(self._due) < _REMEMBERED:
@@ -34,9 +35,7 @@ class Abandoned:
             self._added.set()
 
     async def close(self) -> None:
-        self._running.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._running
+        await stop(self._running)
 
     async def _run(self) -> None:
         while True:

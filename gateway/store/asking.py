@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine, Sequence
 
 from gateway.core.faults import PartUnavailable, StoreUnavailable
 from gateway.core.write import ResourceKey
+from gateway.ongoing import stop
 from gateway.store.answer import Answer, read_answer
 from gateway.store.clock import StoreClock
 from gateway.store.durable import Durable
@@ -60,7 +61,7 @@ class Asking:
 
     async def close(self) -> None:
         if self.marking is not None:
-            self.marking.cancel()
+            await stop(self.marking)
         await self._wake.close()
         if self.durable is not None:
             await self.durable.close()

@@ -1,13 +1,14 @@
 """From a URL to a fence: the connections, the clock's difference, the subscription."""
 
-import asyncio
 import contextlib
 import re
 import secrets
+from functools import partial
 from typing import assert_never
 
 from gateway.core.clock import Clock
 from gateway.core.faults import StoreUnavailable
+from gateway.ongoing import ongoing
 from gateway.store.budgeted import BudgetedStore
 from gateway.store.clock import StoreClock
 from gateway.store.durability import PROCESS, Durability
@@ -51,20 +52,14 @@ async def open_store(
     durable = None if durability == PROCESS else Durable(_topology(url, timeout_s)[0], durability, timeout_s)
     link.on_connected = None if incarnation is None else incarnation.check
     try:
-        await link.open()
-        if durable is not None:
-            await durable.open(link.on_connected)
-        store_clock = await _learned(link, clock)
+        store_clock = await _opened(link, durable, clock)
     except StoreUnavailable as away:
-        await link.close()
-        if durable is not None:
-            await durable.close()
         raise StoreUnavailable(f"the store at {_shown(url)} cannot be used: {away}") from away
     store = BudgetedStore(link, Wake(connect, name, on_wake), name, store_clock)
     store.durable = durable
     if incarnation is not None:
         store.expect(incarnation.recent)
-        store.marking = asyncio.get_running_loop().create_task(incarnation.run(store))
+        store.marking = ongoing("leaving marks", partial(incarnation.run, store), incarnation.failed)
     return store
 
 
@@ -89,6 +84,20 @@ def _topology(url: str, timeout_s: float) -> tuple[Topology, Connect]:
             return cluster, cluster.connect
         case unreachable:
             assert_never(unreachable)
+
+
+async def _opened(link: Topology, durable: Durable | None, clock: Clock) -> StoreClock:
+    """Connect. Whoever fails, or is cancelled meanwhile, leaves no connection open."""
+    try:
+        await link.open()
+        if durable is not None:
+            await durable.open(link.on_connected)
+        return await _learned(link, clock)
+    except BaseException:
+        await link.close()
+        if durable is not None:
+            await durable.close()
+        raise
 
 
 async def _learned(link: Topology, clock: Clock) -> StoreClock:

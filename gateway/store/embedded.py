@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
+from gateway.ongoing import ongoing
 from gateway.store import tether
 from gateway.store.holes import cut_holes
 
@@ -27,8 +28,10 @@ from gateway.store.holes import cut_holes
 _SOCKET_PATH_LIMIT = 100
 # Between two looks at a server that starts: it takes some tens of milliseconds.
 _POLL_S = 0.005
-# A server that does not even accept a connection by then never will. One that loads its file may take longer.
+# A server that is silent for so long will not speak. One that loads its file may take longer, and says so.
 _ACCEPT_WITHIN_S = 10.0
+# Of one question. A server that was stopped accepts connections all the same: the system does it in its place.
+_ANSWERS_WITHIN_S = 2.0
 # The server has to bring its file to the disk; a disk that takes longer than this is not going to.
 _STOP_WITHIN_S = 10.0
 _RESTART_PAUSES_S = (0.05, 0.2, 1.0, 2.0)
@@ -123,14 +126,14 @@ class EmbeddedStore:
             await self._end_server()
             self._give_back()
             raise
-        self._watch = asyncio.get_running_loop().create_task(self._keep_running())
+        self._watch = ongoing("keeping the embedded store", self._keep_running)
 
     async def stop(self) -> None:
         """End the server, its data on the disk, and give the directory back. Safe to call twice."""
         if self._watch is not None:
             self._watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._watch
+            # Once: a file that is being mended is mended to its end.
+            await asyncio.wait({self._watch})
             self._watch = None
         await self._end_server()
         self._give_back()
@@ -200,10 +203,12 @@ class EmbeddedStore:
     async def _wait_until_ready(self, server: asyncio.subprocess.Process) -> None:
         loop = asyncio.get_running_loop()
         silent_until = loop.time() + _ACCEPT_WITHIN_S
-        while (state := await _ask_state(self._socket)) != "ready":
+        while (state := await ask_state(self._socket)) != "ready":
             if server.returncode is not None:
                 raise EmbeddedStoreError(f"The embedded store did not start: {self._last_words()}")
-            if state == "silent" and loop.time() > silent_until:
+            if state != "silent":
+                silent_until = loop.time() + _ACCEPT_WITHIN_S
+            elif loop.time() > silent_until:
                 raise EmbeddedStoreError(
                     f"The embedded store did not answer in {_ACCEPT_WITHIN_S:.0f} seconds: {self._last_words()}"
                 )
@@ -212,11 +217,12 @@ class EmbeddedStore:
     async def _keep_running(self) -> None:
         loop, short_lived = asyncio.get_running_loop(), 0
         while True:
-            assert self._server is not None
             began_at = loop.time()
-            code = await self._server.wait()
-            why = f": {self._last_words()}" if code > 0 else ""
-            self._note(f"the embedded store ended ({_how_it_ended(code)}){why}; it is started again on the same data")
+            if self._server is not None:
+                code = await self._server.wait()
+                why = f": {self._last_words()}" if code > 0 else ""
+                ended = f"the embedded store ended ({how_it_ended(code)}){why}"
+                self._note(f"{ended}; it is started again on the same data")
             short_lived = short_lived + 1 if loop.time() - began_at < _SHORT_LIVED_S else 0
             if short_lived:
                 # As one does whose disk is full: it comes up, and ends at the first write.
@@ -321,19 +327,19 @@ def _signal_group(leader: int, number: signal.Signals) -> None:
         os.killpg(leader, number)
 
 
-async def _ask_state(socket_path: Path) -> str:
-    """`silent` (accepts no connection yet), `loading` (its file, or anything else that is no answer yet) or `ready`."""
+async def ask_state(socket_path: Path, within_s: float = _ANSWERS_WITHIN_S) -> str:
+    """`silent` (accepts no connection, or does not answer), `loading` (answers, if with anything else) or `ready`."""
     try:
-        reader, writer = await asyncio.open_unix_connection(str(socket_path))
+        async with asyncio.timeout(within_s):
+            reader, writer = await asyncio.open_unix_connection(str(socket_path))
+            try:
+                writer.write(b"PING\r\n")
+                return "ready" if await reader.readline() == b"+PONG\r\n" else "loading"
+            finally:
+                writer.close()
     except OSError:
+        # TimeoutError is one.
         return "silent"
-    try:
-        writer.write(b"PING\r\n")
-        return "ready" if await reader.readline() == b"+PONG\r\n" else "loading"
-    except OSError:
-        return "silent"
-    finally:
-        writer.close()
 
 
 def _socket_url(path: str) -> str:
@@ -345,5 +351,12 @@ def _quoted(path: Path) -> str:
     return f'"{escaped}"'
 
 
-def _how_it_ended(code: int) -> str:
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+def how_it_ended(code: int) -> str:
+    """In words, by a process's return code."""
+    if code >= 0:
+        return f"exit status {code}"
+    try:
+        return f"signal {signal.Signals(-code).name}"
+    except ValueError:
+        # Python has no name for most real-time signals.
+        return f"signal {-code}"

@@ -54,6 +54,7 @@ class Pool:
         # What comes back goes straight to who waits longest: a connection, or (None) the right to open one.
         self._waiting: deque[asyncio.Future[Wire | None]] = deque()
         self._retired = False
+        self._dropping: asyncio.TimerHandle | None = None
 
     def idle(self) -> Wire | None:
         """For a write: a connection that nobody has to wait for. It is the caller's, as one of `acquire` is."""
@@ -132,6 +133,8 @@ class Pool:
             wire.close()
         self._open -= len(self._idle)
         self._idle.clear()
+        if self._dropping is not None:
+            self._dropping.cancel()
 
     async def _connect(self) -> Wire:
         """Open a connection under a right to it, which is passed on if that fails."""
@@ -175,6 +178,21 @@ class Pool:
             self._open -= 1
         else:
             self._idle.append((wire, self._now()))
+            if self._dropping is None:
+                self._dropping = wire.loop.call_later(_IDLE_S, self._drop_idle)
+
+    def _drop_idle(self) -> None:
+        """Nobody may come to find it too old: its upstream may be gone from the policies."""
+        self._dropping = None
+        now = self._now()
+        for wire, since in self._idle:
+            if now - since >= _IDLE_S:
+                wire.close()
+        left = [(wire, since) for wire, since in self._idle if not wire.closed]
+        self._open -= len(self._idle) - len(left)
+        self._idle = left
+        if left:
+            self._dropping = left[0][0].loop.call_later(_IDLE_S - (now - left[0][1]), self._drop_idle)
 
 
 def _is_open(wire: Wire) -> bool:

@@ -21,7 +21,7 @@ from gateway.flow.clock import BootClock
 from gateway.flow.inline import Inline
 from gateway.flow.marks import Marks
 from gateway.flow.pauses import Pauses
-from gateway.flow.session import Term
+from gateway.flow.session import Lifetime
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from tests.playbook.caller import Counted, NoBody, ScriptedCaller
@@ -300,11 +300,11 @@ async def test_a_renewed_lease_prolongs_its_session() -> None:
 def test_towards_the_end_of_its_lease_the_store_is_asked_more_often(lease_left_s: float | None, turn_s: float) -> None:
     """A renewal wakes nobody, and may come at the last moment."""
     clock = TurnedClock()
-    term = Term(clock, clock.after(5.0), None)
+    lifetime = Lifetime(clock, clock.after(5.0), None)
 
-    term.renew(clock.after(5.0), None if lease_left_s is None else clock.after(lease_left_s))
+    lifetime.renew(clock.after(5.0), None if lease_left_s is None else clock.after(lease_left_s))
 
-    assert term.turn() == pytest.approx(turn_s, abs=0.01)
+    assert lifetime.turn() == pytest.approx(turn_s, abs=0.01)
 
 
 async def test_an_agent_that_leaves_ends_its_session(monkeypatch: pytest.MonkeyPatch) -> None:

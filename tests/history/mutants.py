@@ -165,7 +165,7 @@ SENT_AGAIN = Mutant(
 
 LOSS_UNSEEN = Mutant(
     "a promoted server is not asked for what was acknowledged",
-    (Change("store/incarnation.py", "            if self._remembered and ", "            if False and "),),
+    (Change("store/loss/incarnation.py", "            if self._remembered and ", "            if False and "),),
     Plan(
         *(7, 20.0),
         faults=tuple(Fault(at, "lose-primary", 0, 3.0) for at in (2.0, 12.0)),

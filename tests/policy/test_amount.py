@@ -1,5 +1,7 @@
 """Amounts are read exactly, or not at all."""
 
+import time
+
 import pytest
 
 from gateway.core.decision import Refused
@@ -38,6 +40,19 @@ def costs(body: str) -> tuple[int, ...] | str:
 def test_an_amount_is_read_exactly(spelled: str, millionths: int) -> None:
     """In millionths, however it is spelled."""
     assert costs(f'{{"pay": {{"amount": {spelled}}}}}') == (0, millionths)
+
+
+@pytest.mark.parametrize(
+    ("spelled", "millionths"),
+    [("1." + "0" * 2_000_000, 1_000_000), ("0." + "0" * 2_000_000, 0), ("0e-9999", 0), ("0.5" + "0" * 5000, 500_000)],
+    ids=["one", "nothing", "nothing by its exponent", "a half"],
+)
+def test_ending_zeros_cost_nothing(spelled: str, millionths: int) -> None:
+    """Millions of them are no other amount, and none that takes time."""
+    begun = time.process_time()
+
+    assert costs(f'{{"pay": {{"amount": {spelled}}}}}') == (0, millionths)
+    assert time.process_time() - begun < 1
 
 
 @pytest.mark.parametrize(

@@ -285,3 +285,33 @@ async def test_the_log_says_which_pause_it_was(store_url: str, tmp_path: Path, s
 
         line = json.loads(gate.log.read_text().splitlines()[-1])
         assert (line["decision"], line["rule"], line["why"]) == ("paused", "by-epoch", f"pause {pause.id}: {REASON}")
+
+
+async def test_while_a_bug_keeps_pauses_from_being_read_no_write_passes(
+    store_url: str, tmp_path: Path, store: FenceStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once what was read is too old. Whoever watches goes on, the log says so, and then the pause holds."""
+    monkeypatch.setattr("gateway.flow.pauses._FRESH_S", 0.1)
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        with monkeypatch.context() as broken:
+            broken.setattr("gateway.store.pauses.PauseRecords.in_force", _fail)
+            await until(lambda: _is_refused(gate, "internal-error"))
+            forwarded = len(gate.upstream.seen)
+            await stop(store, Scope("all"))
+            assert await _is_refused(gate, "internal-error")
+            assert (await ask(gate.port, "GET", "/epoch/7")).decision == "passed"
+
+        await until(lambda: _is_refused(gate, "paused"))
+        assert [seen for seen in gate.upstream.seen[forwarded:] if seen.head.startswith(b"PUT")] == []
+        lines = [json.loads(line) for line in gate.log.read_text().splitlines()]
+
+    told = {(line["task"], line["kind"]) for line in lines if line["event"].startswith("background work failed")}
+    assert told == {("watching pauses", "ZeroDivisionError")}
+
+
+async def _fail(_records: object) -> None:
+    raise ZeroDivisionError
+
+
+async def _is_refused(gate: Stack, decision: str) -> bool:
+    return (await tell(gate)).decision == decision

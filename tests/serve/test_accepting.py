@@ -13,7 +13,7 @@ from gateway.core.address import Address
 from gateway.log import Log
 from gateway.serve.accepting import Accepting
 from gateway.serve.port import listen_alone
-from gateway.serve.tls import TlsFiles
+from gateway.serve.tls import TlsFault, TlsFiles
 from tests.certificates import Authority
 from tests.until import until
 
@@ -252,3 +252,35 @@ async def test_no_session_outlives_the_authority_of_its_client(tmp_path: Path) -
 
         with pytest.raises(CUT_OFF):
             await asyncio.to_thread(visit, port, session)
+
+
+class Unreadable(TlsFiles):
+    """Cannot be used for so many times, whatever is in the files."""
+
+    left = 1
+
+    def context(self) -> ssl.SSLContext:
+        if Unreadable.left:
+            Unreadable.left -= 1
+            raise TlsFault("it cannot be read")
+        return super().context()
+
+
+async def test_files_that_could_not_be_used_are_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody changes a file whose rights were wrong, or for which there was no descriptor left. It is told once."""
+    monkeypatch.setattr("gateway.serve.accepting._LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr("gateway.serve.accepting._AGAIN_AFTER_S", 0.01)
+    monkeypatch.setattr(Unreadable, "left", 0)
+    authority = Authority(tmp_path)
+    cert, key = authority.issue("first")
+    async with accepting(Unreadable(str(cert), str(key)), tmp_path) as (listener, port):
+        Unreadable.left = 3
+        watching = asyncio.get_running_loop().create_task(listener.watch())
+        for old, new in zip((cert, key), authority.issue("second"), strict=True):
+            new.replace(old)
+
+        await until(lambda: "were reloaded" in (tmp_path / "log").read_text())
+
+        assert await shown(port, authority.client()) == "second"
+        watching.cancel()
+    assert (tmp_path / "log").read_text().count("it cannot be read") == 1

@@ -1,5 +1,6 @@
 """The parent's memory of its store outlives it, and a loss is counted and told once."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ from gateway.core.loss import Remembered
 from gateway.flow.clock import BootClock
 from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
-from gateway.serve.marking import Marking, teller
+from gateway.serve.marking import Marking, begin_memory, teller
 from gateway.store.connect import open_store
 from tests.store.fences import PATIENCE_S
 
@@ -94,3 +95,19 @@ def test_whoever_finds_a_loss_counts_it_and_says_what_ends_it(tmp_path: Path) ->
 def test_what_is_remembered_is_a_mark_of_an_incarnation() -> None:
     """Nothing more has to outlive a process."""
     assert Remembered("a") == Remembered("a", 0)
+
+
+async def test_who_can_leave_no_marks_ends(tmp_path: Path) -> None:
+    """Not for one bad turn; and it says so once."""
+    stopping = asyncio.Event()
+    with (tmp_path / "log").open("wb") as lines:
+        memory = begin_memory(Told(), stopping, Log("json", descriptor=lines.fileno()))
+
+        for _ in range(4):
+            memory.failed()
+        assert not stopping.is_set() and not memory.is_silent
+        for _ in range(4):
+            memory.failed()
+
+    assert stopping.is_set() and memory.is_silent
+    assert (tmp_path / "log").read_text().count("no mark can be left") == 1

@@ -6,6 +6,9 @@ import os
 import signal
 from pathlib import Path
 
+from gateway.log import Log
+from gateway.serve.signals import Signals
+from gateway.serve.supervisor import work_until_stopped
 from gateway.store.embedded import running_store
 from tests.gateway_process import GatewayProcess, call, running, starting, write_policy
 from tests.process import is_alive
@@ -320,3 +323,35 @@ async def test_a_gateway_does_not_start_on_a_store_that_forgets(tmp_path: Path, 
     async with running(tmp_path, "--store", store_url, "--allow-unsafe-store") as gateway:
         assert gateway.logged("the store is unsafe")
         assert not (tmp_path / "data").exists()
+
+
+async def test_a_bug_beside_requests_ends_neither_the_gateway_nor_its_work(tmp_path: Path) -> None:
+    """The work begins anew; when the gateway stops, all of it is cancelled, and may end what it has begun."""
+    faults, ended, begun = list[object](), list[str](), list[None]()
+
+    async def fails_once() -> None:
+        begun.append(None)
+        if len(begun) == 1:
+            raise ValueError
+        await asyncio.Event().wait()
+
+    async def goes_on() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.05)
+            ended.append("goes on")
+
+    loop, signals = asyncio.get_running_loop(), Signals()
+    loop.set_exception_handler(lambda _, context: faults.append(context["exception"]))
+    with (tmp_path / "log").open("ab") as log:
+        work = work_until_stopped({"a": fails_once, "b": goes_on}, signals, 0.0, Log(descriptor=log.fileno()))
+        running = loop.create_task(work)
+        await until(lambda: len(begun) == 2)
+        signals.stop.set()
+        async with asyncio.timeout(20):
+            await running
+    loop.set_exception_handler(None)
+
+    assert [type(fault) for fault in faults] == [ValueError]
+    assert ended == ["goes on"]

@@ -1,5 +1,6 @@
 """The parent's side of its workers: whatever ends one, another takes its place."""
 
+import asyncio
 import sys
 from pathlib import Path
 
@@ -39,3 +40,26 @@ async def test_a_worker_is_replaced_although_its_counts_are_lost(
         await workers.stop(5)
 
     assert (tmp_path / "log").read_text().count("cannot be read") >= 2
+
+
+async def test_a_bug_in_starting_a_worker_is_no_end_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What failed once is tried again: nobody else would start another worker."""
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    assignment = Assignment(Address("127.0.0.1", 0), "", "", 1.0, 1.0, "json", "info")
+    asked, faults = list[None](), list[object]()
+
+    def assigned() -> Assignment:
+        asked.append(None)
+        if len(asked) == 1:
+            raise ValueError
+        return assignment
+
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.append(context["exception"]))
+    with (tmp_path / "log").open("ab") as log:
+        workers = Workers(1, assigned, {}, Log("json", descriptor=log.fileno()), NoRoom(tmp_path))
+        workers.start()
+        await until(lambda: len(asked) >= 2)
+        await workers.stop(5)
+    asyncio.get_running_loop().set_exception_handler(None)
+
+    assert [type(fault) for fault in faults] == [ValueError]

@@ -8,7 +8,21 @@ from gateway.core.decision import Refused
 from gateway.core.epoch import HIGHEST
 from gateway.core.rule import Fence
 from gateway.core.write import Admitted, Waiting, Write
-from tests.store.fences import OTHER_SECRET, RESOURCE, SECRET, admitted, ask, bare, leased, name_of, opened, rule
+from gateway.store.fence import FenceStore
+from gateway.store.keys import intent_record
+from tests.store.fences import (
+    OTHER_SECRET,
+    RESOURCE,
+    SECRET,
+    admitted,
+    ask,
+    bare,
+    keyed,
+    leased,
+    name_of,
+    opened,
+    rule,
+)
 from tests.store.overdue import make_overdue
 
 STRICT = rule(Fence(order="strict"))
@@ -187,3 +201,15 @@ async def test_a_newer_epoch_is_recorded_even_when_its_write_is_refused(
 
         assert name_of(await ask(store, write)) == name
         assert name_of(await ask(store, bare(42))) == "stale-epoch"
+
+
+async def test_a_repeat_is_not_sent_where_only_the_overdue_ticket_tells_of_it(store: FenceStore, raw: Any) -> None:
+    """The ticket names its intent, which may have taken effect: it is unknown, also where its record was lost."""
+    write = keyed(bare(42))
+    one = await admitted(store, write)
+    make_overdue(raw, RESOURCE, one.ticket)
+    assert raw.delete(intent_record(one.intent)) == 1
+
+    assert name_of(await ask(store, write)) == "intent-mismatch"
+    record = await store.recall(one.intent)
+    assert record is not None and record.state == "unknown"

@@ -13,7 +13,7 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from gateway.store.embedded import EmbeddedStore, EmbeddedStoreError, running_store
+from gateway.store.embedded import EmbeddedStore, EmbeddedStoreError, ask_state, how_it_ended, running_store
 from tests.process import is_alive
 from tests.store.room import leave_room
 from tests.until import until
@@ -75,6 +75,48 @@ async def test_a_server_that_was_killed_comes_back_with_its_data(tmp_path: Path)
         assert store.pid != killed
         assert await redis.get("epoch") == b"42"
     assert "SIGKILL" in notes[0]
+
+
+async def test_a_server_that_ends_by_a_signal_without_a_name_comes_back(tmp_path: Path) -> None:
+    """Python knows no name for most real-time signals."""
+    notes: list[str] = []
+    async with started(tmp_path, notes.append) as store:
+        assert store.pid is not None
+        os.kill(store.pid, signal.SIGRTMIN + 6)
+        await until(lambda: any("is back" in note for note in notes))
+
+    assert f"signal {signal.SIGRTMIN + 6}" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [(0, "exit status 0"), (1, "exit status 1"), (-9, "signal SIGKILL"), (-40, "signal 40")]
+)
+def test_how_a_process_ended_is_told_in_words(code: int, told: str) -> None:
+    """By its name where a signal has one."""
+    assert how_it_ended(code) == told
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [(b"", "silent"), (b"-LOADING the file\r\n", "loading"), (b"+PONG\r\n", "ready")],
+    ids=["accepts and says nothing", "loads its file", "answers"],
+)
+async def test_a_server_is_asked_how_far_it_is(answer: bytes, state: str, tmp_path: Path) -> None:
+    """One that was stopped accepts all the same, and would keep whoever asks waiting for ever."""
+    held = list[asyncio.StreamWriter]()
+
+    async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        held.append(writer)
+        writer.write(answer)
+
+    server = await asyncio.start_unix_server(serve, tmp_path / "s")
+    within_s = 0.05 if state == "silent" else 20.0
+
+    assert await ask_state(tmp_path / "s", within_s) == state
+
+    server.close()
+    for writer in held:
+        writer.close()
 
 
 async def test_a_server_whose_file_got_a_gap_comes_back_with_its_data(tmp_path: Path) -> None:

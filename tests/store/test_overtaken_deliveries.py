@@ -108,6 +108,23 @@ async def test_what_was_queued_under_a_released_lease_comes_before_the_successor
     assert isinstance(await ask(store, mine, queued=True), Admitted)
 
 
+async def test_a_loop_of_grants_before_a_queue_that_stands_still_fills_nothing(store: FenceStore, raw: Any) -> None:
+    """So many given back epochs are remembered, and no more: every write reads them."""
+    fence = resource_keys(RESOURCE)[0]
+    lease = await granted(store)
+    await parked(store, leased_mail("one", lease.epoch))
+    await store.release(RESOURCE, lease.epoch, SECRET)
+    raw.hset(fence, "g", f"{lease.epoch - 1} " * 2000)
+    before = raw.hget(fence, "g")
+
+    second = await granted(store, "B", OTHER_SECRET)
+    assert raw.hget(fence, "g") == before
+    raw.hset(fence, "g", before[:14])
+    await store.release(RESOURCE, second.epoch, OTHER_SECRET)
+    await granted(store, "C", SECRET)
+    assert raw.hget(fence, "g").split() == [b"%d" % (lease.epoch - 1), b"%d" % second.epoch]
+
+
 async def test_what_was_queued_under_a_lease_that_was_taken_over_is_superseded(store: FenceStore) -> None:
     """Its holder did not let go."""
     lease = await granted(store)

@@ -8,7 +8,7 @@ import pytest
 from gateway.core.decision import NO_SUCH_RESOURCE, STORE_REGRESSED, WRONG_STATE, Refused
 from gateway.core.epoch import HIGHEST, Epoch
 from gateway.store.fence import FenceStore
-from gateway.store.keys import resource_keys
+from gateway.store.keys import in_state, resource_keys, shard_of
 from gateway.store.resets import reset
 from gateway.store.views import audit_views
 from gateway.store.views.audit_views import Sought
@@ -61,6 +61,16 @@ async def test_the_trail_tells_of_it_once(store: FenceStore) -> None:
     first, *_ = (await audit_views.events(store, Sought(resource=RESOURCE), None)).items
     assert (first.after, first.epoch, first.reason, first.by) == ("reset", "42", "a test ran away", "operator")
     assert first.number == 3
+
+
+async def test_among_more_that_wait_than_are_looked_at_one_may_be_its_own(store: FenceStore, raw: Any) -> None:
+    """No step looks at a hundred thousand approvals; what was not looked at counts."""
+    await ended(store, bare(42), "applied")
+    raw.zadd(in_state(shard_of(RESOURCE), "awaiting_approval"), {f"one-{at}": at for at in range(2001)})
+
+    assert name_of(await forget(store)) == "wrong-state"
+    raw.zremrangebyrank(in_state(shard_of(RESOURCE), "awaiting_approval"), 0, 0)
+    assert await forget(store) == 42
 
 
 async def test_a_lease_from_before_is_dead(store: FenceStore) -> None:

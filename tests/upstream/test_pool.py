@@ -14,6 +14,7 @@ from gateway.upstream.wire import Wire, connect
 from tests.certificates import Authority
 from tests.listening import Listening
 from tests.recording import RecordingUpstream
+from tests.until import until
 
 
 class Time:
@@ -128,6 +129,28 @@ async def test_a_failed_connection_gives_its_place_back() -> None:
     for _ in range(3):
         with pytest.raises(Unreachable, match=f":{port}: "):
             await pool.acquire()
+
+
+async def test_idle_connections_are_closed_although_nobody_comes(
+    recorder: RecordingUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An upstream that is gone from the policies keeps no connection. The limit holds."""
+    monkeypatch.setattr("gateway.upstream.pool._IDLE_S", 0.05)
+    limits = Limits(connections=2)
+    now = asyncio.get_running_loop().time
+    pool = Pool(Upstream("u", Origin("http", "127.0.0.1", recorder.port), limits=limits), now)
+    first, second = await pool.acquire(), await pool.acquire()
+    pool.release(first, reusable=True)
+
+    await until(lambda: first.closed)
+    pool.release(second, reusable=True)
+    assert await pool.acquire() is second
+    third = await pool.acquire()
+    pool.release(third, reusable=True)
+
+    await until(lambda: third.closed)
+    assert not second.closed
+    pool.release(second, reusable=False)
 
 
 async def test_a_retired_pool_keeps_nothing(recorder: RecordingUpstream) -> None:

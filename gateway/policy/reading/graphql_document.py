@@ -90,11 +90,14 @@ class _Roots:
 
 
 def _member(value: JsonValue, path: tuple[str, ...]) -> JsonValue | Missing:
+    """As `_literal` has it: a thousand root fields may name one variable, and each is compared with the first."""
     for name in path:
         if not isinstance(value, dict) or name not in value:
             return MISSING
         value = value[name]
-    return value
+    if isinstance(value, dict):
+        return None
+    return [] if isinstance(value, list) else value
 
 
 def _literal(node: ValueNode) -> JsonValue:

@@ -7,9 +7,11 @@ others do not. A body with any of these could be one resource here and another a
 import json
 import math
 import re
+from array import array
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
+from itertools import accumulate
 from typing import Final
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
@@ -49,7 +51,16 @@ _EXPONENT_DIGITS = 4
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 _BLANKS = re.compile("[ \t\n\r]*")
 _DEEPEST = 64
-_MARKS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
+# A text that is never closed reaches to the end: were it none, each quote in it would be tried anew, and the time would
+# grow with the square of the body. Possessive, so that nothing is tried twice.
+_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_BRACKETS = b"[{]}"
+_NO_BRACKETS = bytes(set(range(256)) - set(_BRACKETS))
+_STEPS = bytes.maketrans(_BRACKETS, b"\x01\x01\xff\xff")
+# Only these escapes make what `_check_texts` looks for.
+_ODD_ESCAPE = re.compile(rb"\\u(?:[Dd][89A-Fa-f]|0000)")
+# Of fewer digits every number is a double's: 1e308 has 309.
+_LONG_INTEGER = 308
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -108,7 +119,7 @@ def read_json(body: bytes) -> JsonValue | Refused:
         return ambiguous_body(f"it has more than {_DEEPEST} levels")
     try:
         value = _decoded(body.decode("utf-8"))
-        if b"\\u" in body:
+        if b"\\u" in body and _ODD_ESCAPE.search(body):
             _check_texts(value)
     except UnicodeDecodeError:
         return ambiguous_body("it is not UTF-8")
@@ -124,15 +135,9 @@ def read_json(body: bytes) -> JsonValue | Refused:
 def _nests_too_deeply(body: bytes) -> bool:
     if body.count(b"[") + body.count(b"{") <= _DEEPEST:
         return False
-    depth = 0
-    for mark in _MARKS.finditer(body):
-        if mark[0] in b"[{":
-            depth += 1
-            if depth > _DEEPEST:
-                return True
-        elif mark[0] in b"]}":
-            depth -= 1
-    return False
+    # As bytes with a sign, added up: a body of a million brackets is looked at in a tenth of a loop's time.
+    steps = array("b", _TEXT.sub(b"", body).translate(_STEPS, _NO_BRACKETS))
+    return max(accumulate(steps), default=0) > _DEEPEST
 
 
 def _decoded(text: str) -> JsonValue:
@@ -201,6 +206,10 @@ def _number(spelled: str) -> Number:
     return Number(spelled)
 
 
+def _integer(spelled: str) -> Number:
+    return Number(spelled) if len(spelled) <= _LONG_INTEGER else _number(spelled)
+
+
 def _constant(name: str) -> JsonValue:
     raise _Unreadable(f"{name} is no JSON number")
 
@@ -222,7 +231,9 @@ def _check_texts(value: JsonValue) -> None:
             pending.extend(item.values())
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_int=_number, parse_constant=_constant)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_float=_number, parse_int=_integer, parse_constant=_constant
+)
 
 
 @dataclass(frozen=True, slots=True)

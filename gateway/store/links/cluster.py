@@ -8,6 +8,7 @@ from redis.asyncio.connection import AbstractConnection
 
 from gateway.core.address import Address
 from gateway.core.faults import StoreUnavailable
+from gateway.ongoing import ongoing, stop
 from gateway.store.links.connection import ask, connector_to
 from gateway.store.links.link import Call, Link, OnConnected, Reply, hang_up, pack
 from gateway.store.links.slots import Claim, claims, owners, slot_of
@@ -24,7 +25,7 @@ _FORGOTTEN_AFTER_S = 10.0
 _ASKING = pack("ASKING")
 _ASK_SLOTS = pack("CLUSTER", "SLOTS")
 _ASK_NODES = pack("CLUSTER", "NODES")
-# Between two cancellations, should the first one get lost.
+# Between two looks at a cluster that nobody has told of yet.
 _TICK_S = 0.05
 
 
@@ -106,12 +107,11 @@ class Cluster:
         if not self._servers:
             await self.close()
             raise StoreUnavailable(f"no node of the cluster tells where its keys are: {self._why}")
-        self._watching = self._loop.create_task(self._watch())
+        self._watching = ongoing("watching the cluster", self._watch)
 
     async def close(self) -> None:
-        while self._watching is not None and not self._watching.done():
-            self._watching.cancel()
-            await asyncio.wait({self._watching}, timeout=_TICK_S)
+        if self._watching is not None:
+            await stop(self._watching)
         await asyncio.gather(*self._leaving, *(node.close() for node in self._nodes.values()))
 
     def at(self, key: str, /) -> Link:

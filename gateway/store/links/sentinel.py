@@ -10,8 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import NoPermissionError
 
 from gateway.core.address import Address
+from gateway.ongoing import ongoing, stop
 from gateway.store.links.connection import ask, connector_to
 from gateway.store.links.link import Link, hang_up
 from gateway.store.links.subscription import Subscription
@@ -22,11 +24,9 @@ from gateway.store.links.url import Guarded
 _LOOK_EVERY_S = 0.5
 # The first of these comes some tenths of a second before another server is promoted: what the old primary acknowledged
 # until then is at its replicas.
-_ANNOUNCED = ("+try-failover", "+odown", "+switch-master")
+ANNOUNCED = ("+try-failover", "+odown", "+switch-master")
 # Of one question to all; a sentinel that is away must not keep those that know more waiting.
 _ANSWERS_WITHIN_S = 0.5
-# Between two cancellations, should the first one get lost.
-_TICK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,15 @@ class Sentinels:
         """From now on `on_news` is told whenever a sentinel announces that the primary may change."""
         return [
             Subscription(
-                connector_to(sentinel, self._where.own, self._timeout_s), _ANNOUNCED, lambda *_: on_news(), on_news
+                connector_to(sentinel, self._where.own, self._timeout_s), ANNOUNCED, lambda *_: on_news(), on_news
             )
             for sentinel in self._where.sentinels
         ]
+
+    async def that_forbid(self) -> list[Address]:
+        """Those of which this user may not hear what they announce."""
+        forbid = await asyncio.gather(*map(self._forbids, self._where.sentinels))
+        return [sentinel for sentinel, one in zip(self._where.sentinels, forbid, strict=True) if one]
 
     async def connect(self) -> AbstractConnection:
         """A connection to the primary. Raises whatever keeps it from that."""
@@ -107,6 +112,21 @@ class Sentinels:
     async def close(self) -> None:
         for connection in self._connections.values():
             await hang_up(connection)
+
+    async def _forbids(self, sentinel: Address) -> bool:
+        connection: AbstractConnection | None = None
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                connection = await connector_to(sentinel, self._where.own, self._timeout_s)()
+                await ask(connection, "SUBSCRIBE", *ANNOUNCED)
+        except NoPermissionError:
+            return True
+        except Exception:  # noqa: BLE001  # one that is away is told of elsewhere
+            return False
+        finally:
+            if connection is not None:
+                await hang_up(connection)
+        return False
 
     async def _told_by(self, sentinel: Address) -> Named | None:
         try:
@@ -155,13 +175,11 @@ class GuardedLink(Link):
     async def open(self) -> None:
         await super().open()
         self._announced = self.sentinels.announced(self._news.set)
-        self._watching = asyncio.get_running_loop().create_task(self._watch())
+        self._watching = ongoing("watching the sentinels", self._watch)
 
     async def close(self) -> None:
-        while self._watching is not None and not self._watching.done():
-            # Before Python 3.12 asyncio.wait_for, through which redis-py sends, may swallow a cancellation.
-            self._watching.cancel()
-            await asyncio.wait({self._watching}, timeout=_TICK_S)
+        if self._watching is not None:
+            await stop(self._watching)
         await asyncio.gather(*(subscription.close() for subscription in self._announced))
         await super().close()
         await self.sentinels.close()

@@ -4,15 +4,17 @@ import asyncio
 from collections.abc import Callable
 
 from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import NoPermissionError
 
+from gateway.ongoing import ongoing, stop
 from gateway.store.links.link import Connect, hang_up
 
 # A subscription that is silent this long is asked for a sign of life, and given up if it gives none. Nothing urgent
 # depends on what is heard: whoever listens also looks.
 _SILENCE_S = 10.0
 _PAUSE_S = 0.2
-# Between two cancellations, should the first one get lost.
-_TICK_S = 0.02
+# A user that may not subscribe is given that right by a person. Until then each try is a line of the server's ACL LOG.
+_FORBIDDEN_PAUSE_S = 30.0
 
 
 class Subscription:
@@ -33,25 +35,26 @@ class Subscription:
         self._channels = channels
         self._on_message = on_message
         self._on_subscribed = on_subscribed
-        self._listening = asyncio.get_running_loop().create_task(self._listen())
+        self._listening = ongoing("listening to the store", self._listen)
 
     async def close(self) -> None:
-        while not self._listening.done():
-            # Before Python 3.12 asyncio.wait_for, through which redis-py sends, may swallow a cancellation.
-            self._listening.cancel()
-            await asyncio.wait({self._listening}, timeout=_TICK_S)
+        await stop(self._listening)
 
     async def _listen(self) -> None:
         while True:
             connection: AbstractConnection | None = None
+            pause_s = _PAUSE_S
             try:
                 connection = await self._connect()
                 await self._subscribe(connection)
-            except Exception:  # noqa: BLE001  # nobody else would listen again, whatever it was
-                await asyncio.sleep(_PAUSE_S)
+            except NoPermissionError:
+                pause_s = _FORBIDDEN_PAUSE_S
+            except Exception:  # noqa: BLE001, S110  # a server that is away, whatever its client makes of that
+                pass
             finally:
                 if connection is not None:
                     await hang_up(connection)
+            await asyncio.sleep(pause_s)
 
     async def _subscribe(self, connection: AbstractConnection) -> None:
         await connection.send_command("SUBSCRIBE", *self._channels)

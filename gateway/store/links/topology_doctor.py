@@ -1,11 +1,12 @@
 """How well a store's servers stand in for each other: what sentinels and a cluster's nodes say of themselves."""
 
+from gateway.core.address import Address
 from gateway.core.check import Check
 from gateway.core.faults import StoreUnavailable
 from gateway.store.answer import text
 from gateway.store.links.cluster import Cluster
 from gateway.store.links.link import Link
-from gateway.store.links.sentinel import GuardedLink, Named
+from gateway.store.links.sentinel import ANNOUNCED, GuardedLink, Named
 from gateway.store.links.topology import Topology
 
 # Fewer cannot outvote one that is cut off.
@@ -16,7 +17,9 @@ async def examine_topology(store: Topology) -> list[Check]:
     """Nothing of one server."""
     match store:
         case GuardedLink():
-            return judge_sentinels(await store.sentinels.all_named(), store.sentinels.count)
+            told = await store.sentinels.all_named()
+            heard = judge_announcements(await store.sentinels.that_forbid())
+            return [*judge_sentinels(told, store.sentinels.count), heard]
         case Cluster():
             return [await _state(node) for node in store.servers]
         case _:
@@ -42,6 +45,15 @@ def judge_sentinels(told: list[Named], asked: int) -> list[Check]:
         Check("sentinels", len(primaries) == 1, saw, what_to_do),
         Check("standby", True, f"{newest.replicas} replicas of {newest.primary}", standby),
     ]
+
+
+def judge_announcements(forbid: list[Address]) -> Check:
+    """Whether what sentinels announce is heard, by those that forbid it."""
+    if not forbid:
+        return Check("announcements", True, "heard")
+    saw = f"{', '.join(map(str, forbid))} may not be subscribed to: a failover is heard of half a second late"
+    what_to_do = f"Allow SUBSCRIBE, and the channels {', '.join(ANNOUNCED)}, to this user at the sentinels."
+    return Check("announcements", True, saw, what_to_do)
 
 
 async def _state(node: Link) -> Check:

@@ -36,6 +36,8 @@ REGRESS_SHARD = Script("regress_shard", ("epoch", "loss"))
 _EVERY_S = 1.0
 # The others connect again within half a second, and the one that knows of a loss may be the last of them.
 _OTHERS_WITHIN_S = 0.6
+# Faults since the last acknowledged mark: four seconds, with the pauses between them. The next mark makes them good.
+_SILENT_AFTER = 5
 # A process that was cut off for longer has lost what it could compare: others clear its mark away.
 _MARK_LIVES_S = 30 * 86_400.0
 _INCARNATION_BYTES = 8
@@ -44,6 +46,7 @@ _RUN_ID = re.compile(rb"^run_id:(\w+)", re.MULTILINE)
 # By the shard that stands for a server: its first.
 Places = Mapping[str, Remembered]
 OnLoss = Callable[[str], None]
+OnSilent = Callable[[], None]
 
 
 class Incarnation:
@@ -62,6 +65,10 @@ class Incarnation:
     ) -> None:
         self.name = name or _new()
         self.recent = Recent()
+        self.on_silent: OnSilent | None = None
+        self.is_silent = False
+        """Whether no mark can be left for a bug, again and again: a loss may go unnoticed here. `on_silent` is told."""
+        self._faults = 0
         self.read = clock.boot
         self._on_loss = on_loss
         self._patience_s = patience_s
@@ -107,6 +114,14 @@ class Incarnation:
                 async with asyncio.timeout(_EVERY_S):
                     await self.recent.doubted.wait()
 
+    def failed(self) -> None:
+        """`run` has ended by a bug."""
+        self._faults += 1
+        if self._faults >= _SILENT_AFTER and not self.is_silent:
+            self.is_silent = True
+            if self.on_silent is not None:
+                self.on_silent()
+
     async def mark(self, store: FenceStore) -> None:
         """Leave one mark in each server. Raises StoreUnavailable."""
         await self._mark_all(store)
@@ -124,6 +139,7 @@ class Incarnation:
             await self._mark(store, place)
         self.recent.covered()
         self._marked_at = asked_at
+        self._faults = 0
 
     async def _mark(self, store: FenceStore, place: str) -> None:
         known = self._remembered.get(place)

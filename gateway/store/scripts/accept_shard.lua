@@ -19,6 +19,7 @@ for _, state in ipairs({ 'awaiting_approval', 'queued' }) do
     if record and record.state == state then
       notifications.check(record)
       intents.check_parked(record.resource, id)
+      redis.call('HLEN', K.shard .. 'f:' .. record.resource)
       parked[#parked + 1] = record
     end
   end

@@ -160,7 +160,8 @@ elseif not h then
 end
 if #before.overdue + #beside.overdue > 0 then
   n, u = unpack(redis.call('HMGET', K.fence, 'n', 'u'))
-  record = record and intents.read(intent)
+  -- Also where there was none: of a ticket whose intent's record is gone, one is made as it lapses.
+  record = intent ~= '' and intents.read(intent) or nil
   waiters.wake_next(resource, now, #before.overdue > 0 and older == 0)
 end
 

@@ -11,9 +11,8 @@ local used = redis.call('EXISTS', K.tickets, K.older, K.waiters, K.lost, K.shard
 
 -- Only a lease authority keeps a secret. Counted revisions, a pause, what holds the resource back and what was reset
 -- are nowhere else.
-used = used + intents.awaiting(ARGV[1])
 local is_over = e and s and losses.collectable(e, now) and tonumber(x) <= now
-if not is_over or n or p or u or g or r or used > 0 then
+if not is_over or n or p or u or g or r or used > 0 or intents.awaiting(ARGV[1]) > 0 then
   return { 'kept', now }
 end
 

@@ -22,6 +22,11 @@ local REMEMBERED_MS = 24 * 3600 * 1000
 -- another before its day is over: its late duplicate would be granted anew, and evict who has the lease by then.
 local REMEMBERED = 1000
 
+-- Of epochs that were given back while something was queued, as much text is kept, some thousand of them: before a queue
+-- that stands still, a loop of grants would fill the store and slow down every write. What is queued under a later one
+-- is superseded.
+local RELEASED = 16384
+
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[6])
 local e, h, s, x, l, k = unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'l', 'k'))
@@ -123,7 +128,10 @@ local in_flight = tickets.older_in_flight(resource, now, judged, true)
 local expires = clock.text(now + ttl)
 epochs.raise(epoch, 'h', ARGV[3], 's', secret, 'x', expires, 'l', ttl)
 if x == '0' and redis.call('EXISTS', KEYS[7] .. 'q:' .. resource) == 1 then
-  redis.call('HSET', K.fence, 'g', (redis.call('HGET', K.fence, 'g') or '') .. e .. ' ')
+  local released = redis.call('HGET', K.fence, 'g') or ''
+  if #released < RELEASED then
+    redis.call('HSET', K.fence, 'g', released .. e .. ' ')
+  end
 end
 if mark ~= '' then
   redis.call('HSET', K.fence, 'k', mark)

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.model.explore.gateway import Gateways
+from tests.model.explore.gateway import SHARD, Gateways
 from tests.model.explore.shelf import Shelf
 
 
 @pytest.fixture
 def gateways(store_url: str) -> Iterator[Gateways]:
     """Two, of the product as it is."""
-    made = Gateways(Shelf(store_url), 2)
+    made = Gateways(Shelf(store_url, shard=SHARD), 2)
     yield made
     made.close()

@@ -22,6 +22,8 @@ from tests.model.explore.shelf import Shelf, State
 
 RESOURCE = ResourceKey("r")
 SHARD = shard_of(RESOURCE)
+# What every world's shard begins with.
+FIRST = "first"
 
 T = TypeVar("T")
 # One call. Its arguments are compared: the same question at the same store has the same answer.
@@ -83,6 +85,15 @@ class ShelfStore(FenceStore):
         if memory.origin:
             recent.origins[SHARD] = memory.origin
         self.expect(recent)
+
+    async def _learn_origin(self, resource: ResourceKey) -> str:
+        """As `learn_one`, whose commands are no scripts: what the shard began with, or this, which is left there."""
+        assert self.recent is not None
+        origin = self._shelf.origin_of(self.state)
+        if origin is None:
+            origin = FIRST
+            self.state = self._shelf.begun_with(self.state, origin)
+        return self.recent.origins.setdefault(SHARD, origin)
 
     def begin_anew(self, origin: str) -> None:
         """The shard gets another origin, and this gateway learns it."""

@@ -11,9 +11,6 @@ from tests.model.explore.questions import tickets_in
 from tests.model.explore.shelf import State
 from tests.model.explore.world import GRACE_MS, TICK_MS, Arrived, Bounds, Gateway, Token, World
 
-FIRST = "first"
-"""What the shard begins with, where gateways look at that."""
-
 
 class Mishaps:
     """`tells_of_loss`: as gateways do, before anything leaves over a new connection."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from tests.model.explore import promises, questions
 from tests.model.explore.asking import Asking, Move
-from tests.model.explore.gateway import Gateways, Memory
+from tests.model.explore.gateway import FIRST, Gateways, Memory
 from tests.model.explore.leases import Leases
-from tests.model.explore.mishaps import FIRST, Mishaps
+from tests.model.explore.mishaps import Mishaps
 from tests.model.explore.promises import Books, Broken
 from tests.model.explore.questions import INTENT, tickets_in
 from tests.model.explore.shelf import State
@@ -33,9 +33,7 @@ class Moves:
 
     def beginning(self) -> World:
         shelf = self._gateways.shelf
-        if self._bounds.emptied:
-            return beginning(self._bounds, shelf.begun_with(shelf.empty, FIRST), Memory(origin=FIRST))
-        return beginning(self._bounds, shelf.empty)
+        return beginning(self._bounds, shelf.begun_with(shelf.empty, FIRST), Memory(origin=FIRST))
 
     @property
     def script_runs(self) -> int:

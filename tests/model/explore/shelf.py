@@ -88,6 +88,10 @@ class Shelf:
             known = self._known[question] = reply, self._state(tuple((key, kind, tuple(c)) for key, kind, c in found))
         return known
 
+    def origin_of(self, state: State) -> str | None:
+        """What the resource's shard began with, as far as the store knows."""
+        return next((content[0].decode() for key, _, content in state.content if key == self._origin), None)
+
     def begun_with(self, state: State, origin: str) -> State:
         """The store with another origin of the resource's shard."""
         rest = (entry for entry in state.content if entry[0] != self._origin)

@@ -105,6 +105,8 @@ def test_a_document_that_is_not_valid_or_not_plain_is_ambiguous(text: str) -> No
         ("mutation ($o: I) { a(input: $o) }", "input.id.deeper", MISSING),
         ("mutation ($o: I) { a(input: $o) }", "input.none", MISSING),
         ('mutation ($w: I = {id: "d"}) { a(input: $w) }', "input.id", "d"),
+        ("mutation ($o: I) { a(input: $o) }", "input", None),
+        ("mutation ($l: [ID]) { a(ids: $l) }", "ids", []),
         ('mutation { a(id: "x") b: a(id: "x") __typename }', "id", "x"),
         ('mutation { a(id: "x") ...F } fragment F on M { b(id: "x") }', "id", "x"),
         ("mutation { __typename }", "id", MISSING),
@@ -112,9 +114,19 @@ def test_a_document_that_is_not_valid_or_not_plain_is_ambiguous(text: str) -> No
 )
 def test_an_argument_is_a_literal_or_a_variables_value(text: str, path: str, value: JsonValue | Missing) -> None:
     """A variable's default counts where the caller sent none; a list or an object is no name."""
-    told = operation(text, v="from-variable", o={"id": "inner"})
+    told = operation(text, v="from-variable", o={"id": "inner"}, l=["x"])
 
     assert told.argument(tuple(path.split("."))) == value
+
+
+def test_many_root_fields_of_long_variables_are_compared_in_good_time() -> None:
+    """What is in a list names nothing, and is not looked at."""
+    many: list[JsonValue] = [Number(str(number)) for number in range(50_000)]
+    told = operation("mutation ($v: [I], $w: [I]) { a(id: $v)" + " a(id: $w)" * 1000 + " }", v=many, w=list(many))
+    begun = time.process_time()
+
+    assert told.argument(("id",)) == []
+    assert time.process_time() - begun < 1
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """A JSON body that all readers read alike, and pointers into it."""
 
+import time
+
 import pytest
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
@@ -29,6 +31,9 @@ from gateway.policy.reading.jsonbody import (
         b'{"id": ' + b"9" * 400 + b"}",
         b'{"id": "\\ud800"}',
         b'{"\\udc00": 1}',
+        b'["\\uDFff"]',
+        b'{"id": ' + b"9" * 309 + b"}",
+        b'{"id": -' + b"9" * 309 + b"}",
         b'{"id\\u0000": 1, "id": 2}',
         b'{"a": [{"id\\u0000x": 1}]}',
         b'{"id": "\xed\xa0\x80"}',
@@ -227,3 +232,17 @@ def test_what_is_no_plain_object_has_no_members(text: str) -> None:
 def test_sixty_four_levels_are_read(body: bytes, is_read: bool) -> None:
     """Beyond its own bound a parser may give nothing, and its server acts on an empty body."""
     assert isinstance(read_json(body), Refused) is not is_read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b'"' + b'\\"' * 65_536, b'"a' * 65_537, b'"\\\\' * 43_690 + b'"\\', b'"' + b"\\" * 131_071],
+    ids=["escaped quotes", "quotes", "escaped backslashes", "backslashes"],
+)
+def test_a_text_that_is_never_closed_is_read_once(text: bytes) -> None:
+    """Levels are counted in time that grows with the body, not with its square."""
+    body = b"[]" * 70 + text
+    begun = time.process_time()
+
+    assert isinstance(read_json(body), Refused)
+    assert time.process_time() - begun < 1

@@ -6,10 +6,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from gateway.store.links.connection import connector
 from gateway.store.links.subscription import Subscription
 from gateway.store.links.url import OneServer, read_url
 from tests.store.fences import PATIENCE_S
+from tests.until import until
 
 
 @dataclass
@@ -66,3 +69,21 @@ async def test_nothing_is_heard_once_it_is_closed(store_url: str, raw: Any) -> N
         await listener.subscribed.get()
 
     assert raw.publish("one", "late") == 0
+
+
+async def test_who_may_not_subscribe_seldom_tries(store_url: str, raw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each try is a line of the server's log of refusals. Once it may, it listens."""
+    monkeypatch.setattr("gateway.store.links.subscription._PAUSE_S", 3600.0)
+    monkeypatch.setattr("gateway.store.links.subscription._FORBIDDEN_PAUSE_S", 0.05)
+    raw.execute_command("ACL", "SETUSER", "deaf", "reset", "on", ">word", "+@all", "-subscribe", "allchannels")
+    raw.execute_command("ACL", "LOG", "RESET")
+    try:
+        async with listening(store_url.replace("unix://", "unix://deaf:word@"), "one") as listener:
+            await until(lambda: bool(raw.execute_command("ACL", "LOG")))
+            assert listener.subscribed.empty()
+            raw.execute_command("ACL", "SETUSER", "deaf", "+subscribe")
+
+            async with asyncio.timeout(PATIENCE_S):
+                await listener.subscribed.get()
+    finally:
+        raw.execute_command("ACL", "DELUSER", "deaf")

@@ -4,7 +4,7 @@ import pytest
 
 from gateway.core.address import Address
 from gateway.store.links.sentinel import Named
-from gateway.store.links.topology_doctor import examine_topology, judge_sentinels
+from gateway.store.links.topology_doctor import examine_topology, judge_announcements, judge_sentinels
 from tests.store.fences import opened
 from tests.store.topology.cluster import ClusterOfNodes
 
@@ -47,6 +47,15 @@ def test_sentinels_that_are_away_are_the_one_finding() -> None:
     (check,) = judge_sentinels([], 3)
 
     assert not check.ok and check.what_to_do
+
+
+def test_announcements_that_are_forbidden_are_told() -> None:
+    """Which sentinels, which rights, and what it costs; the store can be used all the same."""
+    heard, forbidden = judge_announcements([]), judge_announcements([Address("10.0.0.9", 26379)])
+
+    assert heard.ok and not heard.what_to_do
+    assert forbidden.ok and "10.0.0.9:26379" in forbidden.saw and "half a second" in forbidden.saw
+    assert "SUBSCRIBE" in forbidden.what_to_do and "+switch-master" in forbidden.what_to_do
 
 
 async def test_each_node_of_a_cluster_is_asked(cluster: ClusterOfNodes) -> None:

@@ -338,3 +338,20 @@ async def test_a_copy_from_after_a_former_loss_is_a_loss(store_url: str, raw: An
         await one.store.look(RESOURCE)
 
         assert one.told[2:] == ["it is another one than it was: it was emptied, or replaced"]
+
+
+async def test_who_fails_without_a_mark_between_is_silent(store_url: str) -> None:
+    """What fails beside the marks silences nobody: a loss is still noticed. It is told once."""
+    silent = list[None]()
+    async with remembering(store_url, "one") as one, quiet(one):
+        one.incarnation.on_silent = lambda: silent.append(None)
+        for _ in range(2):
+            for _ in range(4):
+                one.incarnation.failed()
+            await one.mark()
+        assert not one.incarnation.is_silent
+
+        for _ in range(6):
+            one.incarnation.failed()
+
+    assert one.incarnation.is_silent and silent == [None]

@@ -8,6 +8,7 @@ from gateway.store.fence import FenceStore
 from gateway.store.keys import probe
 from gateway.store.links.link import hang_up
 from gateway.store.links.sentinel import Sentinels
+from gateway.store.links.topology_doctor import examine_topology
 from gateway.store.links.url import Guarded, read_url
 from tests.store.fences import PATIENCE_S, admitted, bare, opened
 from tests.store.scripted import Scripted, scripted
@@ -50,6 +51,19 @@ async def test_the_primary_is_found(guarded: GuardedServers) -> None:
         assert (await admitted(store, bare(42))).write.epoch == 42
         assert store.healthy
     guarded.servers[0].ask("FLUSHALL")
+
+
+async def test_what_a_user_may_not_hear_is_found_out(guarded: GuardedServers) -> None:
+    """Where it may, nothing is said; nor of a sentinel that is away."""
+    (sentinel,) = guarded.sentinels
+    sentinel.ask("ACL", "SETUSER", "deaf", "reset", "on", ">word", "+@all", "-subscribe", "allchannels")
+    deaf = "?sentinel_username=deaf&sentinel_password=word"
+    for user, saw in (("", "heard"), (deaf, f"{sentinel.address} may not be subscribed to")):
+        url = guarded.url.replace("redis+sentinel://", f"redis+sentinel://{_NOWHERE},")
+        async with opened(url + user) as store:
+            (check,) = [one for one in await examine_topology(store.link) if one.name == "announcements"]
+
+        assert check.saw.startswith(saw)
 
 
 async def test_the_newest_configuration_is_believed(guarded: GuardedServers) -> None:

@@ -129,6 +129,21 @@ async def test_what_is_kept_is_counted_anew(store: FenceStore, raw: Any) -> None
     assert raw.zcard(LIST) == 1
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 3, 5, 6])
+async def test_a_long_list_is_counted_in_several_steps(
+    store: FenceStore, raw: Any, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """Nobody waits for the whole of it; what expired meanwhile makes nothing be passed over."""
+    kept = [await quarantined(store, late(body=_noise(at))) for at in range(7)]
+    for gone in (kept[0], kept[3]):
+        raw.delete(kept_request(SHARD, gone))
+    sizes = (raw.hget(kept_request(SHARD, id), "size") for id in kept)
+    monkeypatch.setattr("gateway.store.views.quarantine._COUNTED_AT_ONCE", at_once)
+
+    assert await recount(store) == sum(int(size) for size in sizes if size)
+    assert raw.zcard(LIST) == 5
+
+
 async def test_it_expires_by_itself(store: FenceStore, raw: Any) -> None:
     """An entry whose record has gone is passed over."""
     store.quarantine_bounds = QuarantineBounds(60.0, 1 << 20)

@@ -200,16 +200,20 @@ function intents.holding(held, apart)
   return nil
 end
 
--- How many writes of a resource wait for an approval: they are in a list of the shard.
+-- As many are looked at in one step: agents may have a hundred thousand waiting.
+local AWAITING = 2000
+
+-- How many writes of a resource wait for an approval, or may do so: they are in a list of the shard, and what of it is
+-- not looked at counts as one.
 function intents.awaiting(resource)
-  local found = 0
-  for _, id in ipairs(redis.call('ZRANGE', K.shard .. 's:awaiting_approval', 0, -1)) do
+  local listed, found = K.shard .. 's:awaiting_approval', 0
+  for _, id in ipairs(redis.call('ZRANGE', listed, 0, AWAITING - 1)) do
     local record = intents.read(id)
     if record and record.resource == resource and record.state == 'awaiting_approval' then
       found = found + 1
     end
   end
-  return found
+  return redis.call('ZCARD', listed) > AWAITING and found + 1 or found
 end
 
 -- Before the first write of a script that may end what takes another intent back.

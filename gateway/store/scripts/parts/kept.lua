@@ -6,10 +6,11 @@ local kept = {}
 local RECORD = KEYS[7] .. 'r:'
 local LIST = KEYS[7] .. 'k:'
 
--- The entries of a list, the oldest first; those whose record has expired leave it. Reads before it writes.
-function kept.entries(purpose)
+-- The entries of a list, the oldest first: all, or those from `first` to `last`. Those whose record has expired leave
+-- it; how many there were with them is told besides. Reads before it writes.
+function kept.entries(purpose, first, last)
   local found, gone = {}, {}
-  for _, id in ipairs(redis.call('ZRANGE', LIST .. purpose, 0, -1)) do
+  for _, id in ipairs(redis.call('ZRANGE', LIST .. purpose, first or 0, last or -1)) do
     local size, principal, resource = unpack(redis.call('HMGET', RECORD .. id, 'size', 'principal', 'resource'))
     if size then
       found[#found + 1] = { id = id, size = tonumber(size), principal = principal, resource = resource }
@@ -20,7 +21,7 @@ function kept.entries(purpose)
   for _, id in ipairs(gone) do
     redis.call('ZREM', LIST .. purpose, id)
   end
-  return found
+  return found, #found + #gone
 end
 
 function kept.has(id)
