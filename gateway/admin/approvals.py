@@ -6,7 +6,7 @@ from aiohttp import web
 
 from gateway.admin.answer import refusal
 from gateway.admin.approver import find_approver, forbidden, principal_of
-from gateway.admin.document import Document, note_of, read_document, read_note, read_text
+from gateway.admin.document import Document, note_of, read_document, read_text
 from gateway.admin.intents import answer_record, find_record
 from gateway.admin.running import OPERATOR, RUNNING, Running
 from gateway.core.caller import Caller
@@ -36,16 +36,21 @@ async def deny_intent(request: web.Request) -> web.Response:
 async def retry_intent(request: web.Request) -> web.Response:
     """Queue a failed intent again."""
     running = request.app[RUNNING]
-    note = await read_note(request)
+    document = await read_document(request, frozenset({"note", "digest"}))
+    if isinstance(document, Refused):
+        return refusal(document)
+    note, digest = note_of(document), _digest_of(document)
     if isinstance(note, Refused):
         return refusal(note)
+    if isinstance(digest, Refused):
+        return refusal(digest)
     found = await find_record(request)
     if isinstance(found, Refused):
         return refusal(found)
     write = await _judged(running, found)
     if isinstance(write, Refused):
         return refusal(write)
-    record = await retry(running.store, found, note=note, by=OPERATOR, write=write)
+    record = await retry(running.store, found, note=note, by=OPERATOR, write=write, digest=digest)
     if isinstance(record, Refused):
         return refusal(record)
     running.log.warning("an operator had an intent sent again", intent=record.id, note=note)
@@ -99,7 +104,12 @@ def _read(document: Document | Refused, verdict: Literal["approve", "deny"], app
         return note
     if verdict == "approve" and "digest" not in document:
         return Refused(BAD_REQUEST, _NO_DIGEST)
-    digest = read_text(document, "digest", _LONGEST_DIGEST) if "digest" in document else None
+    digest = _digest_of(document)
     if isinstance(digest, Refused):
         return digest
     return Decide(verdict, approver.principal, principal_of(approver), note, digest)
+
+
+def _digest_of(document: Document) -> str | Refused | None:
+    """Of the request that was looked at, where it is named."""
+    return read_text(document, "digest", _LONGEST_DIGEST) if "digest" in document else None

@@ -21,6 +21,7 @@ from gateway.core.pause import WidePause
 from gateway.core.problem import instant
 from gateway.core.record import IntentRecord, shown_answer
 from gateway.core.write import ResourceKey
+from gateway.policy.reading.jsonbody import Number
 from gateway.store.fence import FenceStore
 from gateway.store.intents import Pause, Resolve, resolve
 from gateway.store.kept_requests import digest_request
@@ -33,7 +34,9 @@ from gateway.store.views.intent_views import LISTED, Flight
 from gateway.store.views.pause_views import pause_over
 from gateway.store.views.resource_views import Ticket
 
-_KNOWN = frozenset({"outcome", "note"})
+_KNOWN = frozenset({"outcome", "note", "attempt"})
+# More than an intent ever has: the scripts keep its attempts in three bytes.
+_MOST_ATTEMPTS = (1 << 24) - 1
 # A pause may keep these from being sent.
 _WAITS = ("awaiting_approval", "queued")
 
@@ -100,15 +103,18 @@ async def export_request_body(request: web.Request) -> web.Response:
 async def resolve_intent(request: web.Request) -> web.Response:
     """An operator says what became of an unknown intent; repeated with the same note it is answered the same way."""
     running, id = request.app[RUNNING], request.match_info["id"]
-    asked = _read_resolution(await read_document(request, _KNOWN))
+    document = await read_document(request, _KNOWN)
+    asked, attempt = _read_resolution(document), _read_attempt(document)
     if isinstance(asked, Refused):
         return refusal(asked)
+    if isinstance(attempt, Refused):
+        return refusal(attempt)
     found = await _find(running.store, id)
     if found is None:
         return refusal(_no_such(id))
     if isinstance(found, Flight):
         return refusal(_still_in_flight(found))
-    record = await resolve(running.store, found, asked)
+    record = await resolve(running.store, found, asked, attempt)
     if isinstance(record, Refused):
         return refusal(record)
     running.log.warning("an operator resolved an intent", intent=record.id, state=record.state, note=asked.reason)
@@ -170,6 +176,17 @@ def _read_resolution(document: Document | Refused) -> Resolve | Refused:
         case _:
             detail = "Nothing was done: `outcome` must be applied or not_applied; not_applied lets a retry send again."
             return Refused(BAD_REQUEST, detail)
+
+
+def _read_attempt(document: Document | Refused) -> int | Refused | None:
+    """Which attempt was looked at, where it is said: one that came after it is then not resolved."""
+    if isinstance(document, Refused) or "attempt" not in document:
+        return None
+    attempt = document["attempt"]
+    if isinstance(attempt, Number) and attempt.spelled.isdecimal() and int(attempt.spelled) <= _MOST_ATTEMPTS:
+        return int(attempt.spelled)
+    detail = "Nothing was done: `attempt` must be a number, as `attempts` of `GET /api/v1/intents/ID` has it."
+    return Refused(BAD_REQUEST, detail)
 
 
 def _no_such(id: str) -> Refused:

@@ -64,18 +64,26 @@ def show_intent(intent: str, admin: str, *, as_json: bool) -> None:
 @click.option("--applied", is_flag=True, help="It happened. Whoever repeats it is told so.")
 @click.option("--not-applied", is_flag=True, help="It did not happen. Whoever repeats it sends it again.")
 @click.option("--note", required=True, help="What you found out, and where: it is kept with the intent.")
+@click.option(
+    "--attempt",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The `attempts` that `show` had when you looked: one that began since is refused. [the newest]",
+)
 @yes_option
 @admin_option
 @json_option
-def resolve_intent(intent: str, note: str, admin: str, *, as_json: bool, **flags: bool) -> None:
+def resolve_intent(intent: str, note: str, attempt: int | None, admin: str, *, as_json: bool, **flags: bool) -> None:
     """Say what became of an intent that is unknown. Look first at what its upstream did: this cannot be taken back."""
     if flags["applied"] == flags["not_applied"]:
         raise click.UsageError("Say either --applied or --not-applied.")
     outcome = "applied" if flags["applied"] else "not_applied"
     api, path = read_admin(admin), _path(intent)
-    _announce(api.get(path), outcome)
+    found = api.get(path)
+    _announce(found, outcome)
     confirm("Resolve it?", yes=flags["yes"])
-    resolved = api.post(f"{path}/resolve", {"outcome": outcome, "note": note})
+    about = found["attempts"] if attempt is None else attempt
+    resolved = api.post(f"{path}/resolve", {"outcome": outcome, "note": note, "attempt": about})
     if as_json:
         print_json(resolved)
     else:
@@ -85,11 +93,18 @@ def resolve_intent(intent: str, note: str, admin: str, *, as_json: bool, **flags
 @command.command("retry")
 @click.argument("intent", metavar="ID")
 @click.option("--note", required=True, help="Why it may work now: it is kept with the intent.")
+@click.option(
+    "--digest",
+    metavar="DIGEST",
+    help="That of the request that was looked at, as `show` has it; another one is refused. [the newest]",
+)
 @admin_option
 @json_option
-def retry_intent(intent: str, note: str, admin: str, *, as_json: bool) -> None:
+def retry_intent(intent: str, note: str, digest: str | None, admin: str, *, as_json: bool) -> None:
     """Queue again what has failed: the same request, under its own epoch."""
-    queued = read_admin(admin).post(f"{_path(intent)}/retry", {"note": note})
+    api, path = read_admin(admin), _path(intent)
+    about = api.get(path).get("digest") if digest is None else digest
+    queued = api.post(f"{path}/retry", {"note": note} if about is None else {"note": note, "digest": about})
     if as_json:
         print_json(queued)
     else:

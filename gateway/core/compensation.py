@@ -5,10 +5,11 @@ It is an intent of its own, made once by an operator: applied ─► compensatin
 
 import base64
 import hashlib
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from gateway.core.decision import WRONG_STATE, Facts, Refused
+from gateway.core.decision import STILL_UNKNOWN, WRONG_STATE, Facts, Refused
 from gateway.core.intent import Intent, IntentId, KeptAnswer, State
 from gateway.core.kept_request import KeptRequest
 from gateway.core.request import HeaderPairs
@@ -67,6 +68,19 @@ def compensating_intent(first: IntentId, tenant: str, request: KeptRequest) -> I
     """The intent that takes `first` back by this request."""
     target = f"{request.method} {request.target.partition('?')[0]}"
     return Intent(f"compensates {first}", tenant, target, compensating_digest(first))
+
+
+def held_back(by: Sequence[IntentId], facts: Facts) -> Refused:
+    """As a write is held back by unknown ones: what is known of the resource may not be true. `by` them."""
+    detail = (
+        f"Nothing was sent: {_listed(by)} of {facts.resource} may or may not have happened, and its rule holds the "
+        "resource until somebody knows. Resolve that first, then look whether there is still something to take back."
+    )
+    return Refused(STILL_UNKNOWN, detail, replace(facts, intent=by[0], intent_state="unknown"))
+
+
+def _listed(intents: Sequence[IntentId]) -> str:
+    return f"intent {intents[0]}" if len(intents) == 1 else f"intents {', '.join(intents)}"
 
 
 def not_applied_now(state: State, facts: Facts) -> Refused:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from gateway.core.epoch import Epoch
+from gateway.core.quota import Counted
 from gateway.core.token import digest_secret
 
 # Renewing at a third of the term leaves two more tries before it ends.
@@ -41,7 +42,8 @@ class LeaseSecret:
 class Lease:
     """Instants in milliseconds of the store's clock since 1970. `in_flight` counts older writes that have not ended.
 
-    `left_ms` is what was left of the term when it was renewed.
+    `left_ms` is what was left of the term when it was renewed. `overtakes`: the lease that this grant has ended, where
+    it counts for a quota.
     """
 
     resource: str
@@ -51,6 +53,7 @@ class Lease:
     expires_at_ms: int
     in_flight: int
     left_ms: int | None = None
+    overtakes: Counted | None = None
 
     @property
     def drained(self) -> bool:

@@ -33,6 +33,13 @@ class Parking:
     failures: int = 0
     approval: Approval | None = None
 
+    @property
+    def keeping(self) -> str:
+        """What names one keeping under a key, as it was when it was taken: the next request that is kept there has
+        another one, and so has this one once a delivery of it has ended. Spelled as in `scripts/parts/parking.lua`.
+        """
+        return f"{self.since_ms}.{self.failures}.{self.digest}"
+
 
 def parse_parking(text: str) -> Parking | None:
     """A record's words, as the scripts spell them (parts/parking.lua). None: it was never parked."""

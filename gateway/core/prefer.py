@@ -1,4 +1,6 @@
-"""`Prefer: wait=N` (RFC 7240): how long a caller would rather wait than be told that its write was taken."""
+"""`Prefer` (RFC 7240): how long a caller would rather wait than be told that its write was taken, and what of it a
+fenced write cannot have.
+"""
 
 import re
 
@@ -6,6 +8,8 @@ from gateway.core.request import Headers
 
 # Below the minute after which proxies on the way give a silent connection up.
 LONGEST_WAIT_S = 55
+# An API that acts after it has answered would do so beside the writes of a newer epoch, which the answer lets in.
+_LATER = b"respond-async"
 _WAIT = re.compile(rb'\s*wait\s*=\s*"?([0-9]{1,9})"?\s*(?:;.*)?', re.IGNORECASE)
 
 
@@ -20,3 +24,21 @@ def preferred_wait_s(headers: Headers) -> int | None:
             if wait is not None:
                 return min(int(wait[1]), LONGEST_WAIT_S)
     return None
+
+
+def asks_for_later(value: bytes) -> bool:
+    """Whether it says anywhere that the answer may come before the work (section 4.1)."""
+    return _LATER in value.lower()
+
+
+def without_later(value: bytes) -> bytes | None:
+    """What is left of a value without `respond-async`; None: nothing. Whoever is asked may ignore any preference.
+
+    Where something is quoted, readers differ in where a preference ends: all of it goes.
+    """
+    if not asks_for_later(value):
+        return value
+    if b'"' in value:
+        return None
+    kept = [one.strip() for one in value.split(b",") if one.strip() and not asks_for_later(one)]
+    return b", ".join(kept) or None

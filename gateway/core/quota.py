@@ -27,6 +27,14 @@ class Spending:
     lease_ms: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A lease that counts: for whose quota, and under which name."""
+
+    principal: str
+    entry: bytes
+
+
 def lease_entry(resource: str, epoch: int, secret_digest: bytes) -> bytes:
     """The name under which a granted lease counts.
 

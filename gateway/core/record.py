@@ -48,6 +48,11 @@ class IntentRecord:
     compensates: IntentId | None = None
     evidence_is_own: bool = False
 
+    @property
+    def keeping(self) -> str:
+        """What names the request that is kept under its key (`Parking.keeping`); empty where none was."""
+        return "" if self.parking is None else self.parking.keeping
+
 
 def shown(record: IntentRecord) -> dict[str, object]:
     """The record as JSON members for agents. A body that is not UTF-8 is `body_base64`."""

@@ -101,7 +101,8 @@ class Origin:
 class Mount:
     """Which requests are an upstream's: those under `segments` (none: all), to `host` if one is named (lower case).
 
-    `format_endings`: what its server takes for a format at a path's end; None: nothing.
+    `format_endings`: what its server takes for a format at a path's end; None: nothing. `names`: whether its server
+    keeps the names of path, query and body in one map.
     """
 
     segments: tuple[str, ...] = ()
@@ -109,6 +110,7 @@ class Mount:
     strip: bool = False
     encoded_slash: Literal["refuse", "opaque"] = "refuse"
     format_endings: FormatEndings | None = None
+    names: Literal["apart", "merged"] = "apart"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from gateway.core.field_name import plain_name
 from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIXES, REPLACED
 from gateway.core.hop_by_hop import HOP_BY_HOP
 from gateway.core.rule import Upstream
+from gateway.core.steering import STEERING, STEERING_PREFIXES
 
 # `Expect` is answered here; `Host` and the framing are set anew.
-_NOT_FORWARDED = HOP_BY_HOP | {b"host", b"content-length", b"expect", b"fencegate-key"}
-_CONTROL_PREFIX = b"fencing-"
+_NOT_FORWARDED = HOP_BY_HOP | STEERING | {b"host", b"content-length", b"expect", b"fencegate-key"}
+_PREFIXES = (b"fencing-", *STEERING_PREFIXES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def withheld(upstream: Upstream, *, believed: bool, observed: bool = False) -> W
         names |= _told_of_writes(upstream)
     if upstream.forwarded != "trusted":
         names |= REPLACED
-    return Withheld(names, (_CONTROL_PREFIX,) if believed else (_CONTROL_PREFIX, *CLAIMS_PREFIXES))
+    return Withheld(names, _PREFIXES if believed else (*_PREFIXES, *CLAIMS_PREFIXES))
 
 
 def _credentials(upstream: Upstream) -> set[bytes]:

@@ -27,6 +27,7 @@ class Write:
     `costs`: what it takes of each of the rule's budgets, in millionths; empty where its admission takes nothing.
     `call`: the id of the JSON-RPC call that it is; None where its answer's status alone tells the outcome.
     `trace_id`: of its request's trace, for the audit trail; empty where there is none.
+    `keeping`: of what a deliverer has taken (`Parking.keeping`); empty where it is sent as it comes.
     """
 
     rule: Rule
@@ -44,6 +45,7 @@ class Write:
     costs: tuple[int, ...] = ()
     call: str | None = None
     trace_id: str = ""
+    keeping: str = ""
 
     def named(self, intent: Intent) -> "Write":
         """The same write, as this intent."""

@@ -38,6 +38,7 @@ from gateway.policy.ruleset import RuleSet
 # How long it waits for what is in flight, and then for its own answer: an operator's call ends within half a minute.
 _DRAIN_S = 10.0
 _ANSWER_S = 10.0
+_END_OLDER = "Try again later; or advance the resource, which ends what is queued, and compensate it then."
 # Between two questions whether it may be sent; nobody wakes whoever asks.
 _RECHECK_S = 0.1
 
@@ -54,7 +55,9 @@ class Compensations(Protocol):
     async def admit(
         self, first: IntentRecord, write: Write, ticket: TicketId, *, queued: bool, note: str, by: str
     ) -> Admitted | Waiting | Refused:
-        """A ticket for what takes `first` back, under the highest epoch. Refused: `wrong-state`, `no-such-intent`."""
+        """A ticket for what takes `first` back, under the highest epoch. Refused: `wrong-state`, `no-such-intent`,
+        `outcome-unknown` where unknown writes hold the resource.
+        """
         ...
 
     async def settle_of(
@@ -103,7 +106,8 @@ class Compensating:
     async def run(self, first: IntentRecord, note: str, by: str) -> IntentRecord | Refused:
         """Send what takes `first` back, and return how it is then: still `compensating` if that takes its time.
 
-        Refused, and nothing was sent: `wrong-state`, `no-such-intent`, `resource-busy`, `store-unavailable`.
+        Refused, and nothing was sent: `wrong-state`, `no-such-intent`, `outcome-unknown` (of others, which hold the
+        resource), `resource-busy`, `store-unavailable`.
         """
         if first.state != "applied":
             return not_applied_now(first.state, _facts(first))
@@ -134,7 +138,7 @@ class Compensating:
         await self._tasks.drain(within_s)
 
     async def _admit(self, asked: _Asked) -> tuple[Admitted, Deadline] | Refused:
-        """Ask until nothing else is in flight."""
+        """Ask until nothing else is in flight, and nothing older is queued."""
         end, queued = self._clock.after(_DRAIN_S), False
         while True:
             got, deadline = await self._ask(asked, queued=queued)
@@ -145,7 +149,7 @@ class Compensating:
             queued = True
             if self._clock.left(end) <= 0:
                 self._tasks.spawn(self._leave(asked.write))
-                return _busy(asked)
+                return _busy(asked, got)
             await asyncio.sleep(min(got.recheck_s, _RECHECK_S))
 
     async def _ask(self, asked: _Asked, *, queued: bool) -> tuple[Admitted | Waiting | Refused, Deadline]:
@@ -267,7 +271,10 @@ def _facts(first: IntentRecord) -> Facts:
     return Facts(resource=first.resource, intent=first.id, intent_state=first.state)
 
 
-def _busy(asked: _Asked) -> Refused:
-    detail = f"Nothing was sent: other writes of the resource were still in flight after {_DRAIN_S:g} s. Pause the"
+def _busy(asked: _Asked, waiting: Waiting) -> Refused:
     facts = replace(asked.facts, retry_after_s=RETRY_AFTER_S)
+    if waiting.why == "older":
+        detail = f"Nothing was sent: older writes of the resource come first, and were not done after {_DRAIN_S:g} s:"
+        return Refused(RESOURCE_BUSY, f"{detail} in flight, or queued under a lease given back. {_END_OLDER}", facts)
+    detail = f"Nothing was sent: other writes of the resource were still in flight after {_DRAIN_S:g} s. Pause the"
     return Refused(RESOURCE_BUSY, f"{detail} resource, compensate it then, and end the pause.", facts)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from gateway.core.decision import STALE_EPOCH, Refused
+from gateway.core.decision import INTENT_IN_PROGRESS, STALE_EPOCH, Refused
 from gateway.core.delivery import Dropped, Taken
 from gateway.core.faults import PoliciesChanged, StoreUnavailable
 from gateway.core.outcome import Outcome
@@ -192,6 +192,9 @@ class Deliverer:
             # The store has ended it, and what is behind it is next.
             ended = _about(record) | self._told(trace, record, None)
             self._log.info("a queued write ended without being sent", why=got.detail, **ended)
+            return True
+        if isinstance(got, Refused) and got.decision is INTENT_IN_PROGRESS:
+            # Others have delivered it, or are at it: what is at the head now has its own time.
             return True
         await self._queue.put_back(record.resource, _SOON_S)
         return False

@@ -177,6 +177,7 @@ class Leases:
                     takeover=takeover,
                     watch=watch,
                     mark=secret.mark,
+                    counts_for=None if ask.quota is None or ask.quota.leases is None else ask.quota.principal,
                 )
                 left = self._clock.left(end)
                 if isinstance(reply, Refused):
@@ -188,6 +189,8 @@ class Leases:
                         # From here on the call only watches its own lease, and no longer than that lives.
                         granted, end = True, min(end, asked, key=self._clock.left)
                         left = self._clock.left(end)
+                        if reply.overtakes is not None:
+                            await self._quotas.free_overtaken(reply.overtakes)
                     if reply.drained or left <= 0 or is_gone():
                         return reply
                 await interest.wait(min(left, _RECHECK_S))

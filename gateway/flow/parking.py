@@ -15,6 +15,8 @@ from gateway.core.decision import (
     APPROVAL_DENIED,
     AWAITING_APPROVAL,
     FORWARDED,
+    INTENT_IN_PROGRESS,
+    INTENT_MISMATCH,
     NO_POLICY,
     OUTCOME_UNKNOWN,
     QUEUED,
@@ -110,6 +112,8 @@ class Parking:
                         if request.trace is not None:
                             request.trace.enter("wait")
                         found = await self._wait(found, asked.waits_s, caller)
+                        if isinstance(found, Refused):
+                            return _refuse(caller, found)
                     else:
                         asked = replace(asked, waits_s=None)
         return await self._tell(found, asked, caller)
@@ -144,8 +148,8 @@ class Parking:
             except StoreUnavailable as away:
                 return _perhaps_taken(away)
 
-    async def _wait(self, record: IntentRecord, within_s: float, caller: Caller) -> IntentRecord:
-        """The record once it has ended, or as it is when the time is over."""
+    async def _wait(self, record: IntentRecord, within_s: float, caller: Caller) -> IntentRecord | Refused:
+        """The record once it has ended, or as it is when the time is over. Refused: it is another request's by now."""
         end, look_s = self._clock.after(within_s), _FIRST_LOOK_S
         try:
             while record.state in _PARKED and (left := self._clock.left(end)) > 0:
@@ -153,7 +157,10 @@ class Parking:
                     break
                 await asyncio.sleep(min(look_s, left))
                 look_s = min(2 * look_s, _LONGEST_LOOK_S)
-                record = await self._look(record)
+                later = await self._look(record)
+                if not _is_same(record, later):
+                    return _given_away(record, later)
+                record = later
         except asyncio.CancelledError:
             # The gateway is stopped: what was taken stays taken, and the caller should know it.
             if not caller.has_begun():
@@ -216,6 +223,32 @@ async def _arrived(write: Write, body: BodySource) -> int | Refused:
     except NoRoom as error:
         return no_room(write, str(error))
     return size if size <= limit else body_too_large(limit)
+
+
+def _is_same(record: IntentRecord, later: IntentRecord) -> bool:
+    """Whether a record still tells of the request that was kept: a key that is free may be used for another one.
+
+    One without a kept request was written anew after the store had lost it.
+    """
+    if record.parking is None or later.parking is None:
+        return record.fingerprint == later.fingerprint
+    return record.parking.digest == later.parking.digest
+
+
+def _given_away(record: IntentRecord, later: IntentRecord) -> Refused:
+    """What is told of one whose record is another request's by now. Only of what was not applied is a key free."""
+    facts = Facts(resource=record.resource, epoch=record.epoch)
+    if later.created_at_ms != record.created_at_ms:
+        detail = "Nobody can tell what became of it: its record is gone, and its key was used for another since."
+        return Refused(OUTCOME_UNKNOWN, f"{detail} Look at the resource before you go on.", facts)
+    ended = "Not applied: it was refused, or has ended without being sent, and"
+    if later.fingerprint != record.fingerprint:
+        detail = f"{ended} its key was used for another request since. If it should still be done, give it a new key."
+        return Refused(INTENT_MISMATCH, detail, facts)
+    # By another key it might be done twice: by its rule the other one says the same.
+    detail = f"{ended} the same intent was asked for again since. Repeat it with the same key for what became of that."
+    about = replace(facts, intent=later.id, intent_state=later.state, retry_after_s=RETRY_AFTER_S)
+    return Refused(INTENT_IN_PROGRESS, detail, about)
 
 
 def _perhaps_taken(away: StoreUnavailable) -> Refused:

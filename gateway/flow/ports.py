@@ -103,12 +103,14 @@ class Store(Admitting, Settling, Protocol):
         takeover: bool,
         watch: bool,
         mark: LeaseMark | None = None,
+        counts_for: str | None = None,
     ) -> Lease | Refused:
         """Grant a lease under a new epoch (G2), or refuse with `lease-held` or `epochs-exhausted`; of a call with a
         key also with `lease-lost`: what it was granted has ended, and is not granted again.
 
         Repeated with the same digest while that lease lives, it returns the same lease. `watch`: wake this gateway
-        when the lease ends or older writes do.
+        when the lease ends or older writes do. `counts_for`: the principal whose quota it counts for, which whoever
+        takes it over is told of.
         """
         ...
 

@@ -1,8 +1,10 @@
 """Quotas: asked before the fence, so that nothing has moved where a principal has used up what it may."""
 
+import contextlib
+
 from gateway.core.decision import Refused
 from gateway.core.faults import StoreUnavailable
-from gateway.core.quota import Quota, Spending
+from gateway.core.quota import Counted, Quota, Spending
 from gateway.flow.admission import store_is_away
 from gateway.flow.ports import QuotaStore
 from gateway.flow.tasks import Tasks
@@ -48,6 +50,11 @@ class Quotas:
             await self._store.free(quota, lease)
         except StoreUnavailable:
             return
+
+    async def free_overtaken(self, lease: Counted) -> None:
+        """As `free`, of a lease that another call has taken over, whoever's it was."""
+        with contextlib.suppress(StoreUnavailable):
+            await self._store.free(Quota(lease.principal), lease.entry)
 
     def free_later(self, quota: Quota | None, lease: bytes) -> None:
         """As `free`, for whoever cannot wait."""

@@ -128,4 +128,5 @@ def _write_of(record: IntentRecord, rule: Rule) -> Write:
         intent=intent,
         principal=record.principal or ANONYMOUS,
         tenant=record.tenant,
+        keeping=record.keeping,
     )

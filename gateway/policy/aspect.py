@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
 
+from gateway.core.decision import Refused
 from gateway.policy.condition import Condition, GraphqlCondition, Subject
+from gateway.policy.doubtful_value import Trait, doubt_of, is_plain, traits_of
 from gateway.policy.reading.operation import Operation
 
 
 class Aspect:
     """One thing that is looked at. `condition` is any of the conditions that look at it."""
 
-    __slots__ = ("_of_kind", "_others", "_wanting", "condition")
+    __slots__ = ("_of_kind", "_others", "_traits", "_wanting", "condition", "has_doubts")
 
     def __init__(self, wanted: Sequence[tuple[int, Condition]], everybody: int) -> None:
         """`wanted` are the conditions with their entries' places, `everybody` the bits of all entries."""
@@ -23,12 +25,17 @@ class Aspect:
         self._others = everybody & ~reduce(or_, (1 << at for at, _ in wanted))
         self._wanting: defaultdict[object, int] = defaultdict(int)
         self._of_kind: defaultdict[str, int] = defaultdict(int)
+        self._traits: defaultdict[Trait, int] = defaultdict(int)
         for at, condition in wanted:
             for value in condition.values:
                 self._wanting[value] |= 1 << at
+                for trait in traits_of(value):
+                    self._traits[trait] |= 1 << at
             if isinstance(condition, GraphqlCondition):
                 for kind, _ in condition.values:
                     self._of_kind[kind] |= 1 << at
+        self.has_doubts = not all(map(is_plain, self._traits))
+        """Whether there may be a value that is taken for one that is wanted."""
 
     def takers(self, found: Subject) -> int:
         """The entries that want what a request has there, and those that do not look."""
@@ -36,6 +43,12 @@ class Aspect:
             return self._others | self._wanting.get(found, 0)
         named = (self._wanting.get((found.kind, name), 0) for name in found.fields)
         return self._others | self._wanting.get((found.kind, None), 0) | reduce(and_, named)
+
+    def doubt(self, found: Subject, left: int) -> Refused | None:
+        """The refusal of a value that none of the entries `left` wants, and that some API takes for one they do."""
+        if self._wanting.get(found, 0) & left:
+            return None
+        return doubt_of(self.condition, found, lambda trait: bool(self._traits.get(trait, 0) & left))
 
     def rivals(self, condition: Condition) -> int:
         """The entries that some request suits as well as it suits `condition`, for all that this aspect tells."""

@@ -123,6 +123,9 @@ class _Batch:
                 found = read_subject(aspect.condition, request, body)
                 if isinstance(found, BodyWanted | Refused):
                     return found
+                doubt = aspect.doubt(found, left) if aspect.has_doubts else None
+                if doubt is not None:
+                    return doubt
                 asked.add(aspect)
                 left &= aspect.takers(found)
                 if not left & first:

@@ -224,7 +224,7 @@ class _Answer:
             json_body = self._read()
             if isinstance(json_body, Unavailable):
                 return json_body
-            return _of_json(part.text, json_body.find(part.pointer))
+            return _of_json(part.text, json_body.find_in_answer(part.pointer))
         found = read_header(self._headers, part.header)
         return (
             Value(found) if isinstance(found, str) and found else Unavailable(f"the answer has not one `{part.text}`")

@@ -11,6 +11,7 @@ from gateway.policy.reading.fields import read_header
 from gateway.policy.reading.hidden import hidden_in
 from gateway.policy.reading.jsonbody import JsonValue, Missing, Number, Pointer, ambiguous_body, survives_double
 from gateway.policy.reading.operation import Operation, OperationKind
+from gateway.policy.reading.twin import squeezed
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,8 @@ def contradiction(conditions: tuple[Condition, ...]) -> str | None:
     pointers = [condition.pointer for condition in conditions if isinstance(condition, JsonCondition)]
     for outer in pointers:
         for inner in pointers:
+            if outer is not inner and [*map(squeezed, outer.tokens)] == [*map(squeezed, inner.tokens)]:
+                return f"`{outer.text}` and `{inner.text}` are one name to many APIs, and both are refused; remove one"
             if outer is not inner and inner.tokens[: len(outer.tokens)] == outer.tokens:
                 return f"`{outer.text}` must be a plain value here, so that `{inner.text}` is never there; remove one"
     return None

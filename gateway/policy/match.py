@@ -29,10 +29,12 @@ from gateway.core.target import Target
 from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
 from gateway.policy.choice import Choice, Placed
+from gateway.policy.decoded_path import decoded_segments
 from gateway.policy.entry import Entry, ReadOnly
 from gateway.policy.literal import misspelled_literal
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
+from gateway.policy.reading.beside_path import query_overrules
 from gateway.policy.reading.body import Body, BodyWanted
 from gateway.policy.reading.graphql import may_be_write_in_url, write_in_url
 from gateway.policy.reading.hidden import hidden_in
@@ -46,6 +48,9 @@ _OF_A_FORMAT = Refused(
     "without the ending; say in `Accept` which format is wanted.",
 )
 _OF_DEEPER = "in another case this is a path of another upstream. Spell it as that one's mount does"
+_DECODED_IS_OF_DEEPER = (
+    "with its escapes undone this is a path of another upstream, which takes no reads. Send the path without them"
+)
 # A document of so many bytes has a thousand tokens at most, which are parsed in five milliseconds.
 _GRAPHQL_AT_ONCE = 2 << 10
 
@@ -87,7 +92,17 @@ class NeedsBody:
 class Index:
     """The entries of one upstream, by method and path."""
 
-    __slots__ = ("_choice", "_counted", "_deeper", "_denied_deeper", "_formats", "_graphql", "_needs_body", "upstream")
+    __slots__ = (
+        "_choice",
+        "_counted",
+        "_deeper",
+        "_denied_deeper",
+        "_formats",
+        "_graphql",
+        "_merged",
+        "_needs_body",
+        "upstream",
+    )
 
     def __init__(
         self, upstream: Upstream, entries: Iterable[Entry | ReadOnly], deeper: Sequence[Upstream] = ()
@@ -98,6 +113,7 @@ class Index:
         denied = (other for other in deeper if other.reads == "deny")
         self._denied_deeper = frozenset(_folded(other.mount.segments) for other in denied)
         self._formats = upstream.mount.format_endings
+        self._merged = upstream.mount.names == "merged"
         placed = [Placed(entry, pattern) for entry in entries for pattern in entry.matcher.patterns]
         self._choice = Choice(placed)
         self._counted = _counted(placed)
@@ -114,11 +130,12 @@ class Index:
             misspelled = misspelled_literal(self.upstream.mount.segments, request.target)
             if misspelled is not None:
                 return misspelled
-        if request.method in READ_METHODS and not asks_for_upgrade(request.headers):
-            return self._read(request, caller)
+        # Of reads too: WordPress deletes at a GET.
         overridden = None if request.target.query is None else overrides_method(request.target)
         if overridden is not None:
             return overridden
+        if request.method in READ_METHODS and not asks_for_upgrade(request.headers):
+            return self._read(request, caller)
         body = Body(request, self.upstream.json_types)
         if self.upstream.protocol == "mcp" and is_endpoint(request.target, self.upstream.mount):
             harmless = changes_nothing(request, body)
@@ -182,7 +199,10 @@ class Index:
         if as_task is not None:
             return as_task
         matched = Matched(entry, placed.pattern.captured(split_slash(request.target)[0]), body)
-        lacking = _afterwards_lacking(matched, request, caller)
+        lacking = None
+        if matched.path and (self._merged or request.target.query is not None):
+            lacking = body.overruled(matched.path, merged=self._merged)
+        lacking = lacking or _afterwards_lacking(matched, request, caller)
         if lacking is not None:
             return NeedsBody(self.upstream, matched) if isinstance(lacking, BodyWanted) else lacking
         return matched
@@ -194,6 +214,8 @@ class Index:
         target = request.target
         if self._denied_deeper and _begins_with(target.segments, self._denied_deeper):
             return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {_OF_DEEPER}.")
+        if self._denied_deeper and "%" in target.path and _begins_with(decoded_segments(target), self._denied_deeper):
+            return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {_DECODED_IS_OF_DEEPER}.")
         if self._graphql and target.query:
             named = self._graphql.takers(tuple(map(str.casefold, split_slash(target)[0])), slash=False)
             fault = write_in_url(target) if named or may_be_write_in_url(target) else None
@@ -218,7 +240,10 @@ class Index:
         unread = Body(replace(request, body=b""))
         agreed: str | None = None
         for pattern, template in self._counted.get(first.pattern.shape, ()) if first else ():
-            name = template.fill(request, pattern.captured(segments), caller, unread)
+            path = pattern.captured(segments)
+            if path and target.query is not None and query_overrules(target.query, path):
+                return None
+            name = template.fill(request, path, caller, unread)
             if isinstance(name, Refused) or agreed not in (None, name):
                 return None
             agreed = name
@@ -266,7 +291,7 @@ def _counted(placed: Iterable[Placed]) -> Mapping[Shape, Iterable[tuple[Pattern,
     ways: defaultdict[Shape, dict[object, tuple[Pattern, Template]]] = defaultdict(dict)
     for pattern, entry in ((one.pattern, one.entry) for one in placed):
         if _counts(entry):
-            ways[pattern.shape][(pattern.names, pattern.rest, entry.template.text)] = (pattern, entry.template)
+            ways[pattern.shape][(pattern.names, pattern.rest, entry.template)] = (pattern, entry.template)
     return {shape: tuple(distinct.values()) for shape, distinct in ways.items()}
 
 

@@ -17,6 +17,7 @@ from gateway.policy.reading.formbody import parse_field
 from gateway.policy.reading.graphql import parse_argument
 from gateway.policy.reading.jsonbody import JsonValue, Missing, Number, Pointer, parse_pointer
 from gateway.policy.reading.parameters import read_query
+from gateway.policy.value_form import ValueForm
 
 # `idempotency-key` is the header of that name: it is parsed, so that its quoted and its bare form are one value.
 Origin = Literal["path", "rest", "query", "header", "idempotency-key", "json", "form", "graphql", "principal", "tenant"]
@@ -30,7 +31,7 @@ _HEADER_NAME = re.compile("[a-z0-9-]+")
 class Part:
     """One placeholder. `text` is as the policy spells it, `name` what follows the dot, `stop` what must be escaped.
 
-    `argument` is the way to an argument of a GraphQL operation.
+    `argument` is the way to an argument of a GraphQL operation; `form` how its values are spelled.
     """
 
     text: str
@@ -40,6 +41,7 @@ class Part:
     argument: tuple[str, ...] = ()
     stop: str = ""
     escapes: Mapping[int, str] = field(default_factory=lambda: PLAIN, repr=False, compare=False)
+    form: ValueForm = "any"
 
     @property
     def reads(self) -> Kind | None:

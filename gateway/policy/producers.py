@@ -6,6 +6,7 @@ from gateway.core.caller import Caller
 from gateway.policy.entry import Entry
 from gateway.policy.part import Part
 from gateway.policy.template import Template
+from gateway.policy.value_form import ValueForm
 
 # A template with placeholders in the places of another one makes the same resources, whatever it calls them.
 Skeleton = tuple[str, ...]
@@ -22,16 +23,18 @@ def _kind(part: Part) -> str:
 
 
 class Producers:
-    """One entry for each distinct skeleton, found by the resource's first segment where that is literal."""
+    """One entry for each distinct skeleton and forms of its values, found by the resource's first segment where that is
+    literal."""
 
     __slots__ = ("_by_head", "_headless")
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._by_head: dict[str, list[Entry]] = {}
         self._headless: list[Entry] = []
-        first: dict[Skeleton, Entry] = {}
+        first: dict[tuple[Skeleton, tuple[ValueForm, ...]], Entry] = {}
         for entry in entries:
-            first.setdefault(skeleton(entry.template), entry)
+            forms = tuple(part.form for part in entry.template.parts)
+            first.setdefault((skeleton(entry.template), forms), entry)
         for entry in first.values():
             head = literal_head(entry.template)
             (self._headless if head is None else self._by_head.setdefault(head, [])).append(entry)

@@ -51,7 +51,7 @@ class Expected:
 
     def holds(self, body: JsonReader) -> bool:
         """Never for a body that two readers may read differently."""
-        found = body.find(self.pointer)
+        found = body.find_in_answer(self.pointer)
         if isinstance(found, Missing | Refused):
             return False
         value = scalar(found)

@@ -113,6 +113,7 @@ class Mount(Shape):
     strip: StrictBool = False
     encoded_slash: Literal["refuse", "opaque"] = "refuse"
     format_endings: FormatEndings = "opaque"
+    names: Literal["apart", "merged"] = "apart"
 
 
 class When(Shape):
@@ -228,6 +229,12 @@ Authority = Annotated[
 ]
 
 
+_ValueForm = Literal["any", "word", "integer"]
+ValueForms = Annotated[
+    Annotated[_ValueForm, Tag("named")] | Annotated[dict[StrictStr, _ValueForm], Tag("described")], Discriminator(_form)
+]
+
+
 class Fence(Shape):
     order: Literal["monotonic", "strict"] = "monotonic"
     concurrency: Literal["serial", "parallel"] = "serial"
@@ -286,6 +293,7 @@ class RuleFields(Shape):
     upgrade: Literal["websocket"] | None = None
     when: When = When()
     resource: StrictStr | None = None
+    values: ValueForms = "any"
     authority: Authority = "lease"
     token_from: Sources | None = None
     revision: Literal["off", "gateway"] = "off"

@@ -17,6 +17,7 @@ from gateway.policy.part import Part, Unfit, parse_part, read_part
 from gateway.policy.reading.body import Body
 from gateway.policy.reading.body_type import Kind
 from gateway.policy.reading.hidden import hidden_in
+from gateway.policy.value_form import ValueForm, misfit
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
@@ -103,6 +104,9 @@ class Template:
             hidden = hidden_in(value)
             if hidden is not None:
                 return self._ambiguous(piece, hidden)
+            odd = None if piece.form == "any" else _odd(piece, value)
+            if odd is not None:
+                return self._misspelled(piece, odd)
             filled.append(value if bare or piece.origin == "rest" else escaped(value, piece.escapes))
         name = "".join(filled)
         if len(name) > self.naming.length:
@@ -118,6 +122,10 @@ class Template:
     def _ambiguous(self, part: Part, what: str) -> Refused:
         detail = f"Nothing was forwarded: `{part.text}`, a part of {self.naming.whole}, {what}: readers differ in it."
         return Refused(AMBIGUOUS_TARGET, f"{detail} Send it without.")
+
+    def _misspelled(self, part: Part, what: str) -> Refused:
+        detail = f"Nothing was forwarded: `{part.text}`, a part of {self.naming.whole}, {what}."
+        return Refused(AMBIGUOUS_TARGET, f"{detail} Another spelling may name another thing: send it as the API does.")
 
     def matches(self, name: str, caller: Caller | None) -> bool:
         """Whether some request of `caller` fills the template to `name`; None: some request of anybody."""
@@ -142,14 +150,20 @@ def _is_value(part: Part, text: str, caller: Caller | None) -> bool:
         case "tenant" if caller is not None:
             return text == escaped(caller.tenant, part.escapes)
         case "rest":
-            return all(_is_plain(segment, PLAIN) for segment in text.split("/"))
-    return _is_plain(text, part.escapes)
+            return all(_is_plain(segment, PLAIN, part.form) for segment in text.split("/"))
+    return _is_plain(text, part.escapes, part.form)
 
 
-def _is_plain(text: str, table: Mapping[int, str]) -> bool:
+def _odd(part: Part, value: str) -> str | None:
+    """Why the value is not of the part's form, of a rest the first segment that is not."""
+    values = value.split("/") if part.origin == "rest" else (value,)
+    return next((why for why in (misfit(part.form, one) for one in values) if why is not None), None)
+
+
+def _is_plain(text: str, table: Mapping[int, str], form: ValueForm) -> bool:
     """Whether some value that fills a template is spelled so."""
     value = unescaped(text, table)
-    return value is not None and value != "" and hidden_in(value) is None
+    return value is not None and value != "" and hidden_in(value) is None and misfit(form, value) is None
 
 
 def parse_template(text: str, rests: frozenset[str] = frozenset(), naming: Naming = RESOURCE) -> Template | Wrong:

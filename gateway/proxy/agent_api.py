@@ -148,7 +148,7 @@ class AgentApi:
         ask = self._read_ask(asked)
         if isinstance(ask, Refused):
             return ask
-        granted = await self._leases.grant(ask, asked.reply.is_gone)
+        granted = await self._leases.grant(ask, asked.reply.has_left)
         if isinstance(granted, Refused):
             return granted
         members = _lease_members(granted.lease, token=granted.token)
@@ -197,7 +197,7 @@ class AgentApi:
         if exceeded is not None:
             return exceeded
         foreign = Foreign(resource, epoch, holder, wait_s, rule.upstream.term)
-        in_flight = await self._leases.register(foreign, asked.reply.is_gone)
+        in_flight = await self._leases.register(foreign, asked.reply.has_left)
         if isinstance(in_flight, Refused):
             return in_flight
         members: dict[str, object] = {"resource": resource, "epoch": str(epoch)}

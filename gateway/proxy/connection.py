@@ -1,6 +1,7 @@
 """One connection of a caller: aiohttp's, with the bounds and the words of the gateway."""
 
 import asyncio
+from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
@@ -27,24 +28,35 @@ _HEAD_WITHIN_S = 20.0
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
 
 
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """The connections of one listener: by their tasks those that have a request, and in order of their answers those
+    whose caller has one and still sends.
+    """
+
+    under_way: set[asyncio.Task[object]] = field(default_factory=set)
+    answered: dict["Connection", None] = field(default_factory=dict)
+
+
 class Connection(RequestHandler):
     """aiohttp's connection; what its parser refuses is told as a problem, and the connection is closed."""
 
-    __slots__ = ("_head_timer", "_observer", "_proxies", "_tail", "_under_way", "arrival")
+    __slots__ = ("_crowd", "_head_timer", "_observer", "_proxies", "_tail", "_under_way", "arrival")
 
     def __init__(
         self,
         server: web.Server,
         observer: Observer,
         proxies: TrustedProxies,
-        under_way: set[asyncio.Task[object]],
+        crowd: Crowd,
         **settings: Any,
     ) -> None:
-        """`under_way`: where this connection's task is while it has a request. `settings`: aiohttp's own."""
+        """`settings`: aiohttp's own."""
         super().__init__(server, **settings)
         self._observer = observer
         self._proxies = proxies
-        self._under_way = under_way
+        self._crowd = crowd
+        self._under_way = crowd.under_way
         self.arrival: Arrival | None = None
         self._tail = b""
         self._head_timer: asyncio.TimerHandle | None = None
@@ -62,6 +74,11 @@ class Connection(RequestHandler):
             return False
         # aiohttp notes when it would close an idle connection: so long after its last answer, or after its beginning.
         return self._loop.time() - (self._next_keepalive_close_time - self._keepalive_timeout) >= for_s
+
+    def only_drops(self) -> None:
+        """From here on what comes is read and forgotten, and in the end the connection is closed."""
+        if self.transport is not None:
+            self._crowd.answered[self] = None
 
     def has_no_trailer(self) -> bool:
         """Whether the body that was read ended with its last chunk, and nothing has come since.
@@ -164,6 +181,7 @@ class Connection(RequestHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._stop_head_timer()
+        self._crowd.answered.pop(self, None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

@@ -110,6 +110,8 @@ class Listener:
         seconds = monotonic() - started
         self._observer.answered(ended, self._asked(raw, headers, body.waited_s, trace), reply.status, seconds)
         if fault is None and not body.is_read:
+            if isinstance(raw.protocol, Connection):
+                raw.protocol.only_drops()
             await reply.drop_rest()
         return reply.sent()
 

@@ -21,6 +21,7 @@ from gateway.flow.ports import Answer, NearEnd
 from gateway.policy.reading.jsonrpc import call_id
 from gateway.proxy.accept import as_accepted
 from gateway.proxy.body import IncomingBody
+from gateway.proxy.hung_up import has_hung_up
 from gateway.proxy.session import AgentEnd
 from gateway.upstream.headers import answer_headers
 
@@ -77,6 +78,13 @@ class Reply:
 
     def is_gone(self) -> bool:
         return self._transport is None or self._transport.is_closing()
+
+    def has_left(self) -> bool:
+        """As `is_gone`, asked of the system too: for what is rare, and takes something from others."""
+        if self._transport is None or self._transport.is_closing():
+            return True
+        socket = self._transport.get_extra_info("socket")
+        return socket is not None and has_hung_up(socket)
 
     def has_begun(self) -> bool:
         return self.status != 0

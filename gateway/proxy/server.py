@@ -11,7 +11,7 @@ from aiohttp.web_protocol import RequestHandler
 from gateway.core.arrival import TrustedProxies
 from gateway.core.places import Places
 from gateway.proxy.asked import Observer
-from gateway.proxy.connection import Connection
+from gateway.proxy.connection import Connection, Crowd
 from gateway.proxy.turned_away import TurnedAway
 
 # Of connections that are idle, one goes where a newcomer finds no room: it is answered at once with a look at so many.
@@ -47,7 +47,7 @@ class ProxyServer(web.Server):
         self.proxies = proxies
         self._bounds = bounds or Bounds()
         self._on_end = on_end
-        self._under_way: set[asyncio.Task[object]] = set()
+        self._crowd = Crowd()
 
     async def finish(self, within_s: float, linger_s: float = 0.0) -> None:
         """Let requests end for so long, then interrupt them: a write in flight is answered as unknown.
@@ -66,9 +66,10 @@ class ProxyServer(web.Server):
             fresh = [each for each in self._connections if isinstance(each, Connection) and each.is_fresh]
             await self._end_of(fresh, 9 * linger_s)
         self.pre_shutdown()
-        if self._under_way:
-            await asyncio.wait(set(self._under_way), timeout=max(0.0, end - self._loop.time()))
-        for task in self._under_way:
+        under_way = self._crowd.under_way
+        if under_way:
+            await asyncio.wait(set(under_way), timeout=max(0.0, end - self._loop.time()))
+        for task in under_way:
             task.cancel()
         await self.shutdown(_CLOSE_WITHIN_S)
 
@@ -83,10 +84,17 @@ class ProxyServer(web.Server):
         if most is not None and len(self._connections) >= most and not self._make_room():
             self._bounds.places.turned_away("caller")
             return TurnedAway()
-        return Connection(self, self.observer, self.proxies, self._under_way, loop=self._loop, **self._kwargs)
+        return Connection(self, self.observer, self.proxies, self._crowd, loop=self._loop, **self._kwargs)
 
     def _make_room(self) -> bool:
-        """Close a connection on which nothing is under way: thousands of sleepers must not keep a caller out."""
+        """Close a connection on which nothing is under way: thousands of sleepers must not keep a caller out, nor
+        thousands of refused ones that go on sending. The latter go first: each has its answer.
+        """
+        answered = next(iter(self._crowd.answered), None)
+        if answered is not None:
+            del self._crowd.answered[answered]
+            answered.force_close()
+            return True
         for connection in list(islice(self._connections, _LOOKED_AT)):
             assert isinstance(connection, Connection)
             if connection.is_idle(_IDLE_FOR_S):

@@ -6,7 +6,7 @@ Every call raises StoreUnavailable.
 import json
 from dataclasses import replace
 
-from gateway.core.compensation import Kept, Unavailable, Undo, not_applied_now, not_available
+from gateway.core.compensation import Kept, Unavailable, Undo, held_back, not_applied_now, not_available
 from gateway.core.decision import NO_SUCH_INTENT, Facts, Refused
 from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId
@@ -41,7 +41,7 @@ class Compensations:
         self, first: IntentRecord, write: Write, ticket: TicketId, *, queued: bool, note: str, by: str
     ) -> Admitted | Waiting | Refused:
         """A ticket for `write`, which takes `first` back, under the highest epoch. Refused: `wrong-state`,
-        `no-such-intent`.
+        `no-such-intent`, `outcome-unknown` where unknown writes hold the resource.
         """
         assert write.intent is not None
         about = json.dumps([write.intent.key, write.intent.tenant, write.intent.target], ensure_ascii=False)
@@ -60,6 +60,10 @@ class Compensations:
                 return Admitted(admitted, ticket, None, second, number(attempt))
             case "wait-busy":
                 return Waiting("busy", number(answer.rest[0]) / 1000)
+            case "wait-older":
+                return Waiting("older", number(answer.rest[0]) / 1000)
+            case "resource-held":
+                return held_back([IntentId(id) for id in text(answer.rest[0]).split()], facts)
             case "wrong-state":
                 record = reply.record_of(answer)
                 return not_applied_now(record.state, replace(facts, intent_state=record.state))

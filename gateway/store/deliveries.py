@@ -98,8 +98,9 @@ class Deliveries:
     async def fail(self, taken: Taken, reason: str) -> bool:
         """End what was taken without sending it. False: not yet, for it was queued just now, and is due again soon."""
         record, store = taken.record, self._store
-        about = record.resource, record.id, str(record.epoch), reason, store.gateway, str(_POLICIES_SPREAD_MS)
-        answer = await store.run(FAIL, resource_keys(record.resource), *about)
+        about = record.resource, record.id, str(record.epoch), record.keeping
+        told = reason, store.gateway, str(_POLICIES_SPREAD_MS)
+        answer = await store.run(FAIL, resource_keys(record.resource), *about, *told)
         if answer.word != "failed":
             await _hint(store, shard_of(record.resource))
         return answer.word == "failed"

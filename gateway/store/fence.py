@@ -155,12 +155,13 @@ class FenceStore(Asking):
         return reply.settle_reply(answer, admitted.write)
 
     async def deliver(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
-        """Admit a write that was queued: as `admit`, but only its epoch counts."""
+        """Admit a write that was queued: as `admit`, but only its epoch counts, and that it is still what was taken."""
         self._clock.hold(ttl_s)
         words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self._acknowledged.words(write)
         intent = reply.intent_of(write, ticket)
-        arguments = (write.resource, ticket, self.gateway, intent, self._expected(), words, str(write.epoch))
-        found = reply.admit_reply(await self._ask(DELIVER, write.resource, *arguments), write, ticket)
+        arguments = (write.resource, ticket, self.gateway, intent, self._expected(), words)
+        taken = str(write.epoch), write.keeping
+        found = reply.admit_reply(await self._ask(DELIVER, write.resource, *arguments, *taken), write, ticket)
         if isinstance(found, Admitted) and self.recent is not None:
             self.recent.admitted(found, self._clock.read())
         return found
@@ -257,6 +258,7 @@ class FenceStore(Asking):
         takeover: bool,
         watch: bool,
         mark: LeaseMark | None = None,
+        counts_for: str | None = None,
     ) -> Lease | Refused:
         marked = () if mark is None else (mark.spelled,)
         repeats = mark is not None and mark.repeats
@@ -264,6 +266,8 @@ class FenceStore(Asking):
         known = 0 < largest == self._acknowledged.must_have(resource)
         words = " ".join(["takeover"] * takeover + ["watch"] * watch + ["repeats"] * repeats + ["known"] * known)
         words += f" lasts:{self._write_lasts_ms()}"
+        if counts_for is not None:
+            words += f" counts:{counts_for}"
         seen = str(largest)
         origin = self._acknowledged.origin(resource) or await self._learn_origin(resource)
         answer = await self._ask(

@@ -80,15 +80,21 @@ async def question(store: FenceStore, id: IntentId) -> Question | None:
     return Question(record_of(answer), answer.now_ms) if answer.word == "asked" else None
 
 
-async def resolve(store: FenceStore, record: IntentRecord, resolve: Resolve) -> IntentRecord | Refused:
-    """Resolve an unknown intent as it was when it was looked at, once. Refused: `wrong-state`, `no-such-intent`."""
-    arguments = (resolve.outcome, resolve.word, resolve.reason, resolve.evidence, resolve.who, str(record.attempts))
+async def resolve(
+    store: FenceStore, record: IntentRecord, resolve: Resolve, attempt: int | None = None
+) -> IntentRecord | Refused:
+    """Resolve an unknown intent as it was when it was looked at, once. Refused: `wrong-state`, `no-such-intent`.
+
+    `attempt`: the one that is known about; without it the newest that `record` tells of.
+    """
+    about = record.attempts if attempt is None else attempt
+    arguments = (resolve.outcome, resolve.word, resolve.reason, resolve.evidence, resolve.who, str(about))
     answer = await store.run(RESOLVE, resource_keys(record.resource), record.resource, record.id, *arguments)
     match answer.word:
         case "resolved":
             return record_of(answer)
         case "wrong-state":
-            return _wrong_state(record, record_of(answer))
+            return _wrong_state(about, record_of(answer))
         case "unseen":
             facts = Facts(intent=record.id)
             return Refused(NO_SUCH_INTENT, "Nothing was done: the intent is no longer kept.", facts)
@@ -117,8 +123,9 @@ def _pause(answer: Answer) -> Pause:
     return read_pause(text(answer.rest[0]).encode())
 
 
-def _wrong_state(asked: IntentRecord, record: IntentRecord) -> Refused:
+def _wrong_state(attempt: int, record: IntentRecord) -> Refused:
     detail = f"Nothing was done: the intent is {record.state}, and only an unknown one can be resolved."
-    if record.state == "unknown":
-        detail = f"Nothing was done: attempt {record.attempts} has begun since attempt {asked.attempts}. Look again."
+    if record.attempts != attempt:
+        newest = f"the newest is attempt {record.attempts}, and the intent is {record.state}"
+        detail = f"Nothing was done: that was said of attempt {attempt}; {newest}. Look again."
     return Refused(WRONG_STATE, detail, Facts(resource=record.resource, intent=record.id, intent_state=record.state))

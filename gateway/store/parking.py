@@ -69,8 +69,7 @@ async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> Int
             )
             return Refused(FORBIDDEN, detail, _facts(record_of(answer)))
         case "other-request":
-            detail = "Nothing was done: `digest` is not that of the request that waits. Look at it again."
-            return Refused(WRONG_STATE, detail, _facts(record_of(answer)))
+            return _other_request(record_of(answer), "waits")
         case "store-regressed":
             return not_before_accepted(_facts(record_of(answer)))
         case "unseen":
@@ -80,19 +79,29 @@ async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> Int
 
 
 async def retry(
-    store: FenceStore, record: IntentRecord, *, note: str, by: str, write: Write | None = None
+    store: FenceStore,
+    record: IntentRecord,
+    *,
+    note: str,
+    by: str,
+    write: Write | None = None,
+    digest: str | None = None,
 ) -> IntentRecord | Refused:
     """Queue again what has failed, as it came. Refused: `wrong-state`, `no-such-intent`, `quota-exceeded`.
 
-    `write`: what it takes of its rule's budgets, if it has any, for its place was given back when it failed.
+    `write`: what it takes of its rule's budgets, if it has any, for its place was given back when it failed. `digest`:
+    of the request that was looked at; without it, of the one that `record` tells of.
     """
+    kept = "" if record.parking is None else record.parking.digest
+    if kept and digest not in (None, kept):
+        return _other_request(record, "is kept")
     attempt = store.new_ticket(record.resource)
     costs = write is not None and bool(write.costs)
     if write is not None and costs:
         refused = await reserve(store, write, attempt)
         if refused is not None:
             return refused
-    answer = await store.run(RETRY, resource_keys(record.resource), record.resource, record.id, note, by)
+    answer = await store.run(RETRY, resource_keys(record.resource), record.resource, record.id, note, by, kept)
     if write is not None and costs and answer.word != "queued":
         await give_back(store, write.rule, record.id, attempt)
     match answer.word:
@@ -101,6 +110,8 @@ async def retry(
             return record_of(answer)
         case "wrong-state":
             why = f"the intent is {record_of(answer).state}, and only a queued one that failed can be sent again"
+        case "other-request":
+            return _other_request(record_of(answer), "is kept")
         case "approved":
             why = "its approval is used up; whoever made it has to repeat it, and it has to be approved again"
         case "overtaken":
@@ -176,6 +187,13 @@ def _not_awaited(record: IntentRecord) -> Refused:
         detail = "Not approved: a newer epoch rules its resource, and the intent is superseded. Nothing is sent."
     elif record.state == "expired":
         detail = "Not approved: nobody decided in time, and the intent has expired. Nothing is sent."
+    return Refused(WRONG_STATE, detail, _facts(record))
+
+
+def _other_request(record: IntentRecord, now: str) -> Refused:
+    """Of one that was decided about as it was once: its key was free meanwhile."""
+    it_is = "" if record.parking is None else f", which is {record.parking.digest}"
+    detail = f"Nothing was done: `digest` is not that of the request that {now}{it_is}. Look at it again."
     return Refused(WRONG_STATE, detail, _facts(record))
 
 

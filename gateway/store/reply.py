@@ -10,6 +10,7 @@ from gateway.core.intent import IntentId, ResolvedBy, State
 from gateway.core.lease import Lease
 from gateway.core.outcome import Outcome
 from gateway.core.parking import parse_parking
+from gateway.core.quota import Counted, lease_entry
 from gateway.core.record import IntentRecord
 from gateway.core.write import (
     AdmitReply,
@@ -29,6 +30,7 @@ from gateway.core.write import (
 from gateway.store.answer import Answer, number, text, unknown_word
 from gateway.store.kept import inflate_answer
 from gateway.store.keys import intent_id
+from gateway.store.links.link import Reply
 from gateway.store.refusal import Asked, Undone, refusal
 
 
@@ -195,12 +197,19 @@ def resolved_word(word: str) -> tuple[ResolvedBy | None, bool]:
 def lease_reply(answer: Answer, asked: Asked) -> Lease | Refused:
     if answer.word not in ("granted", "renewed", "released"):
         return refusal(answer, asked)
-    epoch, holder, ttl_ms, expires_at_ms, in_flight, *left_ms = answer.rest
+    epoch, holder, ttl_ms, expires_at_ms, in_flight, *more = answer.rest
+    is_grant = answer.word == "granted"
     return Lease(
         *(asked.resource, text(holder), Epoch(number(epoch))),
         *(number(ttl_ms), number(expires_at_ms), number(in_flight)),
-        *map(number, left_ms),
+        left_ms=None if is_grant or not more else number(more[0]),
+        overtakes=_overtaken(asked.resource, *more) if is_grant and more else None,
     )
+
+
+def _overtaken(resource: ResourceKey, epoch: Reply, secret_digest: Reply, principal: Reply) -> Counted:
+    assert isinstance(secret_digest, bytes)
+    return Counted(text(principal), lease_entry(resource, number(epoch), secret_digest))
 
 
 def register_reply(answer: Answer, asked: Asked) -> int | Refused:

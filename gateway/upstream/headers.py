@@ -8,6 +8,7 @@ from gateway.core.field_name import plain_name
 from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIXES, told_of_the_way
 from gateway.core.hop_by_hop import HOP_BY_HOP, nominated
 from gateway.core.kept_request import is_credential
+from gateway.core.prefer import without_later
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Upstream
 from gateway.core.token import authorization_is_a_token, shows_secret
@@ -19,7 +20,7 @@ from gateway.core.write import Write
 _MAYBE_OURS = (b"fencing", b"idempotent")
 _OURS = (b"fencing-", b"idempotent-replayed")
 
-# `looked at`: its value may be a token.
+# `looked at`: its value may be a token, or ask for what a fenced write cannot have.
 _Passage = Literal["passed", "looked at", "dropped"]
 
 # A name is judged in a microsecond; what agents send is a few dozen names.
@@ -54,7 +55,7 @@ class _Passing:
         # A proxy that sets the field as it is spelled passes its own clients' other spellings on.
         if name.lower() != plain and (plain in CLAIMS or plain.startswith(CLAIMS_PREFIXES)):
             return "dropped"
-        return "looked at" if is_credential(plain) else "passed"
+        return "looked at" if plain == b"prefer" or is_credential(plain) else "passed"
 
 
 _PASSING: dict[tuple[int, bool, bool], _Passing] = {}
@@ -93,7 +94,10 @@ def request_head(
         passage = known.get(name) or passing.of(name)
         if passage == "dropped" or (of_one_hop and plain_name(name) in of_one_hop):
             continue
-        if passage == "looked at" and _is_token(name, value, upstream, headers):
+        if passage == "looked at":
+            shown = _shown(name, value, upstream, headers, is_fenced=write is not None and not observed)
+            if shown is not None:
+                lines += (name, b": ", shown, b"\r\n")
             continue
         if is_plain and plain_name(name) == b"accept-encoding":
             continue
@@ -109,6 +113,13 @@ def request_head(
 def _wants_plain_answer(write: Write | None) -> bool:
     """Whether the answer has to be read for its outcome: what comes in a coding may be none that can be undone here."""
     return write is not None and write.call is not None and write.rule.mode != "observe"
+
+
+def _shown(name: bytes, value: bytes, upstream: Upstream, headers: Headers, *, is_fenced: bool) -> bytes | None:
+    """The value as the upstream sees it; None where it sees no such field."""
+    if plain_name(name) == b"prefer":
+        return without_later(value) if is_fenced else value
+    return None if _is_token(name, value, upstream, headers) else value
 
 
 def _is_token(name: bytes, value: bytes, upstream: Upstream, headers: Headers) -> bool:

@@ -211,6 +211,8 @@ async def test_an_operator_has_a_failed_intent_sent_again(admin: Admin) -> None:
     assert name_of(await post(admin, "retry")) == "wrong-state"
     async with delivering(admin.store) as queue:
         await delivered(queue, write, "not_applied", GivenUp())
+        assert name_of(await post(admin, "retry", digest="another")) == "wrong-state"
+        assert name_of(await post(admin, "retry", digest=7)) == "bad-request"
 
         answer = await post(admin, "retry", note="the key is renewed")
 

@@ -54,11 +54,12 @@ MISSING = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
 @dataclass
 class Office:
-    """A gateway, its operators' listener, and an upstream that answers DELETE as it is told."""
+    """A gateway, its operators' listener, and an upstream that answers as it is told: DELETE, and what creates."""
 
     agents: Stack
     admin: Admin
     deletes: Answer
+    created: bytes
 
     async def send(self, key: str = "k-1", body: bytes = b'{"from": "ann & co"}') -> RawAnswer:
         fields = (f'Idempotency-Key: "{key}"', "Content-Type: application/json")
@@ -93,14 +94,14 @@ async def office(store_url: str, tmp_path: Path) -> AsyncIterator[Office]:
         if seen.line.startswith("DELETE"):
             await found.deletes(seen, writer)
         else:
-            writer.write(created())
+            writer.write(found.created)
 
     (tmp_path / "admin").mkdir()
     async with contextlib.AsyncExitStack() as ending:
         agents = await ending.enter_async_context(stack(store_url, tmp_path, POLICY, RecordingUpstream(answer)))
         policy = POLICY.format(port=agents.upstream.port)
         admin = await ending.enter_async_context(listening(store_url, tmp_path / "admin", policy=policy))
-        found = Office(agents, admin, answering(GONE))
+        found = Office(agents, admin, answering(GONE), created())
         await agents.lease("box/in")
         yield found
 
@@ -122,6 +123,21 @@ async def test_an_applied_intent_is_taken_back_by_the_request_of_its_rule(office
     second = await office.one_in("applied")
     assert (second["compensates"], second["key"]) == (id, f"compensates {id}")
     assert undo.values("x-key") == [second["id"][3:]] != write.values("x-key")
+
+
+@pytest.mark.parametrize(
+    ("id", "spelled"),
+    [('"%2e%2e"', "%252e%252e"), ('"a?x=1"', "a%3Fx%3D1"), ('"7#8 9"', "7%238%209")],
+    ids=["dots in escapes", "a query", "a fragment and a blank"],
+)
+async def test_what_the_answer_named_is_one_segment(office: Office, id: str, spelled: str) -> None:
+    """Whatever an API calls it: nothing else of the API is taken back."""
+    office.created = created(id)
+
+    answer = await office.compensate(await office.sent())
+
+    assert json.loads(answer.body)["state"] == "compensated"
+    assert office.lines[1] == f"DELETE /mails/in/{spelled}?by=ann%20%26%20co HTTP/1.1"
 
 
 async def test_each_step_is_an_event(office: Office) -> None:

@@ -216,6 +216,22 @@ async def test_a_resolution_stays(admin: Admin) -> None:
         assert answer.problem["intent"] == {"id": admitted.intent, "state": "applied"}
 
 
+async def test_a_resolution_is_of_the_attempt_that_was_looked_at(admin: Admin) -> None:
+    """Another operator has freed its key, and what was sent under it since is unknown too: of that nothing was said."""
+    await ended(admin.store, intended("k-1"), "unknown")
+    (looked_at,) = (await shown(admin, "/api/v1/intents"))["items"]
+    id = looked_at["id"]
+    await say(admin, id, outcome="not_applied", note="not in the outbox", attempt=looked_at["attempts"])
+    await ended(admin.store, intended("k-1"), "unknown")
+
+    late = await say(admin, id, outcome="not_applied", note="no mail of it", attempt=looked_at["attempts"])
+
+    assert (late.status, late.problem["type"]) == (409, "urn:fencegate:wrong-state")
+    assert late.problem["detail"].endswith("the newest is attempt 2, and the intent is unknown. Look again.")
+    again = await say(admin, id, outcome="applied", note="there it is", attempt=2)
+    assert (again.status, json.loads(again.body)["state"]) == (200, "applied")
+
+
 async def test_what_is_in_flight_cannot_be_resolved(admin: Admin) -> None:
     """With a key and without one: its gateway will say what became of it."""
     for write in (intended("k-1"), intended(None)):
@@ -247,6 +263,12 @@ async def test_what_is_in_flight_cannot_be_resolved(admin: Admin) -> None:
         b'{"outcome": ["applied"], "note": "x"}',
         b'{"outcome": "applied", "outcome": "not_applied", "note": "x"}',
         b'{"outcome": "applied", "note": "x", "by": "root"}',
+        b'{"outcome": "applied", "note": "x", "attempt": "1"}',
+        b'{"outcome": "applied", "note": "x", "attempt": -1}',
+        b'{"outcome": "applied", "note": "x", "attempt": 1.5}',
+        b'{"outcome": "applied", "note": "x", "attempt": 99999999999999999999}',
+        b'{"outcome": "applied", "note": "x", "attempt": null}',
+        b'{"outcome": "applied", "note": "x", "attempt": true}',
     ],
     ids=lambda body: ascii(body[:40]),
 )

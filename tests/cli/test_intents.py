@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.compensation import Kept, Unavailable, Undoable
+from gateway.core.delivery import GivenUp
 from gateway.core.intent import KeptAnswer
 from gateway.core.kept_request import KeptRequest
 from gateway.core.write import ResourceKey
@@ -15,6 +16,7 @@ from tests.admin.conftest import POLICY, Admin, listening
 from tests.cli.operating import TOKEN, Ended, operate, operate_on_terminal
 from tests.intending import ANSWER, begun, ended, intended
 from tests.store.parked import APPROVED, delivered, delivering, id_of, mail, parked
+from tests.store.parked import POLICY as QUEUES
 
 
 async def intents(admin: Admin, *arguments: str) -> Ended:
@@ -151,6 +153,32 @@ async def test_an_operator_resolves(flag: str, state: str, admin: Admin) -> None
     assert "PUT /reports/7, of report/7, is unknown: no answer within 30 s\n" in resolved.err
     assert ("SENDS IT AGAIN" in resolved.err) is (state == "not_applied")
     assert await state_of(admin, admitted.intent) == state
+
+
+async def test_an_attempt_that_is_not_the_newest_is_not_resolved(admin: Admin) -> None:
+    """Whoever has looked at one says nothing of the next."""
+    first = await ended(admin.store, intended("k-1"), "unknown")
+    await intents(admin, "resolve", first.intent, "--not-applied", "--note", "x", "--attempt", "1")
+    admitted = await ended(admin.store, intended("k-1"), "unknown")
+    command = ("resolve", admitted.intent, "--not-applied", "--note", "x")
+
+    refused = await intents(admin, *command, "--attempt", "1")
+
+    assert refused.status == 1 and "the newest is attempt 2" in refused.err
+    assert (await intents(admin, *command)).status == 0
+
+
+async def test_a_request_that_is_not_the_newest_is_not_sent_again(store_url: str, tmp_path: Path) -> None:
+    """Where a digest is named; otherwise it is the one that is shown."""
+    async with listening(store_url, tmp_path, policy=QUEUES) as admin, delivering(admin.store) as queue:
+        write = mail("one")
+        await parked(admin.store, write)
+        await delivered(queue, write, "not_applied", GivenUp())
+        command = ("retry", id_of(write), "--note", "x")
+
+        refused = await intents(admin, *command, "--digest", "another")
+        assert refused.status == 1 and "is not that of the request that is kept" in refused.err
+        assert (await intents(admin, *command)).out == f"{id_of(write)} is queued.\n"
 
 
 @pytest.mark.parametrize(("typed", "state"), [(b"y\n", "not_applied"), (b"n\n", "unknown"), (b"\n", "unknown")])

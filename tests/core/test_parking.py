@@ -1,5 +1,7 @@
 """How a parked intent's words are read."""
 
+from dataclasses import replace
+
 import pytest
 
 from gateway.core.parking import Approval, Parking, parse_parking
@@ -28,3 +30,12 @@ def test_one_that_wants_an_approval_says_until_when_and_who_decided(words: str, 
     parking = parse_parking(f"since:1 failures:0 digest:d risk:high {words}")
 
     assert parking == Parking("d", "high", 1, 0, approval)
+
+
+def test_a_keeping_has_its_own_name() -> None:
+    """Another request under the key, the same one kept anew, and one of which a delivery has ended have other names."""
+    one = Parking("abc", "low", 1700)
+    others = (replace(one, digest="abd"), replace(one, since_ms=1701), replace(one, failures=1))
+
+    assert one.keeping == "1700.0.abc"
+    assert len({one.keeping, *(other.keeping for other in others)}) == 4

@@ -1,8 +1,8 @@
-"""How long a caller would rather wait for the real answer."""
+"""How long a caller would rather wait for the real answer, and what of its preferences a fenced write cannot have."""
 
 import pytest
 
-from gateway.core.prefer import preferred_wait_s
+from gateway.core.prefer import preferred_wait_s, without_later
 from gateway.core.request import Headers
 
 
@@ -32,3 +32,22 @@ def test_the_first_wait_counts_and_has_a_limit(values: tuple[bytes, ...], second
 def test_a_preference_that_cannot_be_read_is_none(value: bytes) -> None:
     """A server may ignore any preference: it never refuses one."""
     assert preferred_wait_s(Headers(((b"Prefer", value),))) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "left"),
+    [
+        (b"respond-async", None),
+        (b"Respond-Async; x=y", None),
+        (b"respond-async, wait=10", b"wait=10"),
+        (b"return=minimal,respond-async , handling=strict", b"return=minimal, handling=strict"),
+        (b", respond-async,", None),
+        (b'a="b, respond-async"', None),
+        (b'a="b\\", respond-async, c="', None),
+        (b'return="minimal" ,wait=5', b'return="minimal" ,wait=5'),
+        (b"", b""),
+    ],
+)
+def test_an_answer_before_the_work_is_not_asked_for(value: bytes, left: bytes | None) -> None:
+    """RFC 7240, section 4.1. What does not ask for it stays as it came; in quotes nobody can tell where it ends."""
+    assert without_later(value) == left

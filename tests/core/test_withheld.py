@@ -41,6 +41,12 @@ def test_an_observed_write_keeps_its_agents_own_key_and_epoch(name: bytes, dropp
     [
         *(b"x-forwarded-user", b"x-forwarded-for", b"forwarded", b"x-real-ip", b"client-ip", b"remote-user"),
         *(b"x-remote-groups", b"x-webauth-user", b"x-envoy-original-path", b"client-cert"),
+        *(b"x-envoy-internal", b"x-envoy-external-address", b"x-authentik-username", b"x-userinfo"),
+        *(b"x-endpoint-api-userinfo", b"x-apigateway-api-userinfo", b"impersonate-user", b"impersonate-group"),
+        *(b"impersonate-uid", b"impersonate-extra-scopes", b"x-authenticated-scope", b"x-pomerium-claim-email"),
+        *(b"sudo", b"x-hasura-role", b"x-hasura-user-id", b"x-middleware-subrequest"),
+        *(b"x-vouch-user", b"x-ms-token-aad-id-token", b"ms-aspnetcore-clientcert", b"x-appengine-cron"),
+        *(b"wl-proxy-client-cert", b"-wsru", b"iv-user", b"x-arr-ssl", b"x-accel-mapping", b"x-cf-proxy-signature"),
     ],
 )
 def test_who_sent_it_is_a_trusted_proxys_to_say(name: bytes) -> None:

@@ -156,6 +156,19 @@ async def test_it_does_not_wait_for_ever(tmp_path: Path) -> None:
     assert "Pause the resource" in refused.detail
 
 
+async def test_what_older_writes_keep_back_is_told_how_they_end(tmp_path: Path) -> None:
+    """A pause would keep what is queued where it is."""
+    said = Transcript()
+    store = Store(said, deque([Waiting("older", 0.5)]))
+    one = compensating(store, rules(tmp_path, POLICY), ScriptedSender(said), HurryingClock())
+
+    refused = await one.run(FIRST, "n", "o")
+    await one.close(5.0)
+
+    assert isinstance(refused, Refused) and refused.decision.name == "resource-busy"
+    assert "advance the resource" in refused.detail and "Pause" not in refused.detail
+
+
 async def test_a_store_that_is_away_is_told_that_nothing_was_sent(tmp_path: Path) -> None:
     """Its ticket may be there all the same."""
     said = Transcript()

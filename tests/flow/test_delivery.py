@@ -97,11 +97,11 @@ async def test_a_queue_is_emptied(rules: RuleSet) -> None:
     ("refused", "then"),
     [
         (Refused(PAUSED, "Stopped."), "put back for 0.5 s"),
-        (Refused(INTENT_IN_PROGRESS, "Another one has it."), "put back for 0.5 s"),
+        (Refused(INTENT_IN_PROGRESS, "Another one has it."), "take"),
         (StoreUnavailable("away"), "put back for 0.5 s"),
         (Refused(STALE_EPOCH, "Overtaken."), "take"),
     ],
-    ids=["paused", "another deliverer has it", "the store is away", "superseded: the next one"],
+    ids=["paused", "no longer what was taken: looks again", "the store is away", "superseded: the next one"],
 )
 async def test_what_gets_no_ticket_is_put_back(refused: object, then: str, rules: RuleSet) -> None:
     """It is nobody's fault, and it is due again soon; what has ended makes room for the next."""

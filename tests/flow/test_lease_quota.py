@@ -8,10 +8,10 @@ import pytest
 from gateway.core.decision import GRANT_IN_PROGRESS, QUOTA_EXCEEDED, Refused
 from gateway.core.epoch import Epoch
 from gateway.core.faults import CallerGone
-from gateway.core.quota import Quota, lease_entry
+from gateway.core.quota import Counted, Quota, lease_entry
 from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey
-from gateway.flow.lease import Granted
+from gateway.flow.lease import Ask, Granted
 from tests.flow.lease_desk import AGAIN, AWAY, FRESH, HELD, INVALID, LOST, NOW, SECRET, Desk
 from tests.playbook.given import RESOURCE, lease
 
@@ -127,3 +127,17 @@ async def test_a_call_does_not_look_for_ever() -> None:
     refused = await desk.grant(replace(NOW, key="k"))
 
     assert isinstance(refused, Refused) and refused.decision is GRANT_IN_PROGRESS
+
+
+@pytest.mark.parametrize("ask", [NOW, LIMITED], ids=["without a quota", "under one"])
+async def test_whoever_takes_over_gives_the_former_holder_s_place_back(ask: Ask) -> None:
+    """Once, however long the call then waits for older writes."""
+    former = Counted("bob", b"former")
+    desk = Desk(used=(None,), grant=[replace(lease(in_flight=1), overtakes=former), lease()])
+    desk.use.counted = {former.entry}
+
+    granted = await desk.grant(replace(ask, takeover=True, wait_s=5.0))
+
+    assert isinstance(granted, Granted)
+    assert desk.said.count("free") == 1
+    assert former.entry not in desk.use.counted

@@ -20,7 +20,7 @@ from gateway.flow.quarantine import Quarantine
 from gateway.flow.room import Room
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
-from tests.flow.queueing import Nobody, record
+from tests.flow.queueing import JUST_NOW, Nobody, record
 from tests.playbook.caller import Counted, NoBody, ScriptedCaller
 from tests.playbook.given import INTENT, INTENT_ID, RULE, UPSTREAM, request, write
 from tests.playbook.script import Transcript
@@ -181,6 +181,29 @@ async def test_whoever_prefers_to_wait_is_told_how_it_ended(found: object, told:
     assert told is None or said[5] == told
     if caller.replays:
         assert caller.replays[0].headers[-1] == (b"Preference-Applied", b"wait=5") or told is None
+
+
+OTHER = replace(JUST_NOW, digest="another")
+
+
+@pytest.mark.parametrize(
+    ("later", "told"),
+    [
+        (replace(record(), parking=OTHER, fingerprint=b"another"), "refuse intent-mismatch"),
+        (replace(record("applied"), parking=None, fingerprint=b"another"), "refuse intent-mismatch"),
+        (replace(record("applied"), parking=OTHER), "refuse intent-in-progress"),
+        (replace(record("applied"), parking=OTHER, created_at_ms=9_000), "refuse outcome-unknown"),
+        (replace(record("applied"), parking=None, answer=KeptAnswer(201, (), b"made")), "replay 201 made"),
+    ],
+    ids=["another request", "another one, sent at once", "the same by its rule, anew", "its record is gone", "its own"],
+)
+async def test_whoever_prefers_to_wait_is_not_told_of_another_request(later: object, told: str) -> None:
+    """Its key was free, and was used again; only a record that was lost and written anew has no kept request."""
+    said, caller, _ = await parked(record(), prefer=b"wait=5", recall=[later])
+
+    assert said[-1] == told
+    detail = caller.refusals[0].detail if caller.refusals else ""
+    assert detail.startswith("Nobody can tell" if "unknown" in told else "Not applied") or not detail
 
 
 async def test_waiting_ends_when_the_caller_leaves() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from gateway.core.decision import QUOTA_EXCEEDED, STORE_UNAVAILABLE, Refused
 from gateway.core.faults import StoreUnavailable
-from gateway.core.quota import Quota, Spending
+from gateway.core.quota import Counted, Quota, Spending
 from gateway.flow.quota import Quotas
 from gateway.flow.tasks import Tasks
 from tests.playbook.script import Transcript
@@ -40,11 +40,12 @@ async def test_a_store_that_is_away_refuses() -> None:
 
 
 async def test_a_store_that_is_away_ends_no_lease() -> None:
-    """What was renewed or released is: only the count is late."""
+    """What was renewed, released or taken over is: only the count is late."""
     quotas = Quotas(Away(Transcript()), Tasks())
 
     await quotas.hold(ADA, b"l", 5)
     await quotas.free(ADA, b"l")
+    await quotas.free_overtaken(Counted("bob", b"l"))
 
 
 @pytest.mark.parametrize("quota", [None, Quota("bob", writes_per_minute=1)], ids=["no quota", "a quota of writes"])

@@ -139,7 +139,11 @@ class Fence:
         if first.state != "applied" or (second is not None and second.state != "not_applied") or not is_kept:
             return "wrong-state"
         self._end_overdue([*self.older, *self.tickets])
-        if self.older or self.tickets:
+        if self.holding:
+            return "outcome-unknown"
+        if self.older:
+            return Wait("older")
+        if self.tickets:
             return Wait("busy")
         epoch, holder = Epoch(max(self.highest or 0, first.write.epoch)), self.holder or ""
         write = replace(write, epoch=epoch)

@@ -1,5 +1,7 @@
 """What is parked, in plain Python: one resource's queue, who may write, and what becomes of each intent."""
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gateway.core.intent import State
@@ -10,10 +12,14 @@ FREE: tuple[State, ...] = ("not_applied", "superseded", "expired", "failed")
 
 @dataclass
 class Parked:
-    """An intent. `kept`: whether its request still is; `heir`: the epoch that repeated it while it was on its way."""
+    """An intent. `kept`: whether its request still is; `heir`: the epoch that repeated it while it was on its way.
+
+    `keeping`: another one each time its request is kept, approved, or delivered in vain.
+    """
 
     state: State
     epoch: int
+    keeping: int
     failures: int = 0
     kept: bool = True
     approved: bool = False
@@ -32,6 +38,7 @@ class Line:
     queue: list[str] = field(default_factory=list)
     known: dict[str, Parked] = field(default_factory=dict)
     on_its_way: list[str | None] = field(default_factory=list)
+    keepings: Iterator[int] = field(default_factory=itertools.count)
 
     def lease(self, epoch: int, *, after_release: bool) -> None:
         if after_release and self.queue:
@@ -46,7 +53,7 @@ class Line:
         """The word of the answer: a state, or why it was not taken."""
         one = self.known.get(name)
         if one is None or one.state in FREE:
-            self.known[name] = Parked(state, self.highest)
+            self.known[name] = Parked(state, self.highest, next(self.keepings))
             if state == "queued":
                 self.queue.append(name)
             return state
@@ -73,9 +80,9 @@ class Line:
             self._ends(name, "superseded", kept=False)
         return name
 
-    def deliver(self, name: str, epoch: int) -> str:
+    def deliver(self, name: str, epoch: int, keeping: int) -> str:
         one = self.known[name]
-        if one.state != "queued" or one.epoch != epoch or self.queue[0] != name:
+        if (one.state, one.epoch, one.keeping) != ("queued", epoch, keeping) or self.queue[0] != name:
             return "intent-in-progress"
         if self.is_overtaken(one):
             self._ends(name, "superseded", kept=False)
@@ -97,7 +104,7 @@ class Line:
         self.on_its_way.remove(name)
         one = self.known[name]
         if outcome == "not_applied" and again:
-            one.state, one.failures = "queued", one.failures + 1
+            one.state, one.failures, one.keeping = "queued", one.failures + 1, next(self.keepings)
             self._forget()
         else:
             self._ends(name, "failed" if outcome == "not_applied" else outcome, kept=outcome != "applied")
@@ -113,7 +120,7 @@ class Line:
         if not approve:
             self._ends(name, "denied", kept=False)
             return "denied"
-        one.state, one.approved = "queued", True
+        one.state, one.approved, one.keeping = "queued", True, next(self.keepings)
         self.queue.append(name)
         return "queued"
 
@@ -123,7 +130,7 @@ class Line:
             return "wrong-state"
         if one.epoch < self.highest or not one.kept:
             return "wrong-state"
-        one.state, one.failures = "queued", 0
+        one.state, one.failures, one.keeping = "queued", 0, next(self.keepings)
         self.queue.append(name)
         return "queued"
 

@@ -40,6 +40,7 @@ class ParkingMachine(StoreMachine):
         self.secrets = itertools.count(1)
         self.notes = itertools.count(1)
         self.taken: dict[str, Taken] = {}
+        self.keepings: dict[str, int] = {}
         self.under_way: dict[str | None, Admitted] = {}
         self.ways: dict[str, str] = {}
         self.next_holder(released=False)
@@ -105,7 +106,7 @@ class ParkingMachine(StoreMachine):
         reply, name = self.run(self.queue.take(RESOURCE)), self.line.take()
         if isinstance(reply, Taken):
             assert name is not None and reply.record.id == self.id(name) and reply.request == REQUEST
-            self.taken[name] = reply
+            self.taken[name], self.keepings[name] = reply, self.line.known[name].keeping
         elif isinstance(reply, Dropped):
             assert name is not None and reply.record.id == self.id(name) and reply.record.state == "superseded"
         else:
@@ -117,10 +118,10 @@ class ParkingMachine(StoreMachine):
         """Just taken, or long ago."""
         ready = [name for name in self.line.queue[:1] if name in self.taken]
         name = data.draw(st.sampled_from(ready or sorted(self.taken)))
-        epoch = self.taken[name].record.epoch
-        write = replace(self.write(name), epoch=epoch, secret_digest=None, holder="A")
+        epoch, keeping = self.taken[name].record.epoch, self.taken[name].record.keeping
+        write = replace(self.write(name), epoch=epoch, secret_digest=None, holder="A", keeping=keeping)
         reply = self.run(self.queue.admit(write, self.queue.new_ticket(RESOURCE), ttl_s=3600, queued=True, behind=0))
-        assert name_of(reply) == self.line.deliver(name, epoch)
+        assert name_of(reply) == self.line.deliver(name, epoch, self.keepings[name])
         if isinstance(reply, Admitted):
             self.under_way[name] = reply
 

@@ -138,6 +138,7 @@ class ScriptedStore:
         takeover: bool,
         watch: bool,
         mark: LeaseMark | None = None,
+        counts_for: str | None = None,
     ) -> Lease | Refused:
         reply = await self._ask("grant", f"grant {holder}{' takeover' * takeover}{' watch' * watch}")
         assert isinstance(reply, Lease | Refused)

@@ -67,7 +67,9 @@ def test_ending_zeros_cost_nothing(spelled: str, millionths: int) -> None:
         ('{"pay": {"amount": 0.0000001}}', "has more than 6 decimal places"),
         ('{"pay": {"amount": 1e-400}}', "has more digits than most readers keep"),
         ('{"pay": {"amount": 9007199254740993}}', "has more digits than most readers keep"),
-        ('{"pay": {"amount": 1, "Amount": 2}}', "two spellings"),
+        ('{"pay": {"amount": 1, "Amount": 2}}', "another spelling"),
+        ('{"pay": {"amount": 1}, "pay.amount": 2}', "another spelling"),
+        ('{"pay": {"a_mount": 1}}', "another spelling"),
         ('{"pay": {"amount": 1}} 2', "not JSON"),
     ],
 )

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.core.decision import Refused
 from gateway.policy.aspect import aspects_of
 from gateway.policy.condition import Condition, GraphqlCondition, HeaderCondition
 from gateway.policy.reading.jsonbody import MISSING
@@ -36,6 +37,18 @@ def test_entries_that_look_at_one_thing_share_its_aspect() -> None:
     assert places(first[0].takers(None), 4) == [2, 3]
     assert places(first[1].rivals(place), 4) == [0, 1, 2, 3]
     assert places(first[0].rivals(HeaderCondition("kind", frozenset({"x"}))), 4) == [0, 2, 3]
+
+
+def test_a_value_is_doubtful_to_the_entries_that_are_left() -> None:
+    """What another entry names, which is out, makes no doubt; most aspects have none to tell of."""
+    truth = HeaderCondition("kind", frozenset({"true"}))
+    text = HeaderCondition("kind", frozenset({"x"}))
+    both, plain = aspects_of([(truth,), (text,)])[0][0], aspects_of([(text,)])[0][0]
+
+    assert (both.has_doubts, plain.has_doubts) == (True, False)
+    assert isinstance(both.doubt("yes", 0b11), Refused)
+    assert isinstance(both.doubt("y", 0b01), Refused)
+    assert (both.doubt("yes", 0b10), both.doubt("x", 0b11), both.doubt(None, 0b11)) == (None, None, None)
 
 
 @given(

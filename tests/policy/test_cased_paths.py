@@ -101,3 +101,37 @@ def test_nor_does_another_case_lead_to_a_more_general_mount(
     )
 
     assert name_of(rules(tmp_path, root, admin).match(request(method, target), CALLER)) == taken
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "taken"),
+    [
+        ("GET", "/admin%2Fpurge", "ambiguous-target"),
+        ("HEAD", "/Admin%2fpurge", "ambiguous-target"),
+        ("OPTIONS", "/admin%252Fpurge", "ambiguous-target"),
+        ("GET", "/admin%255Cpurge", "ambiguous-target"),
+        ("GET", "/docs%2Fadmin", "read"),
+        ("GET", "/docs/100%25", "read"),
+        ("GET", "/open%2F7", "read"),
+        ("GET", "/admin/purge", "reads-denied"),
+    ],
+)
+def test_an_encoded_slash_leads_around_no_mount_that_denies_reads(
+    tmp_path: Path, method: str, target: str, taken: str
+) -> None:
+    """What a server that decodes it would find there acts at a GET; where a mount takes reads, a read is a read."""
+    mounts = [("", ""), ("mount: {path: /admin}\n", "reads: deny\n"), ("mount: {path: /open}\n", "")]
+    files = [f"upstream: u{at}\nurl: http://127.0.0.1:1\n{mount}{reads}" for at, (mount, reads) in enumerate(mounts)]
+
+    assert name_of(rules(tmp_path, *files).match(request(method, target), CALLER)) == taken
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST"])
+@pytest.mark.parametrize("protocol", ["http", "mcp"])
+def test_no_read_names_another_method_in_its_query(tmp_path: Path, method: str, protocol: str) -> None:
+    """Of a mount that takes writes by their rules, of one with a read-only entry, and of an MCP server."""
+    ruleset = rules(tmp_path, f"{HEAD}protocol: {protocol}\nmount: {{path: /m}}\nread_only:\n  - match: POST /m/look\n")
+    body = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}' if method == "POST" else None
+    for target in ("/m", "/m/look") if method != "POST" or protocol == "mcp" else ("/m/look",):
+        assert name_of(ruleset.match(request(method, f"{target}?a=1", body=body), CALLER)) == "read"
+        assert name_of(ruleset.match(request(method, f"{target}?_method=PUT", body=body), CALLER)) == "ambiguous-target"

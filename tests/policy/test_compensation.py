@@ -218,6 +218,7 @@ def test_a_value_cannot_end_a_header(tmp_path: Path, header: str, etag: bytes, s
         (Exchange(fields=()), "{header.x-doc}", "the request has no `header.x-doc`"),
         (Exchange(target="/x/7/a"), "{query.q}", "the request has no `query.q`"),
         (Exchange(target="/x/7/a?q=1&q=2"), "{query.q}", "cannot be read in one way"),
+        (Exchange(body=b'{"name": "ann", "_name": "bob"}'), "{json:/name}", "cannot be read"),
         (Exchange(body=b"{}"), "{json:/name}", "`json:/name` is missing or empty"),
         (Exchange(kind=(b"Content-Type", b"text/plain")), "{json:/name}", "cannot be read"),
     ],
@@ -235,6 +236,13 @@ def test_a_large_integer_of_an_answer_stays_exact(tmp_path: Path) -> None:
     undo = kept(Exchange(answer=b'{"id": 9007199254740993}').undo(tmp_path, "request: 'DELETE /x/{response.json:/id}'"))
 
     assert undo.target == "/x/9007199254740993"
+
+
+def test_an_answer_may_have_a_name_that_is_like_it(tmp_path: Path) -> None:
+    """Its API knows which is which; agents are not trusted with it."""
+    undo = kept(Exchange(answer=b'{"_id": "a", "id": "b"}').undo(tmp_path, "request: 'DELETE /x/{response.json:/id}'"))
+
+    assert undo.target == "/x/b"
 
 
 def test_an_answer_is_read_without_its_coding(tmp_path: Path) -> None:

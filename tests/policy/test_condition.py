@@ -92,6 +92,8 @@ def test_a_text_that_some_readers_see_otherwise_is_ambiguous(where: str, hidden:
 def test_a_policy_cannot_ask_for_what_is_refused() -> None:
     """No request would ever be taken."""
     assert contradiction((QueryCondition("kind", NOTE),)) is None
+    twins = (JsonCondition(Pointer(f"/{name}", (name,)), frozenset({Text("x")})) for name in ("dry_run", "dryRun"))
+    assert contradiction(tuple(twins)) is not None
     assert contradiction((QueryCondition("kind", frozenset({"note "})),)) is not None
     assert contradiction((JsonCondition(Pointer("/kind", ("kind",)), frozenset({Text("no\0te")})),)) is not None
 

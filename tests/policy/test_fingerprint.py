@@ -233,12 +233,13 @@ def test_pointers_compare_what_they_lead_to(one: str, other: str, same: bool) ->
         (b"to=a", (), AMBIGUOUS_TARGET),
         (b'{"to": 1, "to": 2}', (), AMBIGUOUS_TARGET),
         (b'{"to": 1, "To": 2}', (), AMBIGUOUS_TARGET),
+        (b'{"to": 1, "t-o": 2}', (), AMBIGUOUS_TARGET),
         (b'{"to": ' + b"[" * 300 + b"]" * 300 + b"}", (), AMBIGUOUS_TARGET),
         (b'{"to": "' + b"x" * LIMIT + b'"}', (), BODY_TOO_LARGE),
         (gzip.compress(b'{"to": "' + b"x" * LIMIT + b'"}'), ((b"Content-Encoding", b"gzip"),), BODY_TOO_LARGE),
         (b"{}", ((b"Content-Encoding", b"br"),), UNSUPPORTED_CODING),
     ],
-    ids=["no JSON", "name twice", "name in two cases", "deep", "large", "large when decoded", "unknown coding"],
+    ids=["no JSON", "name twice", "name in two cases", "dash", "deep", "large", "large when decoded", "unknown coding"],
 )
 def test_pointers_want_json_that_all_read_alike(
     body: bytes, pairs: tuple[tuple[bytes, bytes], ...], decision: Decision

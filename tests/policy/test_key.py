@@ -170,7 +170,9 @@ def test_the_longest_key_is_255_characters(length: int, fits: bool) -> None:
     assert isinstance(answer, str) is fits
 
 
-@pytest.mark.parametrize("body", ['{"key": 1, "key": 2}', "key=1", "[NaN]"])
+@pytest.mark.parametrize(
+    "body", ['{"key": 1, "key": 2}', "key=1", "[NaN]", '{"key": "a", "_key": "b"}', '{"Key": "b"}']
+)
 def test_a_body_that_is_read_in_two_ways_names_no_intent(body: str) -> None:
     """Another reader could find another key in it."""
     answer = read(key("{json:/key}", required=False), body=body)

@@ -156,6 +156,7 @@ NO = ("not_applied: {status: 404}",)
         (COUNT, 200, '{"count": [2]}', "unclear"),
         (COUNT, 200, '{"count": 0, "count": 1}', "unclear"),
         (COUNT, 200, '{"count": 0, "Count": 1}', "unclear"),
+        (COUNT, 200, '{"count": 1, "_count": 0, "constructor": 0}', "applied"),
         (COUNT, 200, '{"count": 0} x', "unclear"),
         (COUNT, 200, "", "unclear"),
         (COUNT, 200, "[]", "unclear"),

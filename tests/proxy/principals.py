@@ -73,14 +73,16 @@ class Gate(Stack):
 
 
 @contextlib.asynccontextmanager
-async def gateway(store_url: str, directory: Path, upstream: RecordingUpstream | None = None) -> AsyncIterator[Gate]:
+async def gateway(
+    store_url: str, directory: Path, upstream: RecordingUpstream | None = None, policy: str = POLICY
+) -> AsyncIterator[Gate]:
     keys, policies = directory / "keys", directory / "policies"
     for folder in (keys, policies):
         folder.mkdir(exist_ok=True)
     for name in ("ada", "bob", "cyd", "dan"):
         (keys / name).write_text(f"{key_of(name)}\n")
     (policies / "principals.yaml").write_text(PRINCIPALS % {"keys": keys})
-    async with stack(store_url, directory, POLICY, upstream) as under:
+    async with stack(store_url, directory, policy, upstream) as under:
         yield Gate(under.port, under.upstream, under.log)
 
 

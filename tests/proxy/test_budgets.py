@@ -1,6 +1,7 @@
 """Budgets through the whole gateway: what passes, what is told beyond them, and what is given back."""
 
 import asyncio
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.recording import RecordingUpstream, Seen, answering
 from tests.stack import Stack, stack
 from tests.store.due import make_due
 from tests.store.fences import bare, opened
+from tests.until import until
 
 POLICY = """
 upstream: pay
@@ -343,3 +345,23 @@ async def test_what_is_denied_is_given_back(store_url: str, raw: Any, tmp_path: 
 
         assert told == ["awaiting-approval"] * 2 + ["quota-exceeded"]
         assert (await pay(gate, "k-4")).decision == "awaiting-approval"
+
+
+async def test_what_failed_keeps_its_claim_while_it_may_still_be_sent(store_url: str, raw: Any, tmp_path: Path) -> None:
+    """A gateway that was stopped may be about to send it: others have what is left beside it, until it is judged."""
+    policy = SUMMED.replace("mode: optional", "mode: required") + "    delivery: queued\n"
+    async with stack(store_url, tmp_path, policy, RecordingUpstream(answering(REFUSED))) as gate:
+        failed = json.loads((await pay(gate, "k-1", "90")).body)["id"]
+
+        async def has_failed() -> bool:
+            proof = ("Fencing-Token: 1", "Fencing-Holder: a")
+            shown = await ask(gate.port, "GET", f"/-/fence/intents/{failed}", *proof)
+            return bool(json.loads(shown.body)["state"] == "failed")
+
+        await until(has_failed)
+        beside = [(await pay(gate, key, amount, id="2")).status for key, amount in (("k-2", "45"), ("k-3", "10"))]
+        make_due(raw)
+        await judge(store_url, tmp_path)
+
+        assert beside == [429, 202]
+        assert (await pay(gate, "k-4", "45", id="3")).status == 202

@@ -118,6 +118,15 @@ async def test_what_writes_nothing_passes_byte_for_byte(gate: Stack, body: bytes
     assert (seen.values("Mcp-Session-Id"), seen.values("Mcp-Protocol-Version")) == (["s-1"], ["2025-06-18"])
 
 
+async def test_a_read_names_no_other_method(gate: Stack) -> None:
+    """A listing whose query would make a DELETE of it is refused before its body is read."""
+    answer = await post(gate, b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}', target="/mcp?_method=DELETE")
+
+    assert (answer.status, answer.decision) == (400, "ambiguous-target")
+    assert answer.problem["action"] == "fix-request"
+    assert gate.upstream.seen == []
+
+
 async def test_an_overtaken_call_gets_no_answer_to_what_its_server_asked(gate: Stack) -> None:
     """The server would go on with it after the newer holder wrote. Where a rule takes answers, a stale one is told."""
     await gate.lease("note/7")

@@ -104,6 +104,39 @@ async def test_a_policy_says_what_a_status_proves(store_url: str, tmp_path: Path
         assert (second.status, second.decision) == (409, "replayed")
 
 
+async def test_an_api_is_not_asked_to_act_after_its_answer(store_url: str, tmp_path: Path) -> None:
+    """What it does of a write is over when it answers, so that no older write lands behind a newer epoch's."""
+    done: list[bytes] = []
+    asked: list[bytes] = []
+
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        (asked if "respond-async" in ",".join(seen.values("prefer")) else done).append(seen.body)
+        writer.write(b"HTTP/1.1 204 Done\r\n\r\n")
+
+    async with mail(store_url, tmp_path, upstream=RecordingUpstream(answer)) as gate:
+        await send(gate, "k-1", "Prefer: respond-async, return=minimal", body=b'"old"', epoch=42)
+        await send(gate, "k-2", "PREFER: wait=5", "prefer: Respond-Async", body=b'"new"', epoch=43)
+        await ask(gate.port, "GET", "/mail/out", "Prefer: respond-async")
+
+        assert (done, asked) == ([b'"old"', b'"new"'], [b""])
+        assert [seen.values("prefer") for seen in gate.upstream.seen] == [
+            ["return=minimal"],
+            ["wait=5"],
+            ["respond-async"],
+        ]
+
+
+async def test_an_answer_before_the_work_may_prove_nothing(store_url: str, tmp_path: Path) -> None:
+    """Where an API takes a write as a job without being asked: its policy holds the key until somebody knows."""
+    outcomes = "http://localhost:{port}\noutcomes: {{unknown: [202, 408, 5xx]}}"
+    async with mail(store_url, tmp_path, url=outcomes) as gate:
+        gate.upstream.answer = answering(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
+        first, second = await send(gate), await send(gate)
+
+        assert (first.status, first.value("Fencing-Outcome")) == (202, "unknown")
+        assert (second.status, second.decision, len(gate.upstream.seen)) == (409, "outcome-unknown", 1)
+
+
 async def test_a_caller_that_leaves_changes_nothing(store_url: str, tmp_path: Path) -> None:
     """The write goes on, its answer is kept, and the same key gets it."""
     release = asyncio.Event()

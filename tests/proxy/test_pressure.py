@@ -220,3 +220,23 @@ async def test_sleepers_make_room_for_a_newcomer(
 
         assert {answer.status for answer in reads} == {200}
         assert [answer.decision for answer in kept] == ["passed", "forwarded"]
+
+
+async def test_refused_callers_that_go_on_sending_make_room_first(
+    store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has its answer, and only its body is still taken from it; nobody who was served is sent away for them."""
+    monkeypatch.setattr(server, "_IDLE_FOR_S", 0.0)
+    async with stack(store_url, tmp_path, max_connections=MOST) as gate:
+        async with RawClient(gate.port) as sleeper, clients(gate.port, MOST - 1) as refused:
+            await sleeper.send(request("GET", "/reports/7"))
+            await sleeper.answer("GET")
+            for client in refused:
+                await client.send(request("PUT", "/reports/7", "Fencing-Token: 1.x", "Content-Length: 100000") + b"{")
+            told = [(await client.answer()).decision for client in refused]
+            reads = [await ask(gate.port, "GET", "/reports/7") for _ in range(MOST - 1)]
+            await sleeper.send(request("GET", "/reports/7"))
+            served = await sleeper.answer("GET")
+
+        assert set(told) == {"token-malformed"}
+        assert {answer.status for answer in (*reads, served)} == {200}

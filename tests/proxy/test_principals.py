@@ -17,6 +17,13 @@ principals:
   - {{name: ada, key: "${{file:{keys}/ada}}", tenant: north, resources: ["**"]}}
   - {{name: ada-x, key: "${{file:{keys}/ada-x}}", tenant: north, resources: ["**"]}}
 """
+BELOW = """
+upstream: reports
+url: http://localhost:{port}
+mount: {{path: /}}
+writes:
+  - {{name: own, match: "PUT /own/{{part}}/{{id}}", resource: "own/{{tenant}}/{{path.part}}/{{path.id}}"}}
+"""
 NAMED = """
 upstream: reports
 url: http://localhost:{port}
@@ -24,6 +31,7 @@ mount: {{path: /}}
 writes:
   - {{name: own, match: "PUT /own/{{id}}", resource: "{{principal}}-{{path.id}}"}}
 """
+SECRET = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 11\r\n\r\ntold to ada"
 DENIED = [
     ("POST", "/-/fence/leases", {"resource": "report/7", "holder": "h", "ttl_s": 60}),
     ("POST", "/-/fence/leases/renew", {"resource": "report/7"}),
@@ -121,6 +129,30 @@ async def test_a_tenant_in_a_resource_is_the_caller_s(store_url: str, tmp_path: 
         assert (others.status, others.decision) == (403, "forbidden")
 
 
+@pytest.mark.parametrize(
+    ("resource", "decision"),
+    [
+        ("own/south/../north/x/7", "no-such-resource"),
+        ("own/south/%2e%2e/7", "no-such-resource"),
+        ("own/south/%2e%2e%2fnorth/7", "no-such-resource"),
+        ("own/../north/7", "forbidden"),
+        ("own/./north/7", "forbidden"),
+        ("own/north/x/7", "forbidden"),
+    ],
+)
+async def test_no_dots_lead_to_another_tenant(
+    store_url: str, tmp_path: Path, raw: Any, resource: str, decision: str
+) -> None:
+    """A name is taken by its letters: what no rule can make of a request is no resource, and nothing is kept of it."""
+    async with gateway(store_url, tmp_path, policy=BELOW) as gate:
+        answer = await gate.grant("bob", resource)
+        before = records(raw)
+        own = await gate.grant("bob", "own/south/x/7")
+
+        assert (answer.status, answer.decision) == ({"no-such-resource": 404, "forbidden": 403}[decision], decision)
+        assert (before, own.status) == (set(), 201)
+
+
 async def test_a_principal_with_a_separator_in_its_name_is_no_other_principal(store_url: str, tmp_path: Path) -> None:
     """`ada-x-1` is what ada calls `x-1`; what ada-x calls `1` is `ada%2Dx-1`, and is hers alone."""
     (tmp_path / "policies").mkdir()
@@ -161,6 +193,39 @@ async def test_an_intent_is_its_tenant_s(store_url: str, tmp_path: Path) -> None
         assert len(gate.upstream.seen) == 2
         # cyd is of ada's tenant.
         assert shown == [200, 404, 200, 404, 200, 404]
+
+
+async def test_no_token_shows_another_tenants_intent(store_url: str, tmp_path: Path) -> None:
+    """Neither a live one of the same resource nor the one that the intent was written under."""
+    async with gateway(store_url, tmp_path, RecordingUpstream(answer=answering(SECRET))) as gate:
+        await gate.grant("ada", "report/7")
+        written = await gate.put("ada", "/reports/7", "Idempotency-Key: k")
+        id = json.loads(gate.log.read_text().splitlines()[-1])["intent"]
+        await gate.end("ada", "report/7")
+        await gate.grant("bob", "report/7")
+        told = [
+            await gate.by("bob", "GET", f"/-/fence/intents/{id}", f"Fencing-Token: {gate.tokens[whose]}")
+            for whose in ("bob", "ada")
+        ]
+        own = await gate.by("ada", "GET", f"/-/fence/intents/{id}")
+
+        assert [(answer.status, answer.decision) for answer in told] == [(404, "no-such-intent")] * 2
+        assert not any(word in answer.body for answer in told for word in (b"told to ada", b"applied"))
+        assert b"told to ada" in written.body and b"told to ada" in own.body
+
+
+async def test_a_token_and_a_key_of_another_give_no_right(store_url: str, tmp_path: Path) -> None:
+    """Also of the same tenant, whose answer would be replayed: it is shown to nobody who may not write."""
+    async with gateway(store_url, tmp_path, RecordingUpstream(answer=answering(SECRET))) as gate:
+        await gate.grant("ada", "report/7")
+        await gate.put("ada", "/reports/7", "Idempotency-Key: k")
+        token = f"Fencing-Token: {gate.tokens['ada']}"
+        answer = await gate.by("cyd", "PUT", "/reports/7", token, "Idempotency-Key: k")
+        again = await gate.put("ada", "/reports/7", "Idempotency-Key: k")
+
+        assert (answer.status, answer.decision) == (403, "forbidden")
+        assert b"told to ada" not in answer.body and "intent" not in answer.problem
+        assert (again.decision, len(gate.upstream.seen)) == ("replayed", 1)
 
 
 async def test_a_write_without_a_key_is_shown_to_whom_its_resource_may_be(store_url: str, tmp_path: Path) -> None:

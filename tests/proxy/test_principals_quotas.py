@@ -141,3 +141,20 @@ async def test_a_repeat_that_is_reset_gives_no_place_back(store_url: str, tmp_pa
                 await client.send(request("POST", "/-/fence/leases", *fields, body=json.dumps(asked).encode()))
                 client.writer.transport.abort()
             assert (await gate.grant("cyd", "report/c3")).decision == "quota-exceeded"
+
+
+async def test_a_lease_that_was_taken_over_counts_no_longer(store_url: str, tmp_path: Path) -> None:
+    """From the taker's answer on; what its former holder still asks for with the dead token gives nothing more back."""
+    async with gateway(store_url, tmp_path) as one, gateway(store_url, tmp_path) as other:
+        for name in ("report/c1", "report/c2"):
+            await one.grant("cyd", name)
+        dead = f"Fencing-Token: {one.tokens['cyd']}"
+        full = await one.grant("cyd", "report/c3")
+        await other.grant("ada", "report/c2", takeover=True)
+        third = await one.grant("cyd", "report/c3")
+        lost = await one.by("cyd", "POST", "/-/fence/leases/renew", dead, body={"resource": "report/c2"})
+        fourth = await one.grant("cyd", "report/c4")
+
+        assert (full.decision, third.status, lost.decision, fourth.decision) == (
+            *("quota-exceeded", 201, "lease-lost", "quota-exceeded"),
+        )

@@ -15,6 +15,7 @@ json_types: application/vnd.api+json
 read_only:
   - {{match: POST /r/search, when: {{query: {{dry: "true"}}}}}}
   - {{match: POST /r/look, when: {{json: {{/dry: true}}}}}}
+  - {{match: POST /r/list}}
 writes:
   - {{name: query, match: POST /r/query, resource: "report/{{query.id}}"}}
   - {{name: form, match: POST /r/form, resource: "report/{{form.id}}"}}
@@ -99,3 +100,16 @@ async def test_a_read_is_one_to_the_api_too(store_url: str, tmp_path: Path) -> N
 
         assert [answer.decision for answer in answers] == ["passed"] * 2 + ["ambiguous-target"] * 4
         assert [seen.body for seen in gate.upstream.seen] == [body for _, _, body in asked[:2]]
+
+
+async def test_a_read_names_no_other_method(store_url: str, tmp_path: Path) -> None:
+    """It needs no token: a server that takes the method from the query would delete for anybody."""
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        targets = ("/r/list?_method=DELETE", "/r/list?a=1&%5Fmethod=DELETE", "/r/list?a=1")
+        answers = [await ask(gate.port, "POST", target, JSON, body=b"{}") for target in targets]
+
+        assert [(answer.status, answer.decision) for answer in answers] == [
+            *[(400, "ambiguous-target")] * 2,
+            (200, "passed"),
+        ]
+        assert [seen.line for seen in gate.upstream.seen] == ["POST /r/list?a=1 HTTP/1.1"]

@@ -141,6 +141,38 @@ async def test_an_escape_that_text_does_not_need_leads_around_no_rule(store_url:
         assert gate.upstream.seen == []
 
 
+API = """
+upstream: api
+url: http://localhost:{port}
+mount: {{path: /api}}
+writes:
+  - {{name: rest, match: "PUT /api/{{rest...}}", resource: "x/{{path.rest}}"}}
+"""
+INNER = """
+upstream: inner
+url: http://localhost:{port}
+mount: {{path: /api/a-b}}
+reads: deny
+writes: []
+"""
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+async def test_an_escape_leads_around_no_mount(store_url: str, tmp_path: Path, method: str) -> None:
+    """`a%2Db` is `a-b` to a server that decodes it: neither its own API sees it nor the one around it."""
+    (tmp_path / "policies").mkdir()
+    async with RecordingUpstream() as inner:
+        (tmp_path / "policies" / "inner.yaml").write_text(INNER.format(port=inner.port))
+        async with stack(store_url, tmp_path, API) as gate:
+            assert (await gate.lease("x/a-b/x")).status == 201
+            escaped = await gate.write("/api/a%2Db/x", method=method)
+            plain = await gate.write("/api/a-b/x", method=method)
+
+            assert (escaped.status, escaped.decision) == (400, "ambiguous-target")
+            assert plain.decision == ("reads-denied" if method == "GET" else "no-policy")
+            assert gate.upstream.seen == inner.seen == []
+
+
 @pytest.mark.parametrize("target", ["/reports/7", "/reports/%37", "/reports/7?x", "/reports/%37?x=%2F"])
 async def test_a_stale_write_is_stale_in_every_spelling(store_url: str, tmp_path: Path, target: str) -> None:
     """What the upstream takes for the same path is the same resource here."""

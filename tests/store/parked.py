@@ -64,9 +64,23 @@ async def refused(store: FenceStore, write: Write) -> str:
     return reply.decision.name if isinstance(reply, Refused) else "replayed"
 
 
+class DeliveriesOf(Deliveries):
+    """The queues of a store that is at hand."""
+
+    def __init__(self, store: FenceStore) -> None:
+        super().__init__(store)
+        self.store = store
+
+
+async def as_kept(store: FenceStore, write: Write) -> Write:
+    """As a deliverer has it that takes it now; unless the write says what was taken."""
+    record = None if write.keeping else await store.recall(id_of(write))
+    return write if record is None else replace(write, keeping=record.keeping)
+
+
 @contextlib.asynccontextmanager
-async def delivering(store: FenceStore) -> AsyncIterator[Deliveries]:
-    queue = Deliveries(store)
+async def delivering(store: FenceStore) -> AsyncIterator[DeliveriesOf]:
+    queue = DeliveriesOf(store)
     try:
         yield queue
     finally:
@@ -79,19 +93,20 @@ async def taken(queue: Deliveries, resource: ResourceKey = RESOURCE) -> Taken:
     return found
 
 
-async def begin(queue: Deliveries, write: Write, *, waited: bool = False) -> AdmitReply:
+async def begin(queue: DeliveriesOf, write: Write, *, waited: bool = False) -> AdmitReply:
     """Ask for the ticket of what was taken. `waited`: it was told to wait before."""
+    write = await as_kept(queue.store, write)
     return await queue.admit(write, queue.new_ticket(write.resource), ttl_s=TTL_S, queued=waited, behind=0)
 
 
-async def begun(queue: Deliveries, write: Write, *, waited: bool = False) -> Admitted:
+async def begun(queue: DeliveriesOf, write: Write, *, waited: bool = False) -> Admitted:
     reply = await begin(queue, write, waited=waited)
     assert isinstance(reply, Admitted), reply
     return reply
 
 
 async def delivered(
-    queue: Deliveries, write: Write, outcome: Outcome, then: Again | GivenUp = THEN, kept: KeptAnswer | None = None
+    queue: DeliveriesOf, write: Write, outcome: Outcome, then: Again | GivenUp = THEN, kept: KeptAnswer | None = None
 ) -> Taken:
     """The head of the queue, which is this write, taken and sent; it ends so."""
     one = await taken(queue, write.resource)

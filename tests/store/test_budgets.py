@@ -213,6 +213,19 @@ async def test_gateways_in_a_race_share_what_is_left(store_url: str) -> None:
     assert sum(reply is None for reply in replies) == 30
 
 
+async def test_thousands_leave_a_window_together(store: FenceStore, raw: Any) -> None:
+    """What they added up to goes with them, and nothing else does."""
+    assert await reserve(store, write(UNIT), store.new_ticket(bare(1).resource)) is None
+    entries, amounts = (next(key for key in raw.keys(f"{TAG}{kind}:*") if b"/amount" in key) for kind in ("b", "v"))
+    raw.zadd(entries, {f"old-{at}": at + 1 for at in range(2500)})
+    raw.hset(amounts, mapping={f"old-{at}": at for at in range(1, 2500, 2)})
+    raw.hincrby(amounts, "=", sum(range(1, 2500, 2)))
+
+    assert await reserve(store, write(2 * UNIT, "two"), store.new_ticket(bare(1).resource)) is None
+    assert raw.zcard(entries) == 2
+    assert sorted(map(int, raw.hvals(amounts))) == [UNIT, 2 * UNIT, 3 * UNIT]
+
+
 async def test_nothing_is_left_of_an_idle_budget(store: FenceStore, raw: Any) -> None:
     """All that it has written ends with its window, and its attempts' lives."""
     await reserve(store, write(UNIT), TicketId("t"))

@@ -1,5 +1,6 @@
 """Applied intents are taken back: what is in flight, what is recorded, and what follows when it is known."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from gateway.core.compensation import Unavailable
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
 from gateway.core.outcome import Outcome
+from gateway.core.rule import Fence
 from gateway.core.write import Admitted, Replayed, Settled, Waiting
 from gateway.store.compensations import Compensations
 from gateway.store.fence import FenceStore
@@ -18,19 +20,24 @@ from tests.store.fences import (
     ANSWER,
     HELD,
     INTENT,
+    OTHER_SECRET,
     RESOURCE,
     RETAIN_S,
+    SECRET,
     admitted,
     ask,
     bare,
+    granted,
     keyed,
     opened,
     resolved,
     state_of,
 )
 from tests.store.overdue import make_overdue
+from tests.store.parked import leased_mail, parked
 
 KEY = f"{resource_keys(RESOURCE)[6]}c:{INTENT}"
+HOLDING = replace(HELD, fence=Fence(concurrency="parallel", after_unknown="hold"))
 
 
 async def end(store: FenceStore, one: Admitted, outcome: Outcome, reason: str = "a test") -> Settled:
@@ -99,6 +106,40 @@ async def test_it_waits_for_whatever_is_in_flight(store: FenceStore) -> None:
     await store.settle(other, "applied", "a test", None)
 
     assert isinstance(await asked(store, first, queued=True), Admitted)
+
+
+async def test_it_waits_for_what_is_queued_under_a_lease_that_was_given_back(store: FenceStore) -> None:
+    """As a newer lease's own writes do; an operator's floor ends what is queued, and lets it through."""
+    first = await applied(store)
+    lease = await granted(store, "A", SECRET)
+    await parked(store, leased_mail("queued", lease.epoch))
+    await store.release(RESOURCE, lease.epoch, SECRET)
+    await granted(store, "B", OTHER_SECRET)
+
+    assert await asked(store, first) == Waiting("older", 0.5)
+    await store.advance(RESOURCE, None, "r")
+
+    assert isinstance(await asked(store, first, queued=True), Admitted)
+
+
+async def test_it_is_held_back_by_unknown_writes_as_others_are(store: FenceStore, raw: Any) -> None:
+    """What is known of the resource may not be true. The operator is told of all that hold it; nothing waits behind."""
+    first = await applied(store)
+    holding = [keyed(bare(42, of=HOLDING), digest=f"{name:-<22}") for name in ("one", "two")]
+    sent = [await admitted(store, write) for write in holding]
+    assert isinstance(await asked(store, first), Waiting)
+    for one in sent:
+        await store.settle(one, "unknown", "no answer", None)
+
+    refused = await asked(store, first, queued=True)
+
+    assert isinstance(refused, Refused) and (refused.decision.name, refused.decision.status) == ("outcome-unknown", 409)
+    assert all(one.intent in refused.detail for one in sent)
+    assert (refused.facts.intent, refused.facts.intent_state) == (sent[0].intent, "unknown")
+    assert not raw.exists(resource_keys(RESOURCE)[3]) and await state_of(store) == "applied"
+    for one in sent:
+        await resolved(store, "not_applied", one.intent)
+    assert isinstance(await asked(store, first), Admitted)
 
 
 async def test_what_comes_after_it_waits_for_it(store: FenceStore) -> None:

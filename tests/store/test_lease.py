@@ -7,6 +7,7 @@ import pytest
 from gateway.core.decision import GRANT_IN_PROGRESS, Refused
 from gateway.core.epoch import HIGHEST, Epoch
 from gateway.core.lease import Lease, LeaseSecret
+from gateway.core.quota import Counted, lease_entry
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys
 from tests.store.fences import (
@@ -333,3 +334,24 @@ async def test_the_fence_record_never_has_a_time_to_live(store: FenceStore, raw:
     await store.release(RESOURCE, lease.epoch, SECRET)
 
     assert raw.ttl(resource_keys(RESOURCE)[0]) == -1
+
+
+@pytest.mark.parametrize("end", ["none", "given back", "over", "advanced"])
+async def test_whoever_takes_over_is_told_what_counted_for_whom(store: FenceStore, raw: Any, end: str) -> None:
+    """Of a lease that lived and counts for a quota; the next grant knows nothing of it."""
+    first = await store.grant(RESOURCE, "A", SECRET, ttl_ms=LEASE_MS, takeover=False, watch=False, counts_for="ada")
+    assert isinstance(first, Lease) and first.overtakes is None
+    match end:
+        case "given back":
+            await store.release(RESOURCE, first.epoch, SECRET)
+        case "over":
+            raw.hset(resource_keys(RESOURCE)[0], "x", "1")
+        case "advanced":
+            await store.advance(RESOURCE, None, "call-1")
+    second = await grant(store, OTHER_SECRET, takeover=True)
+    third = await grant(store, SECRET, takeover=True)
+
+    assert isinstance(second, Lease) and isinstance(third, Lease)
+    told = Counted("ada", lease_entry(RESOURCE, first.epoch, SECRET))
+    assert second.overtakes == (told if end == "none" else None)
+    assert third.overtakes is None

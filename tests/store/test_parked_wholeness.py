@@ -1,7 +1,7 @@
 """A script that parks, or moves what is parked, does all that it has to do, or nothing."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -11,7 +11,6 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.intent import IntentId
 from gateway.core.record import IntentRecord
 from gateway.core.write import Admitted
-from gateway.store.deliveries import Deliveries
 from gateway.store.fence import FenceStore
 from gateway.store.kept_requests import digest_request
 from gateway.store.keys import resource_keys
@@ -21,6 +20,8 @@ from tests.store.overdue import make_overdue
 from tests.store.parked import (
     APPROVED,
     REQUEST,
+    DeliveriesOf,
+    begin,
     begun,
     delivered,
     id_of,
@@ -44,7 +45,7 @@ class Scene:
     """
 
     store: FenceStore
-    queue: Deliveries
+    queue: DeliveriesOf
     failed: IntentRecord
     awaited: IntentRecord
     head: IntentRecord
@@ -59,17 +60,17 @@ class OnItsWay:
     attempt: Admitted
 
 
-async def scene(store: FenceStore, queue: Deliveries, raw: Any) -> Scene:
+async def scene(store: FenceStore, queue: DeliveriesOf, raw: Any) -> Scene:
     await parked(store, FAILED)
     await delivered(queue, FAILED, "not_applied", GivenUp())
     awaited = await parked(store, AWAITED)
     await parked(store, EXPIRED)
     make_expired(raw, EXPIRED)
-    head = await parked(store, HEAD)
-    make_older(raw, head.id, 60)
+    await parked(store, HEAD)
+    make_older(raw, id_of(HEAD), 60)
     await parked(store, NEXT)
-    failed = await store.recall(id_of(FAILED))
-    assert failed is not None
+    failed, head = await store.recall(id_of(FAILED)), await store.recall(id_of(HEAD))
+    assert failed is not None and head is not None
     return Scene(store, queue, failed, awaited, head)
 
 
@@ -83,7 +84,7 @@ CALLS: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "park what failed": lambda on: on.store.park(FAILED, REQUEST),
     "take over": lambda on: on.store.park(NEWER, REQUEST),
     "take": lambda on: on.queue.take(RESOURCE),
-    "deliver": lambda on: on.queue.admit(HEAD, on.queue.new_ticket(RESOURCE), ttl_s=30, queued=False, behind=0),
+    "deliver": lambda on: begin(on.queue, replace(HEAD, keeping=on.head.keeping)),
     "approve": lambda on: decide(on.store, on.awaited, YES),
     "deny": lambda on: decide(on.store, on.awaited, NO),
     "expire": lambda on: expire(on.store, IntentId(id_of(EXPIRED))),
@@ -107,7 +108,7 @@ async def test_a_key_of_the_wrong_type_leaves_nothing_half_done(store_url: str, 
         raw.flushall()
         # Each time another gateway: one that has seen an epoch does not forget it.
         async with opened(store_url) as store:
-            queue = Deliveries(store)
+            queue = DeliveriesOf(store)
             on = await scene(store, queue, raw)
             sent = await on_its_way(on) if call in ENDS else None
             if sent is not None and call == "swept":
@@ -135,7 +136,7 @@ async def test_a_key_of_the_wrong_type_leaves_nothing_half_done(store_url: str, 
 @pytest.mark.parametrize("call", ["park", "park what failed", "deliver", "approve", "retry"])
 async def test_a_full_store_takes_nothing_half(store: FenceStore, raw: Any, call: str) -> None:
     """Out of memory: nothing is promised, and what is there stays as it was."""
-    queue = Deliveries(store)
+    queue = DeliveriesOf(store)
     on = await scene(store, queue, raw)
     before = everything(raw)
     raw.config_set("maxmemory", 1)

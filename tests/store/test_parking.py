@@ -279,6 +279,27 @@ async def test_what_has_failed_is_sent_again_by_an_operator(store: FenceStore, r
         await delivered(queue, write, "applied")
 
 
+async def test_a_retry_is_for_the_request_that_was_looked_at(store: FenceStore, raw: Any) -> None:
+    """Another one may have failed under its key since: it is refused, and told which one that is."""
+    write, other = mail("one"), mail("one", says=b"another")
+    async with delivering(store) as queue:
+        await parked(store, write)
+        await delivered(queue, write, "not_applied", GivenUp())
+        seen = await store.recall(id_of(write))
+        await parked(store, other, replace(REQUEST, body=b"{}"))
+        await delivered(queue, other, "not_applied", GivenUp())
+    now = await store.recall(id_of(write))
+    assert seen is not None and now is not None and seen.parking is not None and now.parking is not None
+
+    by_record = await retry(store, seen, note="again", by="operator")
+    by_digest = await retry(store, now, note="again", by="operator", digest=seen.parking.digest)
+
+    assert by_record == by_digest and isinstance(by_record, Refused)
+    assert by_record.decision.name == "wrong-state" and now.parking.digest in by_record.detail
+    assert await queued(store, raw) == []
+    assert isinstance(await retry(store, now, note="again", by="operator", digest=now.parking.digest), IntentRecord)
+
+
 async def test_what_was_approved_and_has_failed_is_not_sent_again_by_an_operator(store: FenceStore, raw: Any) -> None:
     """Its approval is used up: whoever repeats the request waits for another one."""
     await parked(store, ONE)

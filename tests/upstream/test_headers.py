@@ -78,6 +78,30 @@ def test_an_answer_that_tells_the_outcome_is_asked_for_as_it_is(
     assert forwarded(upstream(), *pairs, write=write) == [HOST, *sent]
 
 
+@pytest.mark.parametrize(
+    ("mode", "sent"),
+    [
+        ("enforce", [b"PREFER: wait=10", b"Prefer: return=minimal"]),
+        ("observe", [b"PREFER: respond-async, wait=10", b"prefer: Respond-Async", b"Prefer: return=minimal"]),
+        (None, [b"PREFER: respond-async, wait=10", b"prefer: Respond-Async", b"Prefer: return=minimal"]),
+    ],
+    ids=["fenced", "observed", "read"],
+)
+def test_a_fenced_write_is_not_asked_to_be_done_after_its_answer(mode: Mode | None, sent: list[bytes]) -> None:
+    """What the upstream then did later would come after writes of a newer epoch."""
+    write = None if mode is None else replace(WRITE, rule=replace(WRITE.rule, mode=mode))
+    pairs = (b"PREFER", b"respond-async, wait=10"), (b"prefer", b"Respond-Async"), (b"Prefer", b"return=minimal")
+
+    assert forwarded(upstream(), *pairs, write=write) == [HOST, *sent]
+
+
+def test_a_policy_may_have_its_own_preferences() -> None:
+    """They replace the agent's."""
+    to = upstream(credentials=((b"Prefer", b"respond-async"),))
+
+    assert forwarded(to, (b"prefer", b"wait=10")) == [HOST, b"Prefer: respond-async"]
+
+
 def test_what_connection_names_does_not_pass() -> None:
     """Every line counts, an empty first one too."""
     pairs = ((b"Connection", b""), (b"connection", b"close, X-A ,"), (b"X-A", b"1"), (b"X-B", b"2"))
@@ -116,6 +140,8 @@ def test_nor_does_any_other_mark_of_a_token(mark: str) -> None:
         *("X-Consumer-Username", "X-MS-Client-Principal-Name", "Client-Cert", "SSL_CLIENT_S_DN", "X-SSL-Client-Verify"),
         *("X-Forwarded-Prefix", "X-Forwarded-Path", "X-Envoy-Original-Path", "X-MS-Original-URL", "X-Replaced-Path"),
         *("X-HTTP-Host-Override", "X-Envoy-Original-Dst-Host", "X-Accel-Mapping", "X-Sendfile-Type"),
+        *("X-Envoy-Retry-On", "x_envoy_max_retries", "l5d-retry-http", "Dtab-Local", "Proxy", "$WSRU"),
+        *("X-Authentik-Username", "X-Userinfo", "X.Endpoint.API.UserInfo", "Impersonate-User", "Impersonate_Group"),
     ],
 )
 def test_an_agent_says_nothing_of_where_it_comes_from_and_went(name: str) -> None:

@@ -11,6 +11,7 @@ from gateway.core.decision import (
     NO_SUCH_INTENT,
     QUOTA_EXCEEDED,
     RESOURCE_BUSY,
+    STILL_UNKNOWN,
     UNAUTHENTICATED,
     WRONG_STATE,
 )
@@ -90,7 +91,7 @@ CALLS = (
         INTENT_SHOWN,
         (*ON_SENDING, NO_SUCH_INTENT, WRONG_STATE, QUOTA_EXCEEDED),
         (INTENT,),
-        requests.NOTED,
+        requests.RETRIED,
     ),
     Call(
         "POST",
@@ -98,7 +99,7 @@ CALLS = (
         compensations.compensate_intent,
         "take an applied one back: its compensation is sent, once",
         INTENT_SHOWN,
-        (*ON_SENDING, NO_SUCH_INTENT, WRONG_STATE, RESOURCE_BUSY),
+        (*ON_SENDING, NO_SUCH_INTENT, WRONG_STATE, STILL_UNKNOWN, RESOURCE_BUSY),
         (INTENT,),
         requests.NOTED,
     ),

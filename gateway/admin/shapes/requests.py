@@ -16,6 +16,12 @@ _DIGEST: Schema = {
     "maxLength": 64,
     "description": "That of the request that was looked at; another one is then not decided about.",
 }
+_ATTEMPT: Schema = {
+    "type": "integer",
+    "minimum": 0,
+    "maximum": (1 << 24) - 1,
+    "description": "The `attempts` of the intent that was looked at; one that began after it is then not resolved.",
+}
 _EPOCH: Schema = {
     "anyOf": [{"type": "string", "pattern": "^[0-9]{1,20}$"}, COUNT, {"type": "null"}],
     "description": "At most 2^64-1, and larger than the highest; the next one where none is named.",
@@ -26,7 +32,8 @@ NOTHING = asked({})
 NOTED = asked({"note": NOTE})
 APPROVED = asked({"note": NOTE, "digest": _DIGEST})
 DENIED = asked({"note": NOTE}, {"digest": _DIGEST})
-RESOLVED = asked({"outcome": one_of(("applied", "not_applied")), "note": NOTE})
+RETRIED = DENIED
+RESOLVED = asked({"outcome": one_of(("applied", "not_applied")), "note": NOTE}, {"attempt": _ATTEMPT})
 PRUNED = asked(
     {},
     {

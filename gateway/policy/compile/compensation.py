@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gateway.core.decision import Refused
 from gateway.core.kept_request import is_kept
+from gateway.core.prefer import asks_for_later
 from gateway.core.rule import Upstream
 from gateway.policy import schema
 from gateway.policy.compensation import AnswerPart, Compensation, Piece, Slot, Spelling
@@ -107,6 +108,8 @@ def _headers(
             continue
         if spelled.lower() in headers:
             report.add(at, f"header `{name}` is set twice; remove one")
+        if spelled.lower() == b"prefer" and asks_for_later(text.encode("utf-8", "surrogatepass")):
+            report.add(at, "`respond-async` reaches no upstream: what is taken back is done when it answers; remove it")
         headers[spelled.lower()] = (spelled, pieces)
     headers.setdefault(b"user-agent", _AGENT)
     if shape.body is not None:

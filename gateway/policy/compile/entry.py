@@ -14,6 +14,7 @@ from gateway.policy.compile.message import check_messages, message_conditions
 from gateway.policy.compile.parking import approval_s, check_parked_reads, check_parking, parks
 from gateway.policy.compile.template import check_arriving, compile_template
 from gateway.policy.compile.upgrade import check_upgrade, check_upgrade_reads
+from gateway.policy.compile.values import with_values
 from gateway.policy.condition import (
     Condition,
     HeaderCondition,
@@ -51,6 +52,7 @@ def compile_write(
     token_from = _token_from(report, path, shape, upstream)
     if template is None:
         return None
+    template = with_values(report, path, shape.values, template)
     check_arriving(report, (*path, "resource"), template, upstream)
     rule = Rule(
         name=shape.name,

@@ -143,7 +143,8 @@ def _replay_headers(report: Report, names: list[str]) -> frozenset[bytes]:
 def _mount(report: Report, mount: schema.Mount) -> Mount:
     segments = report.take(("mount", "path"), parse_mount_path(mount.path)) or ()
     host = None if mount.host is None else report.take(("mount", "host"), parse_host(mount.host))
-    return Mount(segments, host, mount.strip, mount.encoded_slash, compile_format_endings(report, mount))
+    formats = compile_format_endings(report, mount)
+    return Mount(segments, host, mount.strip, mount.encoded_slash, formats, mount.names)
 
 
 def _timeouts(report: Report, timeouts: schema.Timeouts) -> Timeouts:

@@ -38,7 +38,7 @@ class Credential:
 class Operation:
     """One writing operation. `path` as the document has it, `server` one of its own, `faults` what was not readable.
 
-    `json_types`: the types of its body that end in `+json`.
+    `json_types`: the types of its body that end in `+json`. `integers`: which parameters of its path are integers.
     """
 
     method: str
@@ -50,6 +50,7 @@ class Operation:
     server: str | None
     faults: tuple[str, ...]
     json_types: tuple[str, ...] = ()
+    integers: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -110,6 +111,7 @@ def _operations(tree: Tree, path: str, item: Node) -> Iterator[Operation]:
             _server(found) or _server(item),
             faults,
             _json_types(tree, found),
+            _integers(tree, item, found),
         )
 
 
@@ -126,6 +128,19 @@ def _headers(tree: Tree, item: Node, operation: Node) -> tuple[tuple[Header, ...
         if found.get("in") == "header" and name:
             headers[name.lower()] = Header(name, _is_true(found.get("required")))
     return tuple(headers.values()), tuple(dict.fromkeys(faults))
+
+
+def _integers(tree: Tree, item: Node, operation: Node) -> frozenset[str]:
+    """The names of the path's parameters that the document calls integers."""
+    named: dict[str, bool] = {}
+    for parameter in (*_list(item.get("parameters")), *_list(operation.get("parameters"))):
+        found = tree.resolved(parameter)
+        if isinstance(found, Wrong) or found.get("in") != "path":
+            continue
+        schema = tree.resolved(found.get("schema"))
+        kind = None if isinstance(schema, Wrong) else schema.get("type")
+        named[_text(found.get("name"))] = kind in ("integer", ["integer"])
+    return frozenset(name for name, is_integer in named.items() if is_integer)
 
 
 def _json_types(tree: Tree, operation: Node) -> tuple[str, ...]:

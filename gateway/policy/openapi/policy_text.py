@@ -141,6 +141,8 @@ def _rule(each: Proposal) -> Iterator[str]:
     yield f"  - name: {_scalar(each.name)}"
     yield f"    match: {_scalar(each.match)}"
     yield f"    resource: {_scalar(each.resource)}"
+    if each.integers:
+        yield "    values: integer"
     if each.key is not None:
         yield from _intent(each.key)
     elif each.operation.method == "POST":

@@ -21,7 +21,8 @@ _WHOLE = re.compile(r"\{([^{}]*?)(\+|\*|\.\.\.)?\}")
 class Proposal:
     """A rule for one operation. `closed` says why it gets none; `reads_like` the word that makes it look like a read.
 
-    `key` is the header in which the operation takes an idempotency key.
+    `key` is the header in which the operation takes an idempotency key. `integers`: whether all parameters of its path
+    are integers, and so what names the resource.
     """
 
     operation: Operation
@@ -33,17 +34,22 @@ class Proposal:
     conditional: bool
     reads_like: str | None
     closed: str | None
+    integers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """A path as patterns spell it, and the resource's part up to its last placeholder."""
+    """A path as patterns spell it, and the resource's part up to its last placeholder.
+
+    `parameters`: the placeholders, as the document calls them.
+    """
 
     match: str
     resource: str
     rests: frozenset[str]
     last: str
     whole: bool
+    parameters: frozenset[str] = frozenset()
 
 
 def native_key(document: Document) -> str | None:
@@ -91,6 +97,7 @@ class _Proposer:
             conditional=any(header.name.lower() == "if-match" for header in operation.headers),
             reads_like=_reads_like(operation, path.last),
             closed=closed,
+            integers=bool(path.parameters) and path.parameters <= operation.integers,
         )
 
     def _match(self, operation: Operation, path: _Path) -> str:
@@ -122,6 +129,7 @@ def _translated(path: str) -> _Path | Wrong:
     segments: list[str] = []
     resource: list[str] = []
     rests: set[str] = set()
+    parameters: set[str] = set()
     kept = 0
     for piece in pieces:
         found = _WHOLE.fullmatch(piece)
@@ -133,6 +141,7 @@ def _translated(path: str) -> _Path | Wrong:
             continue
         name = placeholder_name(found[1], taken)
         rests |= {name} if found[2] else set()
+        parameters.add(found[1])
         segments.append(f"{{{name}...}}" if found[2] else f"{{{name}}}")
         resource.append(f"{{path.{name}}}")
         kept = len(resource)
@@ -140,7 +149,7 @@ def _translated(path: str) -> _Path | Wrong:
     named = [piece for piece in resource[: kept or len(resource)] if piece]
     last = next((piece for piece in reversed(pieces) if piece and "{" not in piece), "")
     whole = kept > 0 and kept == len([piece for piece in pieces if piece])
-    return _Path("/" + "/".join(segments), "/".join(named), frozenset(rests), last, whole)
+    return _Path("/" + "/".join(segments), "/".join(named), frozenset(rests), last, whole, frozenset(parameters))
 
 
 def _one_spelling(piece: str) -> str:

@@ -14,7 +14,7 @@ from gateway.policy.reading.lenient_name import folded, readings
 
 BesideQuery = Literal["form", "untyped", "multipart", "json"]
 
-_READS = "a rule reads the query, for which some servers take a body's fields"
+_READS = "a rule reads what some servers take from a body's fields too"
 _ADVICE = "Send one Content-Type that says what the body is."
 # What frameworks call JSON beside the types that end so.
 _JSON = frozenset((b"json", b"x-json", b"jsonrequest", b"json-rpc"))
@@ -22,7 +22,7 @@ _JSON = frozenset((b"json", b"x-json", b"jsonrequest", b"json-rpc"))
 
 def beside_query(request: Request, json_types: frozenset[bytes]) -> BesideQuery | Refused | None:
     """As what some server reads fields from the body; None if it has none. Refused where its headers do not tell."""
-    if not _has_body(request):
+    if not has_body(request):
         return None
     headers = request.headers
     if not headers.all(b"content-type") and b"content-type" not in headers.respelled():
@@ -39,7 +39,7 @@ def beside_query(request: Request, json_types: frozenset[bytes]) -> BesideQuery 
     return coding_fault(headers, _READS) or ("form" if found.name == FORM else "multipart")
 
 
-def _has_body(request: Request) -> bool:
+def has_body(request: Request) -> bool:
     """Whether there is a body, or may be one that has not been read: a target that is asked about has none."""
     if request.body is not None:
         return bool(request.body)

@@ -4,19 +4,22 @@ Its type has to say what it is read as. What a rule looks at must not stand unde
 it looks at in the query in the body: to many servers the two are one.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from gateway.core.decision import Refused
 from gateway.core.request import Request
 from gateway.core.rule import JSON_TYPES
-from gateway.policy.reading.beside import BesideQuery, beside_query, contradicts, is_spelled, twice
+from gateway.policy.reading.beside import BesideQuery, beside_query, contradicts, has_body, is_spelled, twice
+from gateway.policy.reading.beside_path import form_overrules, json_overrules, parts_overrule, query_overrules
 from gateway.policy.reading.body_type import Kind, body_fault
 from gateway.policy.reading.formbody import Form, read_form
 from gateway.policy.reading.formparts import FormParts, read_form_parts
 from gateway.policy.reading.graphql import read_operation
 from gateway.policy.reading.jsonbody import JsonReader, JsonValue, Missing, Pointer
 from gateway.policy.reading.operation import Operation
+from gateway.policy.reading.overriding import OVERRIDING
 from gateway.policy.reading.parameters import read_query
 
 
@@ -47,7 +50,7 @@ class Body:
     def json(self) -> JsonReader:
         """As JSON, whatever its type says."""
         if self._json is None:
-            self._json = JsonReader(self._request.body)
+            self._json = JsonReader(self._request.body, OVERRIDING)
         return self._json
 
     def lacking(self, kind: Kind) -> BodyWanted | Refused | None:
@@ -114,6 +117,28 @@ class Body:
         if isinstance(fields, Refused):
             return fields
         return twice(name) if fields.has(name) else text
+
+    def overruled(self, path: Mapping[str, str], *, merged: bool) -> BodyWanted | Refused | None:
+        """The refusal of a write that has another value of what the path's placeholders took: in the query, and where
+        the API's names are `merged`, in the body too, which then must be of a type that is read."""
+        query = self._request.target.query
+        stray = None if query is None else query_overrules(query, path)
+        if stray is not None or not merged or not has_body(self._request):
+            return stray
+        kind = self._beside_query()
+        if isinstance(kind, Refused):
+            return kind
+        if kind == "multipart":
+            parts = self._read_parts() if self.is_there else BodyWanted()
+            return parts_overrule(parts, path) if isinstance(parts, FormParts) else parts
+        lacking = self.lacking("form" if kind == "form" else "json")
+        if lacking is not None:
+            return lacking
+        if kind == "form":
+            form = self._read_form()
+            return form if isinstance(form, Refused) else form_overrules(form, path)
+        value = self.json.value()
+        return value if isinstance(value, Refused) else json_overrules(value, path)
 
     def operation(self) -> Operation | Refused:
         """The GraphQL operation. Refused: `ambiguous-target`."""

@@ -12,14 +12,12 @@ from urllib.parse import unquote_plus
 from gateway.core.decision import AMBIGUOUS_TARGET, BODY_TOO_LARGE, Refused
 from gateway.policy.finding import Wrong
 from gateway.policy.reading.lenient_name import folded, is_unclosed, readings
+from gateway.policy.reading.overriding import FORM_COMMANDS, overriding_among
 from gateway.policy.reading.parameters import MOST_FIELDS, fields_in, has_bad_escape, has_late_bracket
 
 # Tomcat's `maxPostSize`, the smallest bound beyond which a common server acts on the request without its form. PHP's
 # `post_max_size` is 8 MiB; in Go, `FormValue` finds nothing beyond 10 MB. Others answer 413.
 MOST_BYTES = 2 << 20
-
-# Frameworks take the first for the request's method, the second for the coding of all fields (HTML, section 4.10.21).
-_COMMANDS = ("_method", "_charset_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def read_form(body: bytes, query: str | None = None) -> Form | Refused:
                 fields[reading].append(field)
     except UnicodeDecodeError:
         return ambiguous_form("an escape in it is not UTF-8")
-    command = next((name for name in _COMMANDS if name in fields), None)
+    command = overriding_among((spelled for alike in fields.values() for spelled, _ in alike), FORM_COMMANDS)
     return Form(dict(fields)) if command is None else ambiguous_form(f"field {command} would change how it is read")
 
 
@@ -90,6 +88,6 @@ def parse_field(name: str) -> str | Wrong:
             f"`{name}` is no plain field's name; servers read brackets, blanks at an end and control characters in "
             "more than one way"
         )
-    if folded(name) in _COMMANDS:
+    if overriding_among((name,), FORM_COMMANDS):
         return Wrong(f"field `{name}` changes how a form is read, and a form with it is refused; read another one")
     return name

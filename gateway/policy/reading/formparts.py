@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.policy.reading.lenient_name import folded, readings
 from gateway.policy.reading.multipart import boundary_of
+from gateway.policy.reading.overriding import FORM_COMMANDS, overriding_among
 from gateway.policy.reading.parameters import MOST_FIELDS
 
 _LINE_END = b"\r\n"
@@ -21,8 +22,6 @@ _PARAMETER = rb"""; ?([a-z-]+\*?)=(?:"([^"\\;]*)"|([!#$%&*+.^_`|~0-9A-Za-z'-]+))
 _DISPOSITION = re.compile(rb"(?:form-data|attachment|inline|file)((?:" + _PARAMETER + rb")*)")
 _PARAMETERS = re.compile(_PARAMETER)
 _KNOWN = frozenset((b"name", b"filename", b"filename*"))
-# As in a form: it makes another request of this one.
-_COMMANDS = ("_method", "_charset_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +45,19 @@ def read_form_parts(content_type: bytes, body: bytes) -> FormParts | Refused:
     if found is None:
         return _ambiguous("its Content-Type does not say one plain boundary")
     subtype, boundary = found
-    names: set[str] = set()
+    names: list[str] = []
     try:
         for part in _parts(body, boundary):
             for name in _names(part, is_form=subtype == b"form-data"):
-                names.update(readings(name), readings(unquote(name)))
+                names += (name, unquote(name))
     except _Unclear as unclear:
         return _ambiguous(str(unclear))
     except UnicodeDecodeError:
         return _ambiguous("a part's name is not UTF-8")
-    command = next((name for name in _COMMANDS if name in names), None)
-    return FormParts(frozenset(names)) if command is None else _ambiguous(f"part {command} changes how it is read")
+    command = overriding_among(names, FORM_COMMANDS)
+    if command is not None:
+        return _ambiguous(f"part {command} changes how it is read")
+    return FormParts(frozenset(reading for name in names for reading in readings(name)))
 
 
 def _parts(body: bytes, boundary: bytes) -> Iterator[bytes]:
@@ -109,5 +110,5 @@ def _name_in(disposition: bytes) -> str:
 
 
 def _ambiguous(why: str) -> Refused:
-    detail = f"Nothing was forwarded: a rule reads the query, for which some servers take a body's parts, and {why}."
+    detail = f"Nothing was forwarded: a rule reads what some servers take from a body's parts too, and {why}."
     return Refused(AMBIGUOUS_TARGET, f"{detail} Send it as common clients do, or without a multipart body.")

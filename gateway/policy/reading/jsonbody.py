@@ -18,6 +18,8 @@ from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.frozen import frozen
 from gateway.policy.finding import Wrong
 from gateway.policy.reading.hidden import seen
+from gateway.policy.reading.overriding import overriding_among
+from gateway.policy.reading.twin import INHERITED, Names
 
 
 @frozen
@@ -69,12 +71,18 @@ class _Unreadable(ValueError):
 
 
 class JsonReader:
-    """A request's body as JSON, parsed at the first question and kept for the next ones."""
+    """A body as JSON, parsed at the first question and kept for the next ones.
 
-    __slots__ = ("_body", "_value")
+    `refused`: names that an object at its top may not have.
+    """
 
-    def __init__(self, body: bytes | None) -> None:
+    __slots__ = ("_body", "_names", "_refused", "_value")
+
+    def __init__(self, body: bytes | None, refused: frozenset[str] = frozenset()) -> None:
         self._body = body
+        self._refused = refused
+        # By the identity of an object of the value, which is kept.
+        self._names: dict[int, Names] = {}
         self._value: JsonValue | Refused = None
 
     @property
@@ -93,11 +101,32 @@ class JsonReader:
         All who ask are given one and the same value: whoever would change it makes a copy.
         """
         if self._value is None:
-            self._value = read_json(self.body)
+            value = read_json(self.body)
+            member = overriding_among(value, self._refused) if self._refused and isinstance(value, dict) else None
+            self._value = value if member is None else _overridden(member)
         return self._value
 
     def find(self, pointer: "Pointer") -> JsonValue | Missing | Refused:
-        """What `pointer` leads to; an empty body has no members. Refused as `value`."""
+        """What `pointer` leads to in a request; an empty body has no members. Refused as `value`, and where a name on
+        the way has a twin."""
+        value = self.value() if self._body else None
+        if isinstance(value, Refused):
+            return value
+        if value is None:
+            return MISSING
+        for at, token in enumerate(pointer.tokens):
+            if isinstance(value, dict):
+                doubt = self._doubt(pointer, at, value)
+                if doubt is not None:
+                    return doubt
+            found = _member(value, token)
+            if isinstance(found, Missing):
+                return found
+            value = found
+        return value
+
+    def find_in_answer(self, pointer: "Pointer") -> JsonValue | Missing | Refused:
+        """As `find`, in an answer: an API knows which name is its own, and has `_id` beside `id` in good faith."""
         value = self.value() if self._body else None
         if isinstance(value, Refused):
             return value
@@ -106,6 +135,20 @@ class JsonReader:
         if pointer.has_another_spelling(value):
             return ambiguous_body(f"{pointer.text} is there in two spellings, of case or with what nobody sees")
         return pointer.find(value)
+
+    def _doubt(self, pointer: "Pointer", at: int, members: dict[str, JsonValue]) -> Refused | None:
+        """The refusal of an object in which some readers find another member at the pointer's token `at`."""
+        names = self._names.get(id(members))
+        if names is None:
+            names = self._names[id(members)] = Names(members)
+        if names.inherited is not None:
+            why = f"{names.inherited[:64]!r} stands on the way to {pointer.text}: in JavaScript every object has it"
+            return ambiguous_body(why, "Send it without.")
+        twin = names.twin(pointer.tokens[at:])
+        if twin is None:
+            return None
+        why = f"{pointer.text} is there in another spelling: some readers take {twin[:64]!r} for it"
+        return ambiguous_body(why, f"Send `{pointer.tokens[at]}`, as the policy spells it, and nothing like it.")
 
 
 def read_json(body: bytes) -> JsonValue | Refused:
@@ -187,9 +230,13 @@ def _behind_blanks(text: str, at: int) -> int:
     return found.end()
 
 
-def ambiguous_body(why: str) -> Refused:
-    detail = f"Nothing was forwarded: the body is read as JSON, and {why}. Send one plain JSON value in UTF-8."
-    return Refused(AMBIGUOUS_TARGET, detail)
+def ambiguous_body(why: str, advice: str = "Send one plain JSON value in UTF-8.") -> Refused:
+    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: the body is read as JSON, and {why}. {advice}")
+
+
+def _overridden(member: str) -> Refused:
+    detail = f"Nothing was forwarded: member {member} of the body would make another request of this one"
+    return Refused(AMBIGUOUS_TARGET, f"{detail} at some servers. Send the one that is meant, without it.")
 
 
 def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
@@ -245,16 +292,10 @@ class Pointer:
 
     def find(self, value: JsonValue) -> JsonValue | Missing:
         for token in self.tokens:
-            if isinstance(value, dict):
-                if token not in value:
-                    return MISSING
-                value = value[token]
-            elif isinstance(value, list):
-                if not _INDEX.fullmatch(token) or int(token) >= len(value):
-                    return MISSING
-                value = value[int(token)]
-            else:
-                return MISSING
+            found = _member(value, token)
+            if isinstance(found, Missing):
+                return found
+            value = found
         return value
 
     def has_another_spelling(self, value: JsonValue) -> bool:
@@ -277,6 +318,15 @@ class Pointer:
         return False
 
 
+def _member(value: JsonValue, token: str) -> JsonValue | Missing:
+    """What one token of a pointer leads to."""
+    if isinstance(value, dict):
+        return value.get(token, MISSING)
+    if isinstance(value, list) and _INDEX.fullmatch(token) and int(token) < len(value):
+        return value[int(token)]
+    return MISSING
+
+
 def _folded(name: str) -> str:
     return seen(name).casefold()
 
@@ -287,5 +337,8 @@ def parse_pointer(text: str) -> Pointer | Wrong:
         return Wrong(f"`{text}` is not a JSON pointer; begin it with a slash, such as `/{text}`")
     if re.search("~(?![01])", text):
         return Wrong(f"`{text}` is not a JSON pointer; write `~0` for a tilde and `~1` for a slash in a name")
-    tokens = (token.replace("~1", "/").replace("~0", "~") for token in text[1:].split("/"))
-    return Pointer(text, tuple(tokens))
+    tokens = tuple(token.replace("~1", "/").replace("~0", "~") for token in text[1:].split("/"))
+    inherited = next((token for token in tokens if token in INHERITED), None)
+    if inherited is not None:
+        return Wrong(f"every object has {inherited!r} in JavaScript, so a body with it is refused; read another member")
+    return Pointer(text, tokens)

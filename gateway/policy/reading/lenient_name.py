@@ -1,7 +1,8 @@
 """What lenient readers make of the name of a query parameter or of a form's field.
 
-Case, what nobody sees, and brackets count in some of them only: `a`, `A`, `a[]`, `[a]`, `a]` and `a.b` are one name
-here and there. To what is written in C it ends at a NUL; PHP reads dots, blanks and open brackets in it as underscores.
+Case, `_`, `-`, what nobody sees, and brackets count in some of them only: `a`, `A`, `a[]`, `[a]`, `a]` and `a.b` are
+one name here and there, and `docId` and `doc_id` to FastAPI with camel-case aliases. To what is written in C it ends at
+a NUL; PHP reads dots, blanks and open brackets in it as underscores.
 """
 
 import re
@@ -18,22 +19,26 @@ _DEEPEST = 16
 def folded(name: str) -> str:
     """One name for all spellings of which some reader takes one for another: by it a rule's own name is looked up."""
     if name.isascii() and name.isidentifier():
-        return name.casefold()
-    return "_".join(_pieces(name))
+        return name.casefold().replace("_", "")
+    return "".join(map(_squeezed, _pieces(name)))
 
 
 def readings(name: str) -> tuple[str, ...]:
-    """All that some reader takes a name for that was sent, folded: `a[b].c` is `a`, `a_b` or `a_b_c`."""
+    """All that some reader takes a name for that was sent, folded, each once: `a[b].c` is `a`, `ab` or `abc`."""
     if name.isascii() and name.isidentifier():
-        return (name.casefold(),)
-    pieces = _pieces(name)
-    return tuple("_".join(pieces[:end]) for end in range(1, len(pieces) + 1))
+        return (name.casefold().replace("_", ""),)
+    pieces = [_squeezed(piece) for piece in _pieces(name)]
+    return tuple(dict.fromkeys("".join(pieces[:end]) for end in range(1, len(pieces) + 1)))
 
 
 def is_unclosed(name: str) -> bool:
     """Whether a bracket in a name is not closed: `a[b` is `a_b` to PHP, and `a` or `a[b` to others."""
     _, bracket, rest = name.partition("[")
     return bool(bracket) and "]" not in rest
+
+
+def _squeezed(piece: str) -> str:
+    return piece.replace("_", "").replace("-", "")
 
 
 def _pieces(name: str) -> list[str]:

@@ -17,8 +17,8 @@ from gateway.core.rule import Mount
 from gateway.core.target import Target
 from gateway.policy.pattern import split_slash
 from gateway.policy.reading.body import Body, BodyWanted
-from gateway.policy.reading.hidden import seen
 from gateway.policy.reading.jsonbody import JsonValue
+from gateway.policy.reading.twin import squeezed
 
 CALL = "tools/call"
 # Requests and notifications that change nothing at the server but the session itself. What its tools do in the name of
@@ -114,7 +114,7 @@ def _reads(message: JsonValue) -> bool | Refused:
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return _ambiguous("the body is no JSON-RPC 2.0 message")
     if _has_another_spelling(message, _ENVELOPE) or _has_another_spelling(message.get("params"), _PARAMS):
-        return _ambiguous("a member of the message is spelled in another case, or with what nobody sees")
+        return _ambiguous("a member of the message is spelled in another case or way, or with what nobody sees")
     if "method" not in message:
         return _grants_nothing(message)
     method = message["method"]
@@ -124,13 +124,16 @@ def _reads(message: JsonValue) -> bool | Refused:
 
 
 def _has_another_spelling(members: JsonValue, known: frozenset[str]) -> bool:
-    """Whether some readers take a member for one of these: whatever its case, or without what is hidden in its name. Of
-    two the last one wins there."""
-    return isinstance(members, dict) and any(name not in known and _plain(name) in known for name in members)
+    """Whether some readers take a member for one of these: whatever its case, with or without `_` and `-` (the SDK for
+    Python takes `meta` too), or without what is hidden in its name. Of two the last one wins there."""
+    if not isinstance(members, dict) or known.issuperset(members):
+        return False
+    plain = set(map(_plain, known))
+    return any(name not in known and _plain(name) in plain for name in members)
 
 
 def _plain(name: str) -> str:
-    return "".join(seen(name).split()).casefold()
+    return "".join(squeezed(name).split())
 
 
 def _grants_nothing(answer: Mapping[str, JsonValue]) -> bool | Refused:

@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import unquote_plus
 
 from gateway.core.decision import AMBIGUOUS_TARGET, RESOURCE_UNRESOLVED, Refused
 from gateway.core.target import Target, query_fields
 from gateway.policy.reading.lenient_name import folded, is_unclosed, readings
+from gateway.policy.reading.overriding import may_override, overriding_among
 
-# By which Symfony, Laravel, Express and Google's servers take another method than the request's (HTML forms have two).
-_METHODS = frozenset(("_method", "x-http-method-override", "$httpmethod"))
 # What common servers read at most (PHP, Express, Tomcat); some drop the others in silence. Tomcat counts a query and a
 # form together.
 MOST_FIELDS = 1000
@@ -44,15 +44,16 @@ def read_query(target: Target, name: str) -> str | Refused | None:
 
 
 def overrides_method(target: Target) -> Refused | None:
-    """The refusal of a write whose query would make another method of it: it would be another rule's, or none's."""
+    """The refusal of a request whose query would make another method or path of it: a read would write, and a write
+    would be another rule's, or none's."""
     query = target.query
-    if not query or ("%" not in query and "method" not in query.casefold()):
+    if not query or ("%" not in query and not may_override(query)):
         return None
-    names = (name for name, _ in query_fields(query.replace(";", "&")))
-    found = next((name for name in names if not _METHODS.isdisjoint(readings(name))), None)
+    pairs = query.replace(";", "&").split("&")
+    found = overriding_among(unquote_plus(pair.partition("=")[0], errors="surrogateescape") for pair in pairs)
     if found is None:
         return None
-    detail = f"Nothing was forwarded: query parameter {found[:64]} would make another request of this one."
+    detail = f"Nothing was forwarded: query parameter {found} would make another request of this one."
     return Refused(AMBIGUOUS_TARGET, f"{detail} Send the one that is meant, without it.")
 
 

@@ -10,15 +10,22 @@ from gateway.policy.ruleset import RuleSet
 
 
 def advice(rules: RuleSet) -> tuple[Finding, ...]:
-    """A warning for each upstream that is sent writes later and has no credentials of its own, and for each that is
-    asked about intents in a way that may find another's, or none.
+    """A warning for each upstream that is sent writes later and has no credentials of its own, for each that is asked
+    about intents in a way that may find another's, or none, and for each rule that only budgets of holders bound.
     """
     first: dict[str, Entry] = {}
     for entry in rules.entries:
         upstream = entry.rule.upstream
         if entry.rule.parks is not None and not upstream.credentials:
             first.setdefault(upstream.name, entry)
-    return (*map(_without_credentials, first.values()), *_queries(rules))
+    unbound = (_bounds_nobody(entry) for entry in rules.entries if _names_its_own_budget(entry))
+    return (*map(_without_credentials, first.values()), *_queries(rules), *unbound)
+
+
+def _names_its_own_budget(entry: Entry) -> bool:
+    """A holder is named by who asks for the lease, or sends the epoch; in a signed claim by its issuer."""
+    rule = entry.rule
+    return rule.authority != "signed" and bool(rule.budgets) and all(budget.per == "holder" for budget in rule.budgets)
 
 
 def _queries(rules: RuleSet) -> Iterator[Finding]:
@@ -61,6 +68,15 @@ def _ambiguous(entry: Entry) -> Finding:
         f"rule `{rule.name}` asks by what is not one intent's alone: a key belongs to its tenant, resource and target, "
         "and another's write of the same key would answer for this one; ask by `{intent.upstream_key}`, which the "
         "header of `capabilities.idempotency_key` tells the upstream, or name `{intent.resource}` beside the key"
+    )
+    return Finding(place.file, place.line, place.column, message, "warning")
+
+
+def _bounds_nobody(entry: Entry) -> Finding:
+    rule, place = entry.rule, entry.matcher.place
+    message = (
+        f"rule `{rule.name}` has budgets `per: holder` only, and a holder's name is the agent's own word: under "
+        "another it has another budget; write one per `principal` (with `principals.yaml`), `resource` or `tenant` too"
     )
     return Finding(place.file, place.line, place.column, message, "warning")
 

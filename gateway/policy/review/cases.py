@@ -56,6 +56,8 @@ class _Expected(Shape):
         "ambiguous-target",
         "bad-request",
         "unsupported-coding",
+        "body-too-large",
+        "token-malformed",
         "header-malformed",
         "idempotency-key-required",
     ]

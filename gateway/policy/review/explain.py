@@ -7,6 +7,7 @@ from gateway.core.decision import PASSED, Refused
 from gateway.core.request import Request
 from gateway.core.websocket import asks_for_upgrade
 from gateway.policy.condition import GraphqlCondition, first_unmet
+from gateway.policy.doubtful_value import doubt_of_unmet
 from gateway.policy.entry import Entry, ReadOnly
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.pattern import READ_METHODS
@@ -108,4 +109,5 @@ def _why(entry: Entry | ReadOnly, request: Request, taker: Entry | ReadOnly | No
             return detail
         case GraphqlCondition():
             return f"wants {unmet.wanted}, and this is {body.operation()}"
-    return f"wants another value of {unmet}"
+    doubt = doubt_of_unmet(unmet, request, body)
+    return f"wants another value of {unmet}" if doubt is None else doubt.detail

@@ -35,7 +35,8 @@ class Acknowledged:
     def words(self, write: Write) -> str:
         """For a store that may have forgotten it: an epoch that rules the write's, or that it must still have."""
         expected = self.must_have(write.resource)
-        if expected == write.epoch:
+        # None is zero too, which is an epoch: it rules itself only where no other was ever seen.
+        if expected == write.epoch and (expected or not self._seen.largest(write.resource)):
             return " known"
         seen = self.ruling(write) or expected
         told = " told" if self.is_told(write.resource, seen) else ""

@@ -22,7 +22,7 @@ from gateway.store.answer import text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import SHARDS, marks, origin, shard_keys, shards, store_record
 from gateway.store.links.first_words import FirstReply, ask_first, is_elsewhere, reply_of
-from gateway.store.links.link import Reply, hang_up
+from gateway.store.links.link import Link, Reply, hang_up
 from gateway.store.links.topology import places
 from gateway.store.loss.origins import count_lost, learn, learn_anew, learn_here
 from gateway.store.loss.recent import Proof, Recent
@@ -73,7 +73,9 @@ class Incarnation:
         self._on_loss = on_loss
         self._patience_s = patience_s
         self._remembered: dict[str, Remembered] = dict(remembered or {})
-        self._began_at = self._marked_at = clock.boot()
+        self._began_at = clock.boot()
+        # When the last acknowledged mark of a place had left; for those that are only remembered, when this one began.
+        self._marked_at: dict[str, float] = {}
         # By their run ids: each start of a server has its own.
         self._servers: set[bytes | None] = set()
         self._told: set[str] = set()
@@ -86,9 +88,7 @@ class Incarnation:
         """Whether the server at the other end has what it acknowledged. Raises whatever keeps it from an answer."""
         try:
             run_id = await _run_id(connection)
-            here: list[str] = []
-            if self._remembered and self.read() - self._marked_at < _MARK_LIVES_S:
-                here = await self._check_all(connection)
+            here = await self._check_all(connection)
             # It was started anew, or is another one; or it was away when this process began.
             is_another = bool(here) and bool(self._servers)
             is_late = self.read() - self._began_at > self._patience_s
@@ -123,23 +123,37 @@ class Incarnation:
                 self.on_silent()
 
     async def mark(self, store: FenceStore) -> None:
-        """Leave one mark in each server. Raises StoreUnavailable."""
-        await self._mark_all(store)
+        """Leave one mark in each server. Raises StoreUnavailable where one is away, once the others have theirs."""
+        away = await self._mark_all(store)
         for shard in self.recent.take_doubtful():
             # Its server has the last mark, and not the shard: a new connection tells.
             store.link.at(origin(shard)).leave()
         if await learn(store.link, self.recent):
             # A store that was emptied since that mark would pass for the one that is known.
-            await self._mark_all(store)
+            away = await self._mark_all(store)
+        if away is not None:
+            raise away
 
-    async def _mark_all(self, store: FenceStore) -> None:
+    async def _mark_all(self, store: FenceStore) -> StoreUnavailable | None:
+        """What an unmarked server acknowledged is remembered until it has a mark; returns why one has none."""
         self.recent.turn()
-        asked_at = self.read()
-        for place in places(store.link):
-            await self._mark(store, place)
-        self.recent.covered()
-        self._marked_at = asked_at
-        self._faults = 0
+        asked_at, link = self.read(), store.link
+        asked = {place: link.at(store_record(place)) for place in places(link)}
+        replies = await asyncio.gather(*(self._mark(store, place) for place in asked), return_exceptions=True)
+        silent, away = set[Link](), None
+        for (place, server), reply in zip(asked.items(), replies, strict=True):
+            if reply is None:
+                self._marked_at[place] = asked_at
+            elif isinstance(reply, StoreUnavailable):
+                # The one that was asked, and its successor.
+                silent |= {server, link.at(store_record(place))}
+                away = reply
+            else:
+                raise reply
+        self.recent.covered({shard for shard in shards() if silent and link.at(store_record(shard)) in silent})
+        if any(reply is None for reply in replies):
+            self._faults = 0
+        return away
 
     async def _mark(self, store: FenceStore, place: str) -> None:
         known = self._remembered.get(place)
@@ -157,8 +171,10 @@ class Incarnation:
             store.link.at(store_record(place)).leave()
 
     async def _check_all(self, connection: AbstractConnection) -> list[str]:
-        """The places that are this server's, each of them checked."""
-        here = [place for place in self._remembered if await self._check_one(connection, place)]
+        """The places that are this server's, each of them checked if its mark is still there."""
+        fresh_from = self.read() - _MARK_LIVES_S
+        fresh = [place for place in self._remembered if self._marked_at.get(place, self._began_at) > fresh_from]
+        here = [place for place in fresh if await self._check_one(connection, place)]
         if here:
             await self._check_recent(connection, here[0])
         return here

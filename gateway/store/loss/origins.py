@@ -31,7 +31,7 @@ async def learn(store: Topology, recent: Recent) -> bool:
     unknown = [shard for shard in shards() if shard not in recent.origins]
     if not unknown:
         return False
-    new = _new()
+    new, is_any = _new(), False
     asked = (store.at(origin(shard)).send(pack(*_leave(shard, new))) for shard in unknown)
     replies = await asyncio.gather(*asked, return_exceptions=True)
     for shard, reply in zip(unknown, replies, strict=True):
@@ -41,7 +41,8 @@ async def learn(store: Topology, recent: Recent) -> bool:
             raise reply
         # Meanwhile it may have been learned anew.
         recent.origins.setdefault(shard, new if reply is None else text(reply))
-    return True
+        is_any = True
+    return is_any
 
 
 async def learn_one(store: Topology, recent: Recent, shard: str) -> str:

@@ -3,18 +3,26 @@ store's life is missing.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from gateway.core.intent import IntentId
 from gateway.core.write import Admitted, ResourceKey, TicketId
 from gateway.store.answer import number
-from gateway.store.keys import intent_record, resource_keys
+from gateway.store.keys import intent_record, resource_keys, shard_of
 from gateway.store.links.link import Reply
 from gateway.store.loss.seen import SeenEpochs
 
 # Where the count of attempts is in a record (parts/intent.lua): behind the mark of its format and six numbers.
 _ATTEMPTS = (37, 40)
+# Of each shard and kind, while its server gets no mark: some 25 MB of all shards. A store loses the end of what it
+# acknowledged, so that the newest tell of every loss.
+_NEWEST = 32
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +55,17 @@ class _Since:
     tickets: dict[TicketId, tuple[ResourceKey, float]] = field(default_factory=dict)
 
     def add(self, newer: "_Since") -> None:
-        self.epochs |= newer.epochs
-        self.attempts |= newer.attempts
-        self.tickets |= newer.tickets
+        _append(self.epochs, newer.epochs)
+        _append(self.attempts, newer.attempts)
+        _append(self.tickets, newer.tickets)
+
+    def of(self, shards: Set[str]) -> "_Since":
+        """What is of these shards: of each the newest."""
+        return _Since(
+            _newest(self.epochs, shards, lambda resource, _: shard_of(resource)),
+            _newest(self.attempts, shards, lambda intent, _: intent[:3]),
+            _newest(self.tickets, shards, lambda _, ticket: shard_of(ticket[0])),
+        )
 
 
 class Recent:
@@ -108,9 +124,9 @@ class Recent:
         self._marked.add(self._newest)
         self._newest = _Since()
 
-    def covered(self) -> None:
-        """That mark was acknowledged."""
-        self._marked = _Since()
+    def covered(self, but: Set[str] = frozenset()) -> None:
+        """That mark was acknowledged, but not by the servers of these shards."""
+        self._marked = self._marked.of(but) if but else _Since()
 
     def forget(self, floor: int) -> None:
         """It is known to be lost, as far as it is; leases below the floor have ended."""
@@ -132,3 +148,21 @@ class Recent:
             for ticket, (resource, until) in since.tickets.items():
                 if until > now:
                     yield Proof(("ZSCORE", resource_keys(resource)[4], f"{ticket} {resource}"), 0)
+
+
+def _append(to: dict[Key, Value], newer: dict[Key, Value]) -> None:
+    """What is there already becomes the newest too."""
+    if to:
+        for key in newer:
+            to.pop(key, None)
+    to |= newer
+
+
+def _newest(entries: dict[Key, Value], shards: Set[str], shard_at: Callable[[Key, Value], str]) -> dict[Key, Value]:
+    counts, found = Counter[str](), list[tuple[Key, Value]]()
+    for key, value in reversed(entries.items()):
+        shard = shard_at(key, value)
+        if shard in shards and counts[shard] < _NEWEST:
+            counts[shard] += 1
+            found.append((key, value))
+    return dict(reversed(found))

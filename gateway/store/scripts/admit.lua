@@ -16,8 +16,8 @@
 --          {paused, stale-epoch, token-invalid, holder-mismatch, lease-expired, intent-mismatch, intent-in-progress,
 --          approval-denied, outcome-unknown, out-of-sequence, revision-mismatch, no-room, store-regressed,
 --          began-anew or resource-held (with what holds it for its intent), now, e, h, x, n, intent, its state}
--- Writes   f (e, h, w, q, u), t and d; i, a and n for the intent; q, q:, e, r, k and s for one that is parked; o, i,
---          s, p, a, n, m and l for overdue tickets; w for whoever waits; refused, a and n for what the fence refuses
+-- Writes   f (e, h, w, q, u), t, o and d; i, s, a, n, m and l for the intent; q, q:, e, r and k for one that is parked;
+--          for overdue tickets as sweep.lua; w for whoever waits; refused, a and n for what the fence refuses
 
 local resource, id, gateway, mine, holder, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local asks = words.read(ARGV[10])
@@ -49,7 +49,6 @@ if asks.parks or record and record.parking ~= '' then
   notifications.check({ notify = asks.notify or '' })
   intents.check(record and record.state or '', asks.parks)
   intents.check_parked(resource, intent)
-  notifications.check({ notify = asks.notify or '' })
 end
 
 -- A write that ends without being admitted gives up its gateway's place, if no other write of it waits.

@@ -1,13 +1,15 @@
 -- Promise  G3 and G4 for what an operator takes back: a ticket for the request that does so, once, under the highest
---          epoch as it is, and only while nothing else is in flight. A pause does not stop it: whoever takes something
---          back may have stopped all else for it.
+--          epoch as it is, and only while nothing else is in flight, nor queued under a lease that was given back, nor
+--          unknown so that it holds the resource. A pause does not stop it: whoever takes something back may have
+--          stopped all else for it.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 the id of the one that takes it back, 4 ticket id, 5 gateway, 6 expected
 --          store ms, 7 in words: ttl:MS, queued, counts, holds, native:HEADER, notify:EVENTS; 8 key, tenant and target
 --          of the one that takes it back, in one text; 9 note, 10 by whom
--- Returns  {admitted, now, epoch, attempt}; {wait-busy, now, ms until to ask again}; {wrong-state, now, the record's
---          fields and their values in turn}; {not-kept, now, why}; {unseen or store-regressed, now}
--- Writes   t and d; i, s, c, a and n; m and l; o, i, s, p, a, n, m and l for overdue tickets; w for whoever waits
+-- Returns  {admitted, now, epoch, attempt}; {wait-busy or wait-older, now, ms until to ask again}; {wrong-state, now,
+--          the record's fields and their values in turn}; {not-kept, now, why}; {resource-held, now, the intents that
+--          hold it, with blanks}; {unseen or store-regressed, now}
+-- Writes   t and d; i, s, c, a and n; m and l; for overdue tickets as sweep.lua; w for whoever waits
 
 local resource, id, gateway = ARGV[1], ARGV[4], ARGV[5]
 local asks = words.read(ARGV[7])
@@ -60,9 +62,26 @@ tickets.lapse(beside, resource, now)
 if #before.overdue + #beside.overdue > 0 then
   waiters.wake_next(resource, now, #before.overdue > 0 and before.left == 0)
 end
-if before.left + beside.left > 0 then
+
+local holding, released = unpack(redis.call('HMGET', K.fence, 'u', 'g'))
+local held_by = holding and intents.holding_all(holding) or ''
+if held_by ~= '' then
+  if waiting > 0 and asks.queued then
+    waiters.leave(gateway)
+    waiters.wake_next(resource, now, false)
+  end
+  return { 'resource-held', now, held_by }
+end
+
+-- As for any newcomer, what was queued under a lease that was given back counts as an older write in flight.
+if before.left > 0 or released then
   waiters.wait(gateway, micros, now)
-  return { 'wait-busy', now, math.min(math.max(math.min(before.due, beside.due), 10), 500) }
+  return { 'wait-older', now, math.min(math.max(before.due, 10), 500) }
+end
+
+if beside.left > 0 then
+  waiters.wait(gateway, micros, now)
+  return { 'wait-busy', now, math.min(math.max(beside.due, 10), 500) }
 end
 
 if waiting > 0 and not waiters.none_before(gateway, asks.queued, now) then

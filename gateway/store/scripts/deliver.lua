@@ -2,13 +2,13 @@
 --          that it was taken under, and nothing older is in flight. Its lease and its secret were proved then.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 the intent's id, 5 expected store ms, 6 in words: ttl:MS, serial, and
---          queued or behind of the gateway's other writes that wait, seen:E, known, trace:ID; 7 the epoch of what was
---          taken
+--          queued or behind of the gateway's other writes that wait, seen:E, known, trace:ID; of what was taken 7 the
+--          epoch, 8 the keeping
 -- Returns  as admit.lua: {admitted, now, n, attempt, ''}; {wait-older or wait-busy, now, ms until to ask again}; or a
---          refusal {paused, store-regressed, stale-epoch (and it is superseded) or intent-in-progress (not queued any
---          more), now, e, h, x, n, intent, its state}, or resource-held, the same of what holds it
--- Writes   f (w; e and h after a failover), t or o, and d; i, s, a and n; q, q:, r and k where it ends; o, i, s, p, a
---          and n for overdue tickets; w for whoever waits
+--          refusal {paused, store-regressed, stale-epoch (and it is superseded) or intent-in-progress (it is
+--          no longer what was taken), now, e, h, x, n, intent, its state}, or resource-held, the same of what holds it
+-- Writes   f (w; e and h after a failover), t or o, and d; i, s, a and n; q, q:, r and k where it ends; for overdue
+--          tickets as sweep.lua; w for whoever waits
 
 local resource, id, gateway, intent = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local asks = words.read(ARGV[6])
@@ -59,9 +59,8 @@ if loss and loss.open or is_behind then
   return refuse('store-regressed')
 end
 
--- Another one delivers it; or a successor has taken it over, and it is no longer what was taken from the head.
-local first = redis.call('LINDEX', KEYS[7] .. 'q:' .. resource, 0)
-if not record or record.state ~= 'queued' or record.epoch ~= ARGV[7] or first ~= intent then
+-- Another one delivers it, or has done so; or a successor has taken it over.
+if not intents.is_as_taken(record, ARGV[7], ARGV[8]) then
   return refuse('intent-in-progress')
 end
 

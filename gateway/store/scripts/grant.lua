@@ -2,13 +2,15 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 gateway, 3 holder, 4 digest of the secret, 5 ttl in ms, 6 expected store ms, 7 the largest
 --          epoch that this gateway has seen for the resource, 8 words: takeover, watch, repeats, known (the store must
---          have that epoch, or has lost it), lasts:MS (how long a write may be in flight); 9 what the shard began
+--          have that epoch, or has lost it), lasts:MS (how long a write may be in flight), counts:PRINCIPAL (whose
+--          quota the lease counts for); 9 what the shard began
 --          with ('' where this gateway does not know it); 10 of a call with a key: 16 bytes that name it, and
 --          those that make its secret this grant's alone
--- Returns  {granted, now, e, h, l, x, older writes in flight}; or a refusal {word, now, e, h, x, n}: lease-held,
+-- Returns  {granted, now, e, h, l, x, older writes in flight}, of one taken over that counts for a quota also its e, s
+--          and c; or a refusal {word, now, e, h, x, n}: lease-held,
 --          epochs-exhausted, store-regressed, began-anew; key-used: the lease of the call's key has ended; key-in-use:
 --          it lives under another secret; keys-remembered: too many are (x is when the first of them is forgotten)
--- Writes   f (e, h, s, k, x, l, g), g, t and o, a and n; t, o, d, i, s and p for overdue tickets; w for a watcher
+-- Writes   f (e, h, s, k, x, l, c, g), g, t and o, a and n; for overdue tickets as sweep.lua; w for a watcher
 
 local resource, gateway, secret, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
 local asks = ' ' .. ARGV[8] .. ' '
@@ -22,14 +24,14 @@ local REMEMBERED_MS = 24 * 3600 * 1000
 -- another before its day is over: its late duplicate would be granted anew, and evict who has the lease by then.
 local REMEMBERED = 1000
 
--- Of epochs that were given back while something was queued, as much text is kept, some thousand of them: before a queue
--- that stands still, a loop of grants would fill the store and slow down every write. What is queued under a later one
--- is superseded.
+-- So many bytes of epochs that were given back while something was queued, a thousand of them: before a queue that
+-- stands still, a loop of grants would fill the store and slow down every write. What is queued under a later one is
+-- superseded.
 local RELEASED = 16384
 
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[6])
-local e, h, s, x, l, k = unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'l', 'k'))
+local e, h, s, x, l, k, c = unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'l', 'k', 'c'))
 local loss = losses.read()
 local seen = ARGV[7]
 if epochs.less(e or '0', seen) and losses.behind_by_right(e, seen, secret, now) then
@@ -127,6 +129,10 @@ end
 local in_flight = tickets.older_in_flight(resource, now, judged, true)
 local expires = clock.text(now + ttl)
 epochs.raise(epoch, 'h', ARGV[3], 's', secret, 'x', expires, 'l', ttl)
+local counts = string.match(asks, ' counts:(%S+) ')
+if counts then
+  redis.call('HSET', K.fence, 'c', counts)
+end
 if x == '0' and redis.call('EXISTS', KEYS[7] .. 'q:' .. resource) == 1 then
   local released = redis.call('HGET', K.fence, 'g') or ''
   if #released < RELEASED then
@@ -141,4 +147,8 @@ if mark ~= '' then
 end
 audit.note_epoch(resource, epoch, ARGV[3], 'granted', string.format('for %g s', ttl / 1000) .. succeeds(), gateway)
 waiters.wake_all(resource)
-return granted(epoch, ARGV[3], ttl, expires, in_flight)
+local reply = granted(epoch, ARGV[3], ttl, expires, in_flight)
+if lives and c then
+  reply[8], reply[9], reply[10] = e, s, c
+end
+return reply

@@ -5,7 +5,7 @@
 --          9 what the shard began with ('' where this gateway does not know it)
 -- Returns  {registered, now, older writes in flight}; or a refusal {stale-epoch, holder-mismatch, store-regressed or
 --          began-anew, now, e, h, x, n}
--- Writes   f (e, h), t and o, a and n; refused; t, o, d, i, s and p for overdue tickets; w for a watcher
+-- Writes   f (e, h), t and o, a and n; refused; for overdue tickets as sweep.lua; w for a watcher
 
 local resource, gateway, epoch, holder = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 

@@ -33,7 +33,7 @@ end
 
 -- The first write may be refused for want of memory.
 redis.call('HSET', K.fence, 'v', '1', 'r', epochs.larger(e, forgotten or '0'))
-redis.call('HDEL', K.fence, 'e', 'h', 'w', 'q', 'a', 's', 'k', 'x', 'l', 'g')
+redis.call('HDEL', K.fence, 'e', 'h', 'w', 'q', 'a', 's', 'k', 'x', 'l', 'c', 'g')
 audit.note_epoch(resource, e, '', 'reset', ARGV[2], ARGV[3])
 waiters.wake_all(resource)
 return { 'reset', now, e }

@@ -4,7 +4,8 @@
 --          the resource), 4 by: query, own-query or operator, 5 reason, 6 evidence ('' for none), 7 who, for the event,
 --          8 which attempt this is about: what is known of one says nothing of the next
 -- Returns  {resolved or wrong-state, now, the record's fields and their values in turn}, or {unseen, now}
--- Writes   i, s, p, a and n; m and l; f (p, u); w when it wakes
+-- Writes   i, s, p, a and n; m and l; f (p, u); q, q:, r, k and f (g) of a delivery; i, s and c of what it was to take
+--          back; w when it wakes
 
 local resource, id, outcome, by, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 

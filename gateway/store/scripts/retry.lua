@@ -1,8 +1,8 @@
 -- Promise  G4: what was proved not applied is queued again when an operator says so: as it came, under its own epoch.
 -- KEYS     the resource's seven, as in parts/epoch.lua
--- ARGV     1 resource, 2 the intent's id, 3 note, 4 by whom
--- Returns  {queued, wrong-state, approved, overtaken, not-kept or store-regressed, now, the record's fields and their
---          values in turn}, or {unseen, now}
+-- ARGV     1 resource, 2 the intent's id, 3 note, 4 by whom, 5 digest of the request that was looked at
+-- Returns  {queued, wrong-state, other-request, approved, overtaken, not-kept or store-regressed, now, the record's
+--          fields and their values in turn}, or {unseen, now}
 -- Writes   i, r, q, q:, s, a and n
 
 local resource, id, note = ARGV[1], ARGV[2], ARGV[3]
@@ -22,12 +22,18 @@ local function answer(word)
 end
 
 -- Its own repeat: the reply was lost.
-if record.state == 'queued' and record.reason == note then
+local told = words.read(record.parking)
+if record.state == 'queued' and record.reason == note and told.digest == ARGV[5] then
   return answer('queued')
 end
 
 if record.parking == '' or (record.state ~= 'failed' and record.state ~= 'not_applied') then
   return answer('wrong-state')
+end
+
+-- Its key was free, and has another request by now.
+if told.digest ~= ARGV[5] then
+  return answer('other-request')
 end
 
 -- It may have been sent again, and that lost.
@@ -36,7 +42,6 @@ if loss and loss.open then
 end
 
 -- An approval is used once, and was not where no policy took the write.
-local told = words.read(record.parking)
 if told.approval and not told.unused then
   return answer('approved')
 end

@@ -2,7 +2,8 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 id of an overdue ticket, 3 expected store ms
 -- Returns  {swept, now, how many tickets ended}
--- Writes   t, o, d, i, s, p, a and n, f (n, u); w when it wakes
+-- Writes   t, o, d, i, s, p, a, n, m and l; f (n, u); q, q:, r, k and f (g) of a delivery; i, s and c of what it was to
+--          take back; w when it wakes
 
 local resource, id = ARGV[1], ARGV[2]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from gateway.cli.story.stage import Stage
+from gateway.cli.story.stage import Stage, post_json
 from tests.admin.conftest import Admin
 from tests.admin.console.browser import PHONE, browsing, shown
 from tests.admin.console.staged import (
@@ -139,6 +139,25 @@ async def test_what_the_gateway_refuses_is_said_in_the_dialog(told: Stage) -> No
         await expect(dialog.get_by_label("Note to the agent")).to_have_value("no")
 
     await until(lambda: state_of(told, intent) == "applied")
+
+
+async def test_a_resolution_is_of_the_attempt_that_is_shown(told: Stage) -> None:
+    """Somebody else has freed its key meanwhile, and what was sent under it again is unknown too."""
+    intent = broken_off(told, "32", "k-32")
+
+    async with browsing(f"http://{told.admin}", refused=(409,)) as page:
+        await shown(page, f"#/intents/{intent}", "k-32")
+        await page.get_by_role("button", name="Resolve", exact=True).click()
+        faster = {"outcome": "not_applied", "note": "no comment is there"}
+        post_json(told.admin, f"/api/v1/intents/{intent}/resolve", faster)
+        assert broken_off(told, "32", "k-32") == intent
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_text("It was not applied").click()
+        await dialog.get_by_label("Note").fill("no comment is there")
+        await dialog.get_by_role("button", name="Resolve").click()
+        await expect(dialog.get_by_role("alert")).to_contain_text("attempt 2")
+
+    assert state_of(told, intent) == "unknown"
 
 
 async def test_writes_are_paused_and_go_on(told: Stage) -> None:

@@ -158,6 +158,16 @@ def test_the_types_that_are_json_are_named(tmp_path: Path) -> None:
     assert "json_types" not in policy_text(document(tmp_path, {"/a": {"post": {}}}), "a.json", "up").text
 
 
+def test_ids_that_are_integers_are_written_so(tmp_path: Path) -> None:
+    """Where all parameters of the path are."""
+    parameters = [{"name": "id", "in": "path", "schema": {"type": "integer"}}]
+    paths = {"/pets/{id}": {"put": {"parameters": parameters}}, "/{kind}/{id}": {"put": {"parameters": parameters}}}
+
+    rules = loaded(policy_text(document(tmp_path, paths), "pets.json", "pets").text)
+
+    assert [[part.form for part in entry.template.parts] for entry in rules.entries] == [["integer"], ["any", "any"]]
+
+
 def test_five_thousand_operations_load(tmp_path: Path) -> None:
     """In about the time that their rules take to be checked."""
     paths = {f"/things{at}/{{id}}": {"put": {}, "delete": {}} for at in range(2500)}

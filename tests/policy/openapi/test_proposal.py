@@ -116,3 +116,20 @@ def test_a_likely_read_is_a_question(
 ) -> None:
     """By its name, where it is a POST, or by a hint."""
     assert proposed(tmp_path, method, path, **operation).reads_like == reads_like
+
+
+@pytest.mark.parametrize(
+    ("path", "integers", "values"),
+    [
+        ("/pets/{petId}", ["petId"], True),
+        ("/pets/{petId}/photos/{n}", ["petId", "n"], True),
+        ("/owners/{name}/pets/{petId}", ["petId"], False),
+        ("/pets", ["petId"], False),
+    ],
+    ids=["all", "both", "one of two", "none"],
+)
+def test_ids_are_integers_if_all_of_the_path_are(tmp_path: Path, path: str, integers: list[str], values: bool) -> None:
+    """What the document says of one says nothing of another."""
+    parameters = [{"name": name, "in": "path", "schema": {"type": "integer"}} for name in integers]
+
+    assert proposed(tmp_path, "put", path, parameters=parameters).integers is values

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
-from gateway.core.decision import Refused
+import pytest
+
+from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.policy.reading.body import Body, BodyWanted
-from gateway.policy.reading.jsonbody import parse_pointer
+from gateway.policy.reading.jsonbody import JsonReader, Number, parse_pointer
 from tests.policy.asking import request
 
 FORM = "application/x-www-form-urlencoded"
@@ -44,3 +46,21 @@ def test_a_form_is_counted_with_the_query_beside_it() -> None:
     assert isinstance(typed.field("x"), Refused)
     assert isinstance(typed.parameter("r"), Refused)
     assert isinstance(untyped.parameter("r"), Refused)
+
+
+@pytest.mark.parametrize(
+    "member", ["_method", "_METHOD", "X-HTTP-Method-Override", "x-tunneled-method", "_me\\u200bthod"]
+)
+def test_no_member_at_the_top_makes_another_request_of_it(member: str) -> None:
+    """Whatever a rule looks for there; further down it is a value, and so it is in an answer."""
+    text = f'{{"a": 1, "{member}": "DELETE"}}'
+    pointer = parse_pointer("/a")
+
+    refused = Body(request("POST", "/", body=text)).find(pointer)
+
+    assert isinstance(refused, Refused)
+    assert refused.decision is AMBIGUOUS_TARGET
+    assert "would make another request" in refused.detail
+    assert Body(request("POST", "/", body=f'{{"a": 1, "b": {text}}}')).find(pointer) == Number("1")
+    assert isinstance(Body(request("POST", "/", body=f"[{text}]")).json.value(), list)
+    assert isinstance(JsonReader(text.encode()).value(), dict)

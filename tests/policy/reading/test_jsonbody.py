@@ -140,6 +140,19 @@ def test_a_name_with_a_twin_in_another_spelling_is_ambiguous(pointer: str, body:
     assert refused.decision is AMBIGUOUS_TARGET
 
 
+@pytest.mark.parametrize("body", [b'{"_id": 1, "id": "7"}', b'{"id": "7", "__proto__": 1}', b'{"id": "7", "id.x": 1}'])
+def test_an_answer_may_have_what_is_like_a_name_and_not_its_other_case(body: bytes) -> None:
+    """An API knows its own names; in a request the same is in doubt."""
+    compiled = parse_pointer("/id")
+    assert isinstance(compiled, Pointer)
+
+    assert JsonReader(body).find_in_answer(compiled) == "7"
+    assert isinstance(JsonReader(body).find(compiled), Refused)
+    assert isinstance(JsonReader(b'{"id": "7", "Id": "8"}').find_in_answer(compiled), Refused)
+    assert isinstance(JsonReader(b"[").find_in_answer(compiled), Refused)
+    assert JsonReader(b"").find_in_answer(compiled) is MISSING
+
+
 @pytest.mark.parametrize("body", [b'{"a": [{"b": 1}, {"B": 2}]}', b'{"a": [{"b": 1}], "c": {"B": 2}}'])
 def test_a_twin_beside_the_way_is_none(body: bytes) -> None:
     """Another item of the list, or another object, is another value."""
@@ -147,6 +160,7 @@ def test_a_twin_beside_the_way_is_none(body: bytes) -> None:
     assert isinstance(compiled, Pointer)
 
     assert JsonReader(body).find(compiled) == Number("1")
+    assert JsonReader(body).find_in_answer(compiled) == Number("1")
     assert not compiled.has_another_spelling({"a": []})
     assert not compiled.has_another_spelling({"a": "x"})
 

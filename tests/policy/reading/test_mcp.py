@@ -120,6 +120,8 @@ def test_a_notification_passes_and_a_request_of_its_name_does_not(ruleset: RuleS
         (message("ping", **{"\u2060RESULT": {}}), "ambiguous-target"),
         (message(result={}, **{"id ": 2}), "ambiguous-target"),
         ([message("ping", **{" method": "tools/call"})], "ambiguous-target"),
+        (message("ping", _method="tools/call"), "ambiguous-target"),
+        (message("tools/call", params={"name": "search", "meta": {}}), "ambiguous-target"),
         (message("ping", methods="tools/call"), "read"),
         (message("tools/call", params={"name": "search", "arguments\u200b": {"a": 1}}), "ambiguous-target"),
         (message("tools/call", params={"name": "search", " _meta": {}}), "ambiguous-target"),
@@ -211,3 +213,27 @@ def test_only_the_endpoint_takes_messages(
     assert told(ruleset, None, *headers, target=target, method=method) == decision
     if decision != "needs body":
         assert told(ruleset, message("ping"), *headers, target=target, method=method) == decision
+
+
+@pytest.mark.parametrize(
+    ("body", "resource"),
+    [
+        (call("write", note="7", note_text="x"), "note/7"),
+        (call("write", note="7", Note="8"), None),
+        (call("write", note="7", _note="8"), None),
+        (call("write", note="7", constructor="8"), None),
+        (call("write", note="7") | {"params.arguments.note": "8"}, None),
+    ],
+    ids=["plain", "capital", "underscore", "constructor", "way"],
+)
+def test_an_argument_with_a_twin_names_no_resource(
+    ruleset: RuleSet, body: dict[str, object], resource: str | None
+) -> None:
+    """A server in another language may hand its tool the other one."""
+    asked = request("POST", "/mcp", body=json.dumps(body))
+    found = ruleset.match(asked, Caller())
+    assert isinstance(found, Matched)
+
+    name = found.entry.template.fill(asked, found.path, Caller(), found.body)
+
+    assert (None if isinstance(name, Refused) else name) == resource

@@ -124,7 +124,10 @@ def test_a_percent_sign_that_begins_no_escape_is_told(text: str, bad: bool) -> N
             for query in ("_method=DELETE", "a=1&_METHOD=PUT", "%5fmethod=PUT", "_%6dethod", "a;_method=PUT")
         ),
         *((query, True) for query in ("[_method]=PUT", "X-HTTP-Method-Override=PUT", "$httpMethod=DELETE")),
+        *((query, True) for query in ("_HttpMethod=PUT", "x-tunneled-method=PUT", "a=1&alf_method=PUT", ".method=PUT")),
+        *((query, True) for query in ("rest_route=/a", "rest+route=/a", "rest.route=/a", "%72est_route=/a", "_method")),
         *((query, False) for query in ("", "method=DELETE", "a=_method", "a=%5f", "method_=x", "x[_method]=PUT")),
+        *((query, False) for query in ("payment_method=card", "q=%FF", "a=rest_route", "restRoute=/a")),
     ],
 )
 def test_a_query_that_names_another_method_is_told(query: str, overrides: bool) -> None:

@@ -59,6 +59,25 @@ def test_a_case_may_expect_the_intents_key(tmp_path: Path) -> None:
     assert [result.failure for result in report.results] == [None, "got intent_key `k`, not `l`", None, None]
 
 
+def test_a_case_may_expect_every_refusal_that_there_is(tmp_path: Path) -> None:
+    """Of a form beyond what all servers read, and of a token that is sent twice."""
+    (tmp_path / "policy.yaml").write_text(one_rule(resource="x/{form.id}"))
+    form = "headers: {Content-Type: application/x-www-form-urlencoded}"
+    (tmp_path / "policy.test.yaml").write_text(
+        "cases:\n"
+        "  - name: large\n"
+        f"    request: {{method: PUT, target: /x/7, {form}, body: id={'7' * (2 << 20)}}}\n"
+        "    expect: {decision: body-too-large}\n"
+        "  - name: twice\n"
+        "    request: {method: PUT, target: /x/7, headers: {Fencing-Token: ['1', '1']}}\n"
+        "    expect: {decision: token-malformed}\n"
+    )
+
+    report = run_cases(tmp_path, {})
+
+    assert report.passed, "\n".join(map(str, (*report.findings, *report.results)))
+
+
 @pytest.mark.parametrize(
     ("cases", "line", "column", "message"),
     [

@@ -88,6 +88,20 @@ def test_scripts_are_told_what_was_seen(known: dict[str, int], words: str) -> No
     assert knowing(**known).words(bare(42)) == words
 
 
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        pytest.param({}, " known", id="nothing"),
+        pytest.param({"seen": 1}, " seen:1", id="a newer one"),
+        pytest.param({"before_loss": 43}, " seen:43 told", id="a newer one, of before a loss"),
+        pytest.param({"seen": 43, "watched": False}, " seen:43", id="a newer one, where no loss is told of"),
+    ],
+)
+def test_zero_is_an_epoch_and_no_lack_of_one(known: dict[str, int], words: str) -> None:
+    """Whatever was seen rules it, also after a loss of which nothing is expected any more."""
+    assert knowing(**known).words(bare(0)) == words
+
+
 def test_a_lease_from_before_a_loss_rules_nothing() -> None:
     """The scripts know of its end themselves."""
     known = knowing(before_loss=43, floor=44)

@@ -11,8 +11,6 @@ from gateway.core.delivery import Conclusion, GivenUp
 from gateway.core.intent import IntentId
 from gateway.core.lease import Lease
 from gateway.core.outcome import Outcome
-from gateway.core.write import Admitted
-from gateway.store.deliveries import Deliveries
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys
 from gateway.store.parking import Decide, decide, retry
@@ -33,7 +31,7 @@ from tests.store.fences import (
     state_of,
 )
 from tests.store.lost import LOST, lose
-from tests.store.parked import APPROVED, delivering, id_of, mail, parked, refused, taken
+from tests.store.parked import APPROVED, DeliveriesOf, begun, delivering, id_of, mail, parked, refused, taken
 
 Call = Callable[[FenceStore, Lease], Awaitable[object]]
 OF_A_LEASE: dict[str, Call] = {
@@ -219,9 +217,8 @@ async def test_nothing_is_decided_that_may_have_been_decided_before(store: Fence
     assert [name_of(one) for one in (approved, taken_back, again)] == ["store-regressed"] * 3
 
 
-async def _fail(store: FenceStore, queue: Deliveries, id: IntentId) -> None:
+async def _fail(store: FenceStore, queue: DeliveriesOf, id: IntentId) -> None:
     one = await taken(queue)
-    got = await queue.admit(mail("two"), store.new_ticket(RESOURCE), ttl_s=30.0, queued=False, behind=0)
-    assert isinstance(got, Admitted)
+    got = await begun(queue, mail("two"))
     await queue.end(one, got, Conclusion("not_applied", "422", None, GivenUp()))
     assert await state_of(store, id) == "failed"

@@ -1,9 +1,13 @@
 """What a process remembers between two marks, and how it asks a store for it."""
 
+from dataclasses import replace
+
 import pytest
 
 from gateway.core.epoch import Epoch
-from gateway.core.write import Admitted, TicketId
+from gateway.core.intent import IntentId
+from gateway.core.write import Admitted, ResourceKey, TicketId
+from gateway.store.keys import intent_id, shard_of, shards
 from gateway.store.links.link import Reply
 from gateway.store.loss.recent import Proof, Recent
 from gateway.store.reply import intent_of
@@ -102,3 +106,35 @@ def test_what_an_answer_proves(case: str) -> None:
     proof, answer, holds = ANSWERS[case]
 
     assert proof.holds(answer) is holds
+
+
+def test_a_server_that_was_not_marked_is_asked_for_its_own() -> None:
+    """What the marked ones acknowledged is forgotten; the other's waits for its mark, whatever kind it is of."""
+    recent = Recent()
+    here, there = ResourceKey("report/1"), ResourceKey("report/2")
+    for resource in (here, there):
+        write = replace(bare(42), resource=resource)
+        recent.raised(resource, 42)
+        recent.admitted(Admitted(write, TicketId(f"{shard_of(resource)}one1"), None, intent_of(write, TICKET)), 0.0)
+        recent.parked(intent_id(resource, "digest"), 9.0)
+    recent.turn()
+    recent.covered({shard_of(there)})
+
+    assert asked(recent) == ["HMGET", "GETRANGE", "ZSCORE"]
+    assert all(f"{{{shard_of(there)}}}" in proof.command[1] for proof in recent.proofs(0.0))
+    recent.covered()
+    assert asked(recent) == []
+
+
+def test_of_a_server_that_stays_away_the_newest_are_remembered() -> None:
+    """A store loses the end of what it acknowledged: they tell. What is raised again is the newest again."""
+    recent = Recent()
+    for number in range(1, 41):
+        for shard in shards()[:2]:
+            recent.parked(IntentId(f"{shard}{number}"), 9.0)
+            recent.parked(IntentId(f"{shard}0"), 9.0)
+        recent.turn()
+        recent.covered({shards()[0]})
+
+    intents = [proof.command[1].rpartition(":")[2] for proof in recent.proofs(0.0)]
+    assert intents == [*(f"000{number}" for number in range(10, 41)), "0000"]

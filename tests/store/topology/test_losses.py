@@ -20,7 +20,7 @@ from gateway.store.links.slots import slot_of
 from gateway.store.links.topology import places
 from gateway.store.loss import losses
 from gateway.store.loss.incarnation import Incarnation
-from tests.store.fences import RESOURCE, ask, bare, granted, leased, name_of
+from tests.store.fences import RESOURCE, ask, bare, ended, granted, leased, name_of
 from tests.store.losing import remembering
 from tests.store.topology.cluster import ClusterOfNodes, start_cluster
 from tests.until import until
@@ -88,6 +88,32 @@ def partial(tmp_path: Path) -> Iterator[ClusterOfNodes]:
     cluster = start_cluster(tmp_path / "cluster", 3, options=("--cluster-require-full-coverage", "no"))
     yield cluster
     cluster.stop()
+
+
+@pytest.mark.parametrize("at", range(3), ids=["the first", "the second", "the third"])
+async def test_one_primary_that_is_away_keeps_no_other_from_its_mark(partial: ClusterOfNodes, at: int) -> None:
+    """Wherever it stands in the order. What the others acknowledge is not gathered meanwhile, a process that cannot
+    mark the one is not silent, and the loss of another is told."""
+    away = partial.primaries[at]
+    async with remembering(partial.url, timeout_s=0.5) as one:
+        resources = [ResourceKey(f"report/{number}") for number in range(50)]
+        alive = [resource for resource in resources if partial.owner(resource_keys(resource)[0]) is not away]
+        emptied = partial.owner(resource_keys(alive[0])[0])
+        away.stop()
+        for epoch in (41, 42, 43):
+            for resource in alive:
+                await ended(one.store, replace(bare(epoch), resource=resource), "applied")
+            for _ in range(4):
+                one.incarnation.failed()
+            with pytest.raises(StoreUnavailable):
+                await one.mark()
+            assert len(list(one.incarnation.recent.proofs(0.0))) == 0
+
+        assert not one.incarnation.is_silent
+        emptied.ask("FLUSHALL")
+        with pytest.raises(StoreUnavailable):
+            await one.mark()
+        await until(lambda: bool(one.told))
 
 
 @contextlib.asynccontextmanager

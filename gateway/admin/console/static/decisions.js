@@ -65,7 +65,7 @@ function deny(intent) {
     fields: [note("Note to the agent", "Why not. The agent reads it, and it stays in the audit trail.")],
     verb: "Deny",
     isGrave: true,
-    act: (given) => decide(intent, "deny", { note: given.note }),
+    act: (given) => decide(intent, "deny", { note: given.note, digest: intent.digest }),
   });
 }
 
@@ -89,7 +89,7 @@ function resolve(intent) {
       note("Note", "Where you have seen it. It stays in the audit trail."),
     ],
     verb: "Resolve",
-    act: (given) => decide(intent, "resolve", { outcome: given.outcome, note: given.note }),
+    act: (given) => decide(intent, "resolve", { outcome: given.outcome, note: given.note, attempt: intent.attempts }),
   });
 }
 
@@ -105,7 +105,7 @@ function retry(intent) {
     ),
     fields: [note()],
     verb: "Send again",
-    act: (given) => decide(intent, "retry", { note: given.note }),
+    act: (given) => decide(intent, "retry", { note: given.note, digest: intent.digest }),
   });
 }
 

@@ -97,13 +97,27 @@ function budgets.retire(id, claims, attempts, now)
   redis.call('HDEL', K.claims .. id, unpack(attempts))
 end
 
--- What has left the window counts no longer. Each entry leaves once, so that this is little on an average.
+-- These have left the window, and count no longer.
+local function forget(key, gone)
+  local amount = 0
+  for _, one in ipairs(redis.call('HMGET', K.amounts .. key, unpack(gone))) do
+    amount = amount + tonumber(one or 0)
+  end
+  if amount ~= 0 then
+    redis.call('HINCRBY', K.amounts .. key, SUM, budgets.text(-amount))
+  end
+  redis.call('HDEL', K.amounts .. key, unpack(gone))
+  redis.call('ZREM', K.entries .. key, unpack(gone))
+end
+
+-- Each entry leaves once, so that this is little on an average; after an hour in which nobody wrote, the entries of an
+-- hour may leave at once, and are taken off a thousand together.
 function budgets.expire(key, window, now)
   local until_ms = budgets.text(now - window)
   repeat
     local gone = redis.call('ZRANGE', K.entries .. key, '-inf', until_ms, 'BYSCORE', 'LIMIT', 0, AT_ONCE)
-    for _, id in ipairs(gone) do
-      budgets.put(key, id, nil)
+    if #gone > 0 then
+      forget(key, gone)
     end
   until #gone < AT_ONCE
 end

@@ -94,7 +94,7 @@ end
 -- revisions stays. The first write may be refused for want of memory, so that nothing is half done.
 function epochs.raise(to, ...)
   redis.call('HSET', K.fence, 'v', '1', 'e', to)
-  redis.call('HDEL', K.fence, 'h', 'w', 'q', 'a', 's', 'k', 'x', 'l')
+  redis.call('HDEL', K.fence, 'h', 'w', 'q', 'a', 's', 'k', 'x', 'l', 'c')
   if ... then
     redis.call('HSET', K.fence, ...)
   end

@@ -200,6 +200,20 @@ function intents.holding(held, apart)
   return nil
 end
 
+-- Of those that hold a resource back, more are not told of.
+local TOLD_HOLDING = 10
+
+-- All that hold a resource back, with blanks between them; '' where none does.
+function intents.holding_all(held)
+  local found = {}
+  for id in string.gmatch(held, '%S+') do
+    if #found < TOLD_HOLDING and intents.holding(id) then
+      found[#found + 1] = id
+    end
+  end
+  return table.concat(found, ' ')
+end
+
 -- As many are looked at in one step: agents may have a hundred thousand waiting.
 local AWAITING = 2000
 

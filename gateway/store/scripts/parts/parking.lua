@@ -26,6 +26,20 @@ function intents.park_as(record, told)
   record.parking = table.concat(spelled, ' ')
 end
 
+-- What names one keeping under a key, as it is now (core/parking.py): the next request that is kept there has another
+-- one, and so has this one once a delivery of it has ended.
+local function keeping(record)
+  local told = words.read(record.parking)
+  return (told.since or '') .. '.' .. (told.failures or '') .. '.' .. (told.digest or '')
+end
+
+-- Whether a record is still what a deliverer took from the head of its resource's queue, under this epoch. A successor
+-- may have taken it over; or it was delivered by others and has left its key to another request.
+function intents.is_as_taken(record, epoch, taken)
+  return record and record.state == 'queued' and record.epoch == epoch and keeping(record) == taken
+    and redis.call('LINDEX', queue_of(record.resource), 0) == record.id
+end
+
 -- Whether a newer epoch rules than the one that it was taken under. `released`: epochs whose lease was given back while
 -- something was queued, which is delivered all the same.
 function intents.is_overtaken(record, highest, released)

@@ -1,0 +1,167 @@
+"""A value that some API takes for one that a policy names, and the policy does not: it would fall to another rule.
+
+FastAPI reads `"yes"`, `"on"` and 1 as true, Rails any text but a few, Express whatever is not empty; Jackson makes text
+of a number. So where a policy names a boolean or a number, nothing else but null may stand in JSON, and in text nothing
+that may be one in other words.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.request import Request
+from gateway.policy.condition import (
+    Absent,
+    Amount,
+    Condition,
+    JsonCondition,
+    Subject,
+    Text,
+    Truth,
+    read_subject,
+)
+from gateway.policy.reading.body import Body, BodyWanted
+from gateway.policy.reading.operation import Operation
+
+Kind = Literal["boolean", "number", "truth", "bit", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherWord:
+    """What is the one value that may stand beside a named one: `false` beside `true`, spelled alike."""
+
+    word: str
+
+
+# What is known of values that a policy names: the kinds of them, the numbers among them, spelled as text or not.
+Trait = Kind | Decimal | OtherWord
+Has = Callable[[Trait], bool]
+
+# A form's box that is ticked says `on`.
+_PAIRS = (("true", "false"), ("yes", "no"), ("on", "off"), ("1", "0"))
+_OTHERS = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
+# What pydantic, Rails, Spring and Go's ParseBool take for a truth, whatever its case. A form's box may be empty.
+_TRUTH_LIKE = frozenset((*_OTHERS, "t", "f", "y", "n", ""))
+# So long at most; a longer one is no number that anybody means.
+_NUMBER = re.compile(r"[+-]?(?=[\d.]{1,40}(?:[eE]|$))\d*\.?\d*(?:[eE][+-]?\d{1,3})?")
+_BITS = (0, 1)
+
+
+def traits_of(value: object) -> Iterator[Trait]:
+    """What one named value says of what may be taken for it; nothing for most texts but that it is one."""
+    match value:
+        case Truth(bool()):
+            yield "boolean"
+        case Amount(amount):
+            yield "number"
+            yield amount
+        case Text(text) | str(text):
+            yield from _traits_of_text(text)
+
+
+def _traits_of_text(text: str) -> Iterator[Trait]:
+    plain = text.lower()
+    other = _OTHERS.get(plain)
+    # 1 may be a count: other numbers stand beside it.
+    yield "text" if other is None else "bit" if plain.isdecimal() else "truth"
+    if other is not None:
+        yield OtherWord(other.upper() if text.isupper() else other.title() if text.istitle() else other)
+    amount = _amount_of(text)
+    if amount is not None:
+        yield amount
+
+
+def is_plain(trait: Trait) -> bool:
+    """Whether it leaves no doubt of anything."""
+    return trait == "text"
+
+
+def doubt_of(condition: Condition, found: Subject, has: Has) -> Refused | None:
+    """The refusal of what stands where `condition` looks, and is none of the values that are named there. `has`: what
+    is known of these."""
+    match found:
+        case Text(text):
+            advice = _doubt_of_json_text(text, has)
+        case str():
+            advice = _doubt_of_text(found, has)
+        case Truth(bool()):
+            advice = _doubt_of_truth(has)
+        case Amount(amount):
+            advice = _doubt_of_amount(amount, has)
+        case None if isinstance(condition, JsonCondition):
+            advice = _in_json(has)
+        case Truth() | Absent() | Operation() | None:
+            advice = None
+    if advice is None:
+        return None
+    why = f"a rule looks at {condition}, and APIs differ in what they take this value for"
+    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. {advice}")
+
+
+def doubt_of_unmet(condition: Condition, request: Request, body: Body) -> Refused | None:
+    """As `doubt_of`, of one condition that does not hold."""
+    traits = frozenset(trait for value in condition.values for trait in traits_of(value))
+    found = read_subject(condition, request, body)
+    return None if isinstance(found, BodyWanted | Refused) else doubt_of(condition, found, traits.__contains__)
+
+
+def _in_json(has: Has) -> str | None:
+    """What to send in JSON where a boolean or a number is named; None where neither is."""
+    kinds = [noun for kind, noun in _NOUNS if has(kind)]
+    return f"Send {' or '.join(kinds)} in JSON, without quotes, or null." if kinds else None
+
+
+_NOUNS: tuple[tuple[Kind, str], ...] = (("boolean", "true or false"), ("number", "a number"))
+
+
+def _in_text(has: Has) -> str:
+    words = [word for word in _OTHERS if has(OtherWord(_OTHERS[word])) or has(OtherWord(word))]
+    return f"Send it as text: {' or '.join(words)}." if words else "Send it as text, spelled as the policy spells it."
+
+
+def _doubt_of_truth(has: Has) -> str | None:
+    if has("number") and not has("boolean"):
+        return _in_json(has)
+    return _in_text(has) if has("truth") or has("bit") else None
+
+
+def _doubt_of_amount(amount: Decimal, has: Has) -> str | None:
+    is_bit = amount in _BITS
+    if has("boolean") and (is_bit or not has("number")):
+        return _in_json(has)
+    return _in_text(has) if has(amount) or (is_bit and (has("truth") or has("bit"))) else None
+
+
+def _doubt_of_json_text(text: str, has: Has) -> str | None:
+    advice = _in_json(has)
+    names_text = has("text") or has("truth") or has("bit")
+    if advice is None:
+        return _doubt_of_text(text, has)
+    if not names_text or (has("boolean") and _is_truth_like(text)):
+        return advice
+    return _doubt_of_text(text, has)
+
+
+def _doubt_of_text(text: str, has: Has) -> str | None:
+    if has(OtherWord(text)):
+        return None
+    if _is_truth_like(text) and (has("truth") or has("bit")):
+        return _in_text(has)
+    # Of other texts Rails and Express make true, whatever they say.
+    if has("truth") and not has("text"):
+        return _in_text(has)
+    amount = _amount_of(text)
+    return _in_text(has) if amount is not None and has(amount) else None
+
+
+def _is_truth_like(text: str) -> bool:
+    return text.strip().casefold() in _TRUTH_LIKE
+
+
+def _amount_of(text: str) -> Decimal | None:
+    """The number that a text spells, to readers who take signs, zeros, exponents and `_` between digits."""
+    plain = text.strip().replace("_", "")
+    return Decimal(plain) if _NUMBER.fullmatch(plain) and any(map(str.isdecimal, plain)) else None

@@ -1,0 +1,152 @@
+"""How a rule's resource spells its values."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.core.caller import NOBODY, Caller
+from gateway.policy.match import Read
+from gateway.policy.review.answer import answer
+from gateway.policy.ruleset import RuleSet
+from tests.policy.asking import HEAD, request, rules
+
+RULES = f"""{HEAD}defaults: {{values: integer}}
+writes:
+  - {{name: doc, match: "PUT /docs/{{id}}", resource: "doc/{{path.id}}", revision: gateway}}
+  - {{name: item, match: "PUT /{{list}}/i/{{id}}", resource: "{{path.list}}/i/{{path.id}}", values: {{path.id: word}}}}
+  - {{name: word, match: "PUT /words/{{id}}", resource: "word/{{path.id}}", values: word}}
+  - {{name: file, match: "PUT /files/{{at...}}", resource: "file/{{path.at}}", values: word}}
+  - {{name: any, match: "PUT /any/{{id}}", resource: "any/{{path.id}}", values: any}}
+  - {{name: body, match: POST /notes, resource: "note/{{json:/note}}"}}
+  - {{name: form, match: POST /form, resource: "note/{{form.note}}"}}
+  - {{name: query, match: POST /query, resource: "note/{{query.note}}"}}
+  - {{name: own, match: "PUT /own/{{id}}", resource: "own/{{tenant}}/{{path.id}}"}}
+  - {{name: bin, match: "PUT /bins/{{a}}/{{b}}", resource: "bin/{{path.a}}-{{path.b}}", values: word}}
+  - {{name: all, match: POST /all, resource: all}}
+"""
+
+
+@pytest.fixture(scope="module")
+def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
+    """Frozen, and the same for all."""
+    return rules(tmp_path_factory.mktemp("values"), RULES)
+
+
+@pytest.mark.parametrize(
+    ("target", "resource"),
+    [
+        ("/docs/7", "doc/7"),
+        ("/docs/%37", "doc/7"),
+        ("/docs/07", None),
+        ("/docs/+7", None),
+        ("/docs/7:archive", None),
+        ("/docs/7,8", None),
+        ("/docs/*", None),
+        ("/a.b/i/pi_1", "a.b/i/pi_1"),
+        ("/a.b/i/pi.1", None),
+        ("/words/_all", "word/_all"),
+        ("/words/7:archive", None),
+        ("/files/a/b-c", "file/a/b-c"),
+        ("/files/a/b.c", None),
+        ("/files/a%20b/c", None),
+        ("/any/7:archive", "any/7:archive"),
+        ("/own/7", "own/t.e@n/7"),
+        ("/bins/a-b/c", "bin/a%2Db-c"),
+        ("/own/x", None),
+    ],
+)
+def test_each_value_of_a_resource_has_its_form(ruleset: RuleSet, target: str, resource: str | None) -> None:
+    """By the rule's own, or that under `defaults`; a tenant's name is the policy's to spell."""
+    said = answer(ruleset, request("PUT", target), Caller("p", "t.e@n"))
+
+    assert (said.decision, said.resource) == ("forwarded" if resource else "ambiguous-target", resource)
+
+
+@pytest.mark.parametrize(
+    ("note", "resource"),
+    [
+        ("7", "note/7"),
+        ('"7"', "note/7"),
+        ('"07"', None),
+        ('"+7"', None),
+        ('"7.0"', None),
+        ('" 7"', None),
+        ('"0_7"', None),
+        ("7.5", None),
+        ("-7", None),
+    ],
+)
+def test_a_number_and_its_digits_are_one(ruleset: RuleSet, note: str, resource: str | None) -> None:
+    """What SDKs make 7 of is no resource of its own."""
+    said = answer(ruleset, request("POST", "/notes", body=f'{{"note": {note}}}'), NOBODY)
+
+    assert (said.decision, said.resource) == ("forwarded" if resource else "ambiguous-target", resource)
+
+
+def test_fields_and_parameters_have_the_form_too(ruleset: RuleSet) -> None:
+    """Wherever a rule takes them from."""
+    kind = ("Content-Type", "application/x-www-form-urlencoded")
+
+    assert answer(ruleset, request("POST", "/form", kind, body="note=7"), NOBODY).resource == "note/7"
+    assert answer(ruleset, request("POST", "/form", kind, body="note=07"), NOBODY).decision == "ambiguous-target"
+    assert answer(ruleset, request("POST", "/query?note=7"), NOBODY).resource == "note/7"
+    assert answer(ruleset, request("POST", "/query?note=07"), NOBODY).decision == "ambiguous-target"
+    assert answer(ruleset, request("POST", "/all"), NOBODY).resource == "all"
+
+
+def test_the_refusal_says_why(ruleset: RuleSet) -> None:
+    """And what to send."""
+    said = answer(ruleset, request("PUT", "/docs/07"), NOBODY)
+
+    assert said.rule == "doc"
+    assert said.detail is not None
+    assert "`path.id`, a part of the resource's name, is no integer in plain digits" in said.detail
+    assert "send it as the API does" in said.detail
+
+
+def test_a_read_of_another_spelling_shows_no_count(ruleset: RuleSet) -> None:
+    """It passes: what it shows is for the API to say."""
+    for target, counted in (("/docs/7", "doc/7"), ("/docs/07", None)):
+        read = ruleset.match(request("GET", target), NOBODY)
+        assert isinstance(read, Read)
+        assert read.counted == counted
+
+
+@pytest.mark.parametrize(
+    ("resource", "is_made"),
+    [
+        ("doc/7", True),
+        ("doc/07", False),
+        ("doc/7:archive", False),
+        ("word/a", True),
+        ("file/a/b", True),
+        ("file/a.b", False),
+        ("own/default/7", True),
+        ("bin/a%2Db-c", True),
+        ("bin/a%2Eb-c", False),
+        ("own/default/x", False),
+        ("any/7:archive", True),
+    ],
+)
+def test_no_lease_is_granted_for_another_spelling(ruleset: RuleSet, resource: str, is_made: bool) -> None:
+    """No write could have that resource."""
+    assert (ruleset.rule_for_resource(resource, None) is not None) is is_made
+
+
+def test_of_two_rules_with_one_resource_each_has_its_own_form(tmp_path: Path) -> None:
+    """Whichever stands first, and for what a read counts too."""
+    ruleset = rules(
+        tmp_path,
+        f"""{HEAD}defaults: {{revision: gateway}}
+writes:
+  - {{name: strict, match: "PUT /docs/{{id}}", resource: "doc/{{path.id}}", values: integer}}
+  - {{name: loose, match: "POST /docs/{{id}}", resource: "doc/{{path.id}}"}}
+""",
+    )
+
+    assert answer(ruleset, request("PUT", "/docs/x"), NOBODY).decision == "ambiguous-target"
+    assert answer(ruleset, request("POST", "/docs/x"), NOBODY).resource == "doc/x"
+    assert ruleset.rule_for_resource("doc/x", None) is not None
+    read = ruleset.match(request("GET", "/docs/x"), NOBODY)
+    assert isinstance(read, Read)
+    assert read.counted is None

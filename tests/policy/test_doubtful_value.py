@@ -1,0 +1,191 @@
+"""What stands where a policy names another value, and may be that value to some API."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.core.caller import Caller
+from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.policy.condition import HeaderCondition, JsonCondition, parse_scalar
+from gateway.policy.doubtful_value import OtherWord, doubt_of_unmet, is_plain, traits_of
+from gateway.policy.finding import Wrong
+from gateway.policy.reading.body import Body
+from gateway.policy.reading.jsonbody import parse_pointer
+from gateway.policy.review.explain import explain
+from tests.policy.asking import HEAD, name_of, request, rules
+
+CALLER = Caller()
+FORM = ("Content-Type", "application/x-www-form-urlencoded")
+
+
+def in_json(named: list[object], sent: str) -> str | None:
+    """How a value is refused where these are named."""
+    pointer = parse_pointer("/v")
+    values = frozenset(value for value in map(parse_scalar, named) if not isinstance(value, Wrong))
+    assert not isinstance(pointer, Wrong)
+    asked = request("POST", "/x", body=f'{{"v": {sent}}}')
+    refused = doubt_of_unmet(JsonCondition(pointer, values), asked, Body(asked))
+    return None if refused is None else refused.detail
+
+
+def in_text(named: list[str], sent: str) -> str | None:
+    asked = request("POST", "/x", ("V", sent))
+    refused = doubt_of_unmet(HeaderCondition("v", frozenset(named)), asked, Body(asked))
+    return None if refused is None else refused.detail
+
+
+@pytest.mark.parametrize(
+    "sent", ['"true"', '"yes"', '"T"', '"anything"', '""', "1", "1.0", "0", "7", "[true]", "{}", '"false"']
+)
+def test_beside_a_boolean_stands_nothing_else(sent: str) -> None:
+    """Pydantic, Rails and Express each make a truth of something else."""
+    told = in_json([True], sent)
+
+    assert told is not None
+    assert told.endswith("Send true or false in JSON, without quotes, or null.")
+
+
+@pytest.mark.parametrize("sent", ['"3"', '"3.0"', "true", "false", "[3]", '"three"'])
+def test_beside_a_number_stands_nothing_else(sent: str) -> None:
+    """A text of digits is a number to many."""
+    told = in_json([3], sent)
+
+    assert told is not None
+    assert told.endswith("Send a number in JSON, without quotes, or null.")
+
+
+@pytest.mark.parametrize(
+    ("named", "sent"),
+    [
+        ([True], "false"),
+        ([True], "null"),
+        ([3], "4"),
+        ([3], "null"),
+        ([None], '"x"'),
+        (["board"], "true"),
+        (["board"], "7"),
+        (["board"], '["board"]'),
+        (["board"], '"true"'),
+        (["true"], '"false"'),
+        ([True, "auto"], '"manual"'),
+        ([True, 3], "4"),
+        ([3, "auto"], '"manual"'),
+        (["7"], "8"),
+    ],
+)
+def test_another_value_of_a_type_that_is_named_is_another_value(named: list[object], sent: str) -> None:
+    """It falls to another rule, and no API takes it for this one's."""
+    assert in_json(named, sent) is None
+
+
+@pytest.mark.parametrize(
+    ("named", "sent", "advice"),
+    [
+        (["true"], "true", "Send it as text: true or false."),
+        (["on"], "true", "Send it as text: on or off."),
+        (["on"], "1", "Send it as text: on or off."),
+        (["true"], '"TRUE"', "Send it as text: true or false."),
+        (["7"], "7", "Send it as text, spelled as the policy spells it."),
+        (["7"], "7.0", "Send it as text, spelled as the policy spells it."),
+        (["7"], '"07"', "Send it as text, spelled as the policy spells it."),
+        ([True, "auto"], '"yes"', "Send true or false in JSON, without quotes, or null."),
+        ([True, 3], "1", "Send true or false or a number in JSON, without quotes, or null."),
+        ([3, "auto"], '"3.0"', "Send it as text, spelled as the policy spells it."),
+    ],
+)
+def test_the_same_value_in_another_type_is_doubtful(named: list[object], sent: str, advice: str) -> None:
+    """Jackson makes text of numbers and booleans, others numbers of text."""
+    told = in_json(named, sent)
+
+    assert told is not None
+    assert told.endswith(advice)
+
+
+@pytest.mark.parametrize(
+    ("named", "sent"),
+    [
+        *((["true"], sent) for sent in ("True", "TRUE", "1", "yes", "on", "t", "Y", "no", "0", "whatever")),
+        *((["1"], sent) for sent in ("true", "Yes", "on", "01", "1.0", "+1", "1e0", "1_", "off")),
+        *((["yes"], sent) for sent in ("true", "YES", "1", "y", "off", "maybe")),
+        *((["true", "auto"], sent) for sent in ("yes", "on")),
+        (["7"], "07"),
+    ],
+)
+def test_text_that_may_be_the_truth_that_is_named_is_doubtful(named: list[str], sent: str) -> None:
+    """In headers, queries and forms all is text: case, other words for it, and beside a word any other text."""
+    assert in_text(named, sent) is not None
+
+
+@pytest.mark.parametrize(
+    ("named", "sent"),
+    [
+        (["true"], "false"),
+        (["True"], "False"),
+        (["TRUE"], "FALSE"),
+        *((["1"], sent) for sent in ("0", "2", "17", "all")),
+        (["yes"], "no"),
+        (["on", "standby"], "sleeping"),
+        (["true", "auto"], "manual"),
+        (["board"], "on"),
+        (["y"], "x"),
+        (["7"], "8"),
+    ],
+)
+def test_text_that_is_no_other_spelling_is_another_value(named: list[str], sent: str) -> None:
+    """`false` is what may stand beside `true`, another number beside a number, and any text beside two."""
+    assert in_text(named, sent) is None
+
+
+def test_most_texts_leave_no_doubt() -> None:
+    """Nothing is asked then."""
+    assert all(map(is_plain, traits_of("board")))
+    assert set(traits_of("Yes")) == {"truth", OtherWord("No")}
+
+
+WHEN = """\
+read_only:
+  - {match: POST /x, when: {json: {/dry_run: true}}}
+writes:
+  - {name: other, match: POST /x, resource: r}
+  - {name: soft, match: POST /y, when: {json: {/dry_run: soft}}, resource: r}
+  - {name: flagged, match: POST /q, when: {query: {force: "true"}}, resource: r}
+  - {name: plain, match: POST /q, resource: r}
+  - {name: checked, match: POST /f, when: {form: {force: "1"}}, resource: r}
+  - {name: unchecked, match: POST /f, resource: r}
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "body", "taken"),
+    [
+        ("/x", '{"dry_run": true}', "read"),
+        ("/x", '{"dry_run": false}', "other"),
+        ("/x", "{}", "other"),
+        ("/x", '{"dry_run": "soft"}', "ambiguous-target"),
+        ("/x", '{"dryRun": true}', "ambiguous-target"),
+        ("/y", '{"dry_run": "hard"}', "no-policy"),
+        ("/y", '{"dry_run": "true"}', "no-policy"),
+        ("/q?force=true", "{}", "flagged"),
+        ("/q?force=false", "{}", "plain"),
+        ("/q", "{}", "plain"),
+        ("/q?force=yes", "{}", "ambiguous-target"),
+        ("/q?force", "{}", "ambiguous-target"),
+        ("/q?Force=true", "{}", "ambiguous-target"),
+        ("/f", "force=1", "checked"),
+        ("/f", "force=0", "unchecked"),
+        ("/f", "force=on", "ambiguous-target"),
+        ("/f", "force_=1", "ambiguous-target"),
+    ],
+)
+def test_a_rule_that_may_be_meant_is_not_passed_over(tmp_path: Path, target: str, body: str, taken: str) -> None:
+    """Only what rules of this very path name counts; what is told of the request says what to send."""
+    ruleset = rules(tmp_path, HEAD + WHEN)
+    asked = request("POST", target, *([FORM] if target == "/f" else []), body=body)
+
+    found = ruleset.match(asked, CALLER)
+    told = explain(ruleset, asked, CALLER)
+
+    assert name_of(found) == taken
+    if isinstance(found, Refused) and found.decision is AMBIGUOUS_TARGET:
+        assert (told.answer.decision, told.answer.detail) == ("ambiguous-target", found.detail)
+        assert found.detail in [one.why for one in told.considered]

@@ -1,0 +1,71 @@
+"""A name that the path has means the path's value to the API too: nothing else is sent."""
+
+import json
+from pathlib import Path
+
+from tests.raw import RawClient, ask, request
+from tests.stack import POLICY, stack
+
+MERGED = POLICY.replace("path: /reports", "path: /reports, names: merged")
+JSON = "Content-Type: application/json"
+FORM = "Content-Type: application/x-www-form-urlencoded"
+PARTS = "Content-Type: multipart/form-data; boundary=b"
+PART = b'--b\r\nContent-Disposition: form-data; name="id"\r\n\r\n8\r\n--b--\r\n'
+
+
+async def test_another_value_reaches_no_api_that_would_take_it(store_url: str, tmp_path: Path) -> None:
+    """In the query at any mount; in a body, small, large or in chunks, where the API keeps all names in one map."""
+    large = json.dumps({"text": "x" * (100 << 10), "id": 8}).encode()
+    refused = [
+        ("/reports/7?id=8", JSON, b"{}"),
+        ("/reports/7?ID[]=8", JSON, b"{}"),
+        ("/reports/7", JSON, b'{"id": 8}'),
+        ("/reports/7", JSON, large),
+        ("/reports/7", FORM, b"id=8"),
+        ("/reports/7", PARTS, PART),
+        ("/reports/7", "Content-Type: text/plain", b"id=8"),
+        ("/reports/7", "X-Type: none", b'{"id": 8}'),
+    ]
+    async with stack(store_url, tmp_path, MERGED) as gate:
+        await gate.lease("report/7")
+        answers = [await gate.write(target, field, body=body) for target, field, body in refused]
+        token = f"Fencing-Token: {gate.tokens['agent-a']}"
+        async with RawClient(gate.port) as client:
+            await client.send(request("PUT", "/reports/7", token, JSON, "Transfer-Encoding: chunked"))
+            await client.send(b'9\r\n{"id": 8}\r\n0\r\n\r\n')
+            chunked = await client.answer("PUT")
+
+        assert [answer.decision for answer in (*answers, chunked)] == ["ambiguous-target"] * 9
+        assert gate.upstream.seen == []
+
+
+async def test_the_same_value_and_other_names_arrive(store_url: str, tmp_path: Path) -> None:
+    """Byte for byte."""
+    sent = [
+        ("/reports/7?id=7&x=8", JSON, b'{"id": 7, "x": 8}'),
+        ("/reports/7", JSON, json.dumps({"text": "x" * (100 << 10), "id": "7"}).encode()),
+        ("/reports/7", FORM, b"id=7&x=8"),
+        ("/reports/7", PARTS, PART.replace(b'"id"', b'"file"')),
+        ("/reports/7", "X-Type: none", b""),
+    ]
+    async with stack(store_url, tmp_path, MERGED) as gate:
+        await gate.lease("report/7")
+        answers = [await gate.write(target, field, body=body) for target, field, body in sent]
+
+        assert [answer.decision for answer in answers] == ["forwarded"] * len(sent)
+        assert [seen.body for seen in gate.upstream.seen] == [body for _, _, body in sent]
+
+
+async def test_a_refused_id_moves_no_epoch(store_url: str, tmp_path: Path) -> None:
+    """Neither under the path's resource nor under the one that the other spelling would have made."""
+    policy = POLICY + "    values: integer\n    authority: header\n"
+    async with stack(store_url, tmp_path, policy) as gate:
+        for target in ("/reports/07", "/reports/7:archive", "/reports/7?id=8"):
+            field = ("Fencing-Token: 50", "Fencing-Holder: agent-b")
+            answer = await ask(gate.port, "PUT", target, *field, JSON, body=b"{}")
+            assert (answer.status, answer.decision) == (400, "ambiguous-target")
+        field = ("Fencing-Token: 49", "Fencing-Holder: agent-a")
+        answer = await ask(gate.port, "PUT", "/reports/7", *field, JSON, body=b"{}")
+
+        assert answer.decision == "forwarded"
+        assert len(gate.upstream.seen) == 1
