@@ -8,6 +8,7 @@ from typing import Any
 
 from standardwebhooks import Webhook
 
+from gateway.core.notification import Due
 from gateway.core.rule import Endpoint, NotifyEvent, Origin, Rule
 from gateway.core.webhook import Again, Dead, Received
 from gateway.core.write import Write
@@ -16,6 +17,7 @@ from gateway.store.keys import LetterState, notification, notifications, shards
 from gateway.store.outbox import Outbox
 from tests.recording import Seen
 from tests.store.fences import HELD, bare, ended, keyed
+from tests.until import until
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 KEY = base64.b64decode(SECRET.removeprefix("whsec_"))
@@ -62,10 +64,22 @@ def make_due(raw: Any, *ids: str) -> None:
         raw.zadd(notifications(id[:3], "waiting"), {f"{id} {UPSTREAM}": _LONG_AGO_MS}, xx=True)
 
 
+async def due_of(outbox: Outbox) -> list[Due]:
+    """What is due, as soon as something is: what a gateway expects of the store's clock may be some ms behind it."""
+    found: list[Due] = []
+
+    async def is_due() -> bool:
+        found[:] = await outbox.due({UPSTREAM})
+        return bool(found)
+
+    await until(is_due)
+    return found
+
+
 async def attempted(store: FenceStore, outcome: Received | Again | Dead) -> str:
     """An attempt at the one notification there is that ends like this; returns its id."""
     outbox = Outbox(store)
-    (due,) = await outbox.due({UPSTREAM})
+    (due,) = await due_of(outbox)
     claimed = await outbox.claim(due)
     assert claimed is not None
     await outbox.report(claimed, outcome)

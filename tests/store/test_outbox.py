@@ -30,7 +30,7 @@ from tests.store.fences import (
     settled,
 )
 from tests.store.overdue import make_overdue
-from tests.telling import TOLD, UPSTREAM, WRITE, attempted, fields_of, make_due, outbox_of, telling, unknown
+from tests.telling import TOLD, UPSTREAM, WRITE, attempted, due_of, fields_of, make_due, outbox_of, telling, unknown
 
 WAITING = notifications(shard_of(RESOURCE), "waiting")
 DEAD = notifications(shard_of(RESOURCE), "dead")
@@ -149,7 +149,7 @@ async def test_one_gateway_takes_it(store_url: str, raw: Any) -> None:
     async with opened(store_url) as store, opened(store_url) as other:
         await unknown(store)
         outboxes = Outbox(store), Outbox(other)
-        (due,) = await outboxes[0].due({UPSTREAM})
+        (due,) = await due_of(outboxes[0])
 
         claims = await asyncio.gather(*(outbox.claim(due) for outbox in outboxes))
 
@@ -161,11 +161,11 @@ async def test_one_gateway_takes_it(store_url: str, raw: Any) -> None:
 async def test_a_dead_gateways_attempt_is_made_by_another(store: FenceStore, raw: Any) -> None:
     """Under the same id, as the next attempt."""
     await unknown(store)
-    (due,) = await Outbox(store).due({UPSTREAM})
+    (due,) = await due_of(Outbox(store))
     await Outbox(store).claim(due)
     make_due(raw, due.id)
 
-    (again,) = await Outbox(store).due({UPSTREAM})
+    (again,) = await due_of(Outbox(store))
     claimed = await Outbox(store).claim(again)
 
     assert claimed is not None
@@ -176,7 +176,7 @@ async def test_a_claim_whose_reply_was_lost_is_the_same_claim(store: FenceStore,
     """The link repeats what got no answer; the notification must not wait for nobody."""
     await unknown(store)
     outbox = Outbox(store)
-    (due,) = await outbox.due({UPSTREAM})
+    (due,) = await due_of(outbox)
     first = await outbox.claim(due)
     # It counts its calls anew: this is the same one.
     outbox = Outbox(store)
@@ -217,7 +217,7 @@ async def test_a_late_report_does_not_end_a_newer_attempt(store: FenceStore, raw
     """Unless the receiver has it: then it is over for all."""
     await unknown(store)
     outbox = Outbox(store)
-    (due,) = await outbox.due({UPSTREAM})
+    (due,) = await due_of(outbox)
     first = await outbox.claim(due)
     make_due(raw, due.id)
     second = await Outbox(store).claim(due)

@@ -10,7 +10,7 @@ from gateway.store.keys import LetterState, notification, notifications, shard_o
 from gateway.store.outbox import Outbox
 from gateway.store.views.letters import letters, resend
 from tests.store.fences import INTENT, RESOURCE
-from tests.telling import UPSTREAM, attempted, outbox_of, unknown
+from tests.telling import attempted, due_of, outbox_of, unknown
 
 
 async def ids(store: FenceStore, state: LetterState) -> list[str]:
@@ -57,7 +57,7 @@ async def test_one_is_sent_again(store: FenceStore, raw: Any, state: LetterState
     assert letter is not None and (letter.notification.id, letter.attempts) == (id, 0)
     assert (await ids(store, "dead"), await ids(store, "waiting")) == ([], [id])
     assert raw.ttl(notification(id[:3], id)) == -1
-    (due,) = await Outbox(store).due({UPSTREAM})
+    (due,) = await due_of(Outbox(store))
     claimed = await Outbox(store).claim(due)
     assert claimed is not None and claimed.attempt == 1
 
