@@ -22,7 +22,7 @@ _EXERCISES = {
     *("budgeted", "budgets", "compensations", "compensation_views"),
     *("deliveries", "evidence", "extend", "intent_views", "intents", "kept_requests", "lease", "letters"),
     *("native_keys", "outbox", "parking", "pause", "pauses", "pause_views", "peek", "prune", "quarantine", "questions"),
-    *("quotas", "records", "reservations", "resolve", "resource_views", "settle", "sweep", "turns"),
+    *("quotas", "records", "reservations", "resolve", "resource_views", "settle", "stale_deliveries", "sweep", "turns"),
     *("former", "overtaken_deliveries", "parked_wholeness", "share", "wholeness"),
 }
 

@@ -1,16 +1,14 @@
 """Queues: in order, one deliverer at a time, nothing lost and nothing sent twice."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gateway.core.delivery import Again, Conclusion, Dropped, GivenUp
 from gateway.core.intent import IntentId, KeptAnswer
-from gateway.core.kept_request import KeptRequest
 from gateway.core.record import IntentRecord
-from gateway.core.write import Admitted, Waiting, Write
+from gateway.core.write import Admitted, Waiting
 from gateway.store.deliveries import leave_hints
 from gateway.store.fence import FenceStore
 from gateway.store.intents import pause, resume
@@ -299,59 +297,6 @@ async def test_what_was_queued_just_now_does_not_fail_yet(store: FenceStore, raw
         assert await state_of(store, id_of(ONE)) == "queued" and await queue.take(RESOURCE) is None
         make_due(raw)
         assert (await taken(queue)).record.id == id_of(ONE)
-
-
-async def test_what_is_no_longer_what_was_taken_does_not_fail(store: FenceStore, raw: Any) -> None:
-    """A successor has it now, and is judged by itself."""
-    await parked(store, ONE)
-    make_older(raw, id_of(ONE), 60)
-    async with delivering(store) as queue:
-        one = await taken(queue)
-        await parked(store, mail("one", 43, holder="B"))
-
-        assert not await queue.fail(one, "no rule takes it")
-    assert await state_of(store, id_of(ONE)) == "queued"
-
-
-@pytest.mark.parametrize(
-    ("write", "request_"),
-    [
-        (mail("one", says=b"another"), replace(REQUEST, body=b"{}")),
-        (ONE, replace(REQUEST, headers=((b"Content-Type", b"application/merge-patch+json"),))),
-        (ONE, REQUEST),
-    ],
-    ids=["another body", "the same body under other fields", "the same request"],
-)
-async def test_what_was_taken_is_not_what_is_kept_under_its_key_later(
-    write: Write, request_: KeptRequest, store: FenceStore, raw: Any
-) -> None:
-    """A deliverer that was silent meanwhile gets no ticket for it, cannot end it, and finds it by looking again."""
-    await parked(store, ONE)
-    make_older(raw, id_of(ONE), 60)
-    async with delivering(store) as queue:
-        old = await taken(queue)
-        make_due(raw)
-        await delivered(queue, ONE, "not_applied", GivenUp())
-        await parked(store, write, request_)
-        make_older(raw, id_of(ONE), 30)
-
-        assert name_of(await begin(queue, replace(ONE, keeping=old.record.keeping))) == "intent-in-progress"
-        assert not await queue.fail(old, "no rule takes it")
-        assert await state_of(store, id_of(ONE)) == "queued"
-        new = await delivered(queue, write, "applied")
-    assert new.request == request_
-
-
-async def test_what_was_delivered_in_vain_since_is_not_sent_before_its_time(store: FenceStore, raw: Any) -> None:
-    """Another deliverer was told to come later; the one that took it before does not know."""
-    await parked(store, ONE)
-    async with delivering(store) as queue:
-        old = await taken(queue)
-        make_due(raw)
-        await delivered(queue, ONE, "not_applied", Again(60.0))
-
-        assert name_of(await begin(queue, replace(ONE, keeping=old.record.keeping))) == "intent-in-progress"
-        assert await queue.take(RESOURCE) is None
 
 
 async def test_a_hint_that_is_lost_loses_nothing(store: FenceStore, raw: Any) -> None:

@@ -98,7 +98,9 @@ class Acknowledged:
             self.forget(resource)
             self.note(resource, highest)
             return True
-        return not highest and refused.word == "token-invalid" and seen < refused.now_ms - _COLLECTED_AFTER_MS
+        # None is not zero, which is an epoch.
+        is_gone = not refused.rest[0] and refused.word == "token-invalid"
+        return is_gone and seen < refused.now_ms - _COLLECTED_AFTER_MS
 
     def _has_ended(self, epoch: int) -> bool:
         """Of a lease: with a loss that everybody was told of, so that the scripts know of it themselves."""

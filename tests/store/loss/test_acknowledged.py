@@ -24,8 +24,8 @@ def knowing(*, seen: int = 0, before_loss: int = 0, floor: int = 0, watched: boo
     return known
 
 
-def refused(word: str, highest: int = 0, *, forgotten: int | None = None) -> Answer:
-    told = [str(highest).encode() if highest else b"", b"B", b"", b"0", b"", b""]
+def refused(word: str, highest: int | None = None, *, forgotten: int | None = None) -> Answer:
+    told = [b"" if highest is None else str(highest).encode(), b"B", b"", b"0", b"", b""]
     return Answer(word, NOW_MS, [*told, *([] if forgotten is None else [str(forgotten).encode()])])
 
 
@@ -38,6 +38,13 @@ def refused(word: str, highest: int = 0, *, forgotten: int | None = None) -> Ans
         pytest.param({"seen": NOW_MS}, refused("token-invalid"), "store-regressed", b"", id="the record has gone"),
         pytest.param(
             {"seen": NOW_MS - DAY_MS - 1}, refused("token-invalid"), "token-invalid", b"", id="an old lease's record"
+        ),
+        pytest.param(
+            {"seen": 1},
+            refused("token-invalid", 0),
+            "store-regressed",
+            b"0",
+            id="epoch zero is a record, and no old one",
         ),
         pytest.param(
             {"before_loss": 42, "floor": 43}, refused("token-invalid"), "token-invalid", b"", id="it ended with a loss"
