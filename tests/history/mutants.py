@@ -165,7 +165,13 @@ SENT_AGAIN = Mutant(
 
 LOSS_UNSEEN = Mutant(
     "a promoted server is not asked for what was acknowledged",
-    (Change("store/loss/incarnation.py", "            if self._remembered and ", "            if False and "),),
+    (
+        Change(
+            "store/loss/incarnation.py",
+            "            here = await self._check_all(connection)\n",
+            "            here: list[str] = []\n",
+        ),
+    ),
     Plan(
         *(7, 20.0),
         faults=tuple(Fault(at, "lose-primary", 0, 3.0) for at in (2.0, 12.0)),

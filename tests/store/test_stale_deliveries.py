@@ -27,7 +27,7 @@ from tests.store.parked import (
     taken,
 )
 
-ONE, TWO = mail("one"), mail("two")
+ONE = mail("one")
 
 
 async def test_what_is_no_longer_what_was_taken_does_not_fail(store: FenceStore, raw: Any) -> None:
