@@ -109,9 +109,8 @@ class Index:
     ) -> None:
         """`deeper`: the upstreams that are mounted below this one."""
         self.upstream = upstream
-        self._deeper = frozenset(_folded(other.mount.segments) for other in deeper)
-        denied = (other for other in deeper if other.reads == "deny")
-        self._denied_deeper = frozenset(_folded(other.mount.segments) for other in denied)
+        self._deeper = _by_folded(other.mount for other in deeper)
+        self._denied_deeper = _by_folded(other.mount for other in deeper if other.reads == "deny")
         self._formats = upstream.mount.format_endings
         self._merged = upstream.mount.names == "merged"
         placed = [Placed(entry, pattern) for entry in entries for pattern in entry.matcher.patterns]
@@ -158,7 +157,7 @@ class Index:
 
     def _doubt_of_path(self, target: Target) -> str | None:
         """Why some readers would see another path than the rules do, and what to send."""
-        if self._deeper and _begins_with(target.segments, self._deeper):
+        if self._deeper and _begins_with(target.segments, target, self._deeper):
             return _OF_DEEPER
         # Without an escape, nothing of a path can be hidden.
         if "%" not in target.path:
@@ -189,6 +188,9 @@ class Index:
             if misspelled is not None:
                 return misspelled
         if isinstance(entry, ReadOnly):
+            lacking = self._overruled(placed, request, body) if self._merged else None
+            if lacking is not None:
+                return self._needs_body if isinstance(lacking, BodyWanted) else lacking
             return Read(self.upstream, self._counted_resource(request, caller), entry)
         lacking = None if entry.template.reads is None else body.lacking(entry.template.reads)
         if lacking is None and entry.template.reads_query:
@@ -200,21 +202,27 @@ class Index:
             return as_task
         matched = Matched(entry, placed.pattern.captured(split_slash(request.target)[0]), body)
         lacking = None
-        if matched.path and (self._merged or request.target.query is not None):
+        if self._merged or (matched.path and request.target.query is not None):
             lacking = body.overruled(matched.path, merged=self._merged)
         lacking = lacking or _afterwards_lacking(matched, request, caller)
         if lacking is not None:
             return NeedsBody(self.upstream, matched) if isinstance(lacking, BodyWanted) else lacking
         return matched
 
+    def _overruled(self, placed: Placed, request: Request, body: Body) -> BodyWanted | Refused | None:
+        """What is lacking of a body that changes nothing as long as it makes no other request of this one."""
+        path = placed.pattern.captured(split_slash(request.target)[0])
+        return body.overruled(path, merged=True)
+
     def _read(self, request: Request, caller: Caller) -> Read | Refused:
         if self.upstream.reads == "deny":
             detail = f"Nothing was forwarded: upstream {self.upstream.name} takes no reads through this gateway."
             return Refused(READS_DENIED, f"{detail} Do not repeat it.")
         target = request.target
-        if self._denied_deeper and _begins_with(target.segments, self._denied_deeper):
+        denied = self._denied_deeper
+        if denied and _begins_with(target.segments, target, denied):
             return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {_OF_DEEPER}.")
-        if self._denied_deeper and "%" in target.path and _begins_with(decoded_segments(target), self._denied_deeper):
+        if denied and "%" in target.path and _begins_with(decoded_segments(target), target, denied):
             return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {_DECODED_IS_OF_DEEPER}.")
         if self._graphql and target.query:
             named = self._graphql.takers(tuple(map(str.casefold, split_slash(target)[0])), slash=False)
@@ -262,7 +270,10 @@ def _afterwards_lacking(matched: Matched, request: Request, caller: Caller) -> B
         return None
     named = key.read(request, matched.path, caller, matched.body)
     if isinstance(named, BodyWanted):
-        return named if key.reads is None else matched.body.lacking(key.reads)
+        # For a key in the query its type need not be what another template reads.
+        if key.reads is None or (key.reads_query and matched.body.lacking_beside_query() == named):
+            return named
+        return matched.body.lacking(key.reads)
     return matched.body.lacking("json") if fingerprint.needs_json and isinstance(named, str) else None
 
 
@@ -275,10 +286,21 @@ def _folded(segments: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(str.casefold, segments))
 
 
-def _begins_with(segments: tuple[str, ...], folded: frozenset[tuple[str, ...]]) -> bool:
-    """Whether a server that tells no case would find one of these mounts at the path."""
+def _by_folded(mounts: Iterable[Mount]) -> Mapping[tuple[str, ...], Sequence[Mount]]:
+    found: defaultdict[tuple[str, ...], list[Mount]] = defaultdict(list)
+    for mount in mounts:
+        found[_folded(mount.segments)].append(mount)
+    return dict(found)
+
+
+def _begins_with(segments: tuple[str, ...], target: Target, folded: Mapping[tuple[str, ...], Sequence[Mount]]) -> bool:
+    """Whether a server that tells no case would find one of these mounts at the target, read as `segments`.
+
+    What is spelled as a mount of some host is at other hosts what it looks like: at its own it takes that itself.
+    """
     own = _folded(segments)
-    return any(own[:length] in folded for length in range(1, len(own) + 1))
+    alike = (mount for length in range(1, len(own) + 1) for mount in folded.get(own[:length], ()))
+    return any(mount.host is None or target.segments[: len(mount.segments)] != mount.segments for mount in alike)
 
 
 def _not_switched() -> Refused:
@@ -332,7 +354,7 @@ def _named_host(request: Request) -> str | None:
 
 
 def lies_below(mount: Mount, other: Mount) -> bool:
-    """Whether `mount` takes a part of what `other` would take, whatever the case."""
+    """Whether `mount` takes a part of what `other` would take, whatever the case: at one host, if it names one."""
     above = len(other.segments)
-    at_one_host = mount.host == other.host and len(mount.segments) > above
-    return at_one_host and _folded(mount.segments[:above]) == _folded(other.segments)
+    is_deeper = other.host in (None, mount.host) and len(mount.segments) > above
+    return is_deeper and _folded(mount.segments[:above]) == _folded(other.segments)

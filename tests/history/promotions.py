@@ -29,6 +29,8 @@ class Promotions:
         # All that was acknowledged until then the replica has.
         self._in_step = time.monotonic()
         self._offsets: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
+        # Offsets are of one history: a primary that was started anew counts in another one.
+        self._history = ""
         # Each with the moment since which its successor may lack something.
         self._former: list[tuple[Node, float]] = []
 
@@ -72,26 +74,30 @@ class Promotions:
     async def _compare(self) -> None:
         while True:
             primary, asked_at = self._primary, time.monotonic()
+            replica = next(server for server in self._store.servers.servers if server is not primary)
             with contextlib.suppress(OSError, EOFError, ValueError):
-                found = await _replication(primary)
+                found, theirs = await _replication(primary), await _replication(replica)
                 if primary is self._primary:
-                    self._compared(asked_at, found)
+                    self._compared(asked_at, found, theirs)
             await asyncio.sleep(_LOOKS_EVERY_S)
 
-    def _compared(self, asked_at: float, found: Mapping[str, str]) -> None:
+    def _compared(self, asked_at: float, found: Mapping[str, str], replica: Mapping[str, str]) -> None:
+        if found["master_replid"] != self._history:
+            self._history = found["master_replid"]
+            self._offsets.clear()
         self._offsets.append((asked_at, int(found["master_repl_offset"])))
-        at = in_step_at(self._offsets, found.get("slave0", ""))
+        at = in_step_at(self._offsets, self._history, replica)
         if at is not None:
             self._in_step = at
 
 
-def in_step_at(offsets: Iterable[tuple[float, int]], replica: str) -> float | None:
-    """The last moment of which the replica has all, if it is one. `offsets`: where the primary was at which moment.
-    `replica`: what the primary says of it (INFO)."""
-    fields = dict(field.split("=") for field in replica.split(",") if field)
-    if fields.get("state") != "online":
+def in_step_at(offsets: Iterable[tuple[float, int]], history: str, replica: Mapping[str, str]) -> float | None:
+    """The last moment of which the replica has all, if it is one. `offsets`: where the primary was at which moment, in
+    its `history`. `replica`: what that server says of itself (INFO); the primary's word may be of its former life.
+    """
+    if replica.get("master_link_status") != "up" or replica["master_replid"] != history:
         return None
-    return max((at for at, offset in offsets if offset <= int(fields["offset"])), default=None)
+    return max((at for at, offset in offsets if offset <= int(replica["slave_repl_offset"])), default=None)
 
 
 async def _takes_writes(server: Node) -> bool:

@@ -126,6 +126,50 @@ def test_an_encoded_slash_leads_around_no_mount_that_denies_reads(
     assert name_of(rules(tmp_path, *files).match(request(method, target), CALLER)) == taken
 
 
+@pytest.mark.parametrize(
+    ("method", "target", "host", "taken"),
+    [
+        ("PUT", "/api/admin/7", "a.example", "admin"),
+        ("PUT", "/api/admin/7", "A.example.:80", "admin"),
+        ("PUT", "/api/ADMIN/7", "a.example", "ambiguous-target"),
+        ("PUT", "/api/ADMIN/7", "b.example", "ambiguous-target"),
+        ("PUT", "/api/ADMIN/7", None, "ambiguous-target"),
+        ("PUT", "/api/admin%2F7", "a.example", "ambiguous-target"),
+        ("PUT", "/api/admin/7", "b.example", "top"),
+        ("PUT", "/api/admins/7", "a.example", "top"),
+        ("GET", "/api/admin/7", "a.example", "reads-denied"),
+        ("GET", "/api/Admin/7", "a.example", "ambiguous-target"),
+        ("GET", "/api/admin%2F7", "a.example", "ambiguous-target"),
+        ("GET", "/api/ADMIN%252F7", "a.example", "ambiguous-target"),
+        ("GET", "/api/admin%2F7", "b.example", "ambiguous-target"),
+        ("GET", "/api/admin/7", "b.example", "read"),
+        ("GET", "/api/admin/a%20b", "b.example", "read"),
+        ("GET", "/api/other/7", "a.example", "read"),
+    ],
+)
+def test_a_mount_of_a_host_lies_below_one_of_any(
+    tmp_path: Path, method: str, target: str, host: str | None, taken: str
+) -> None:
+    """In another spelling its path is in doubt at every host; in its own it is another host's, as the policies say."""
+    top = "upstream: top\nurl: http://127.0.0.1:1\nmount: {path: /api}\n" + WRITES.format(name="top", path="api/{kind}")
+    mount = "mount: {path: /api/admin, host: a.example}\nreads: deny\n"
+    admin = f"upstream: admin\nurl: http://127.0.0.1:1\n{mount}" + WRITES.format(name="admin", path="api/admin")
+    headers = [] if host is None else [("Host", host)]
+
+    assert name_of(rules(tmp_path, top, admin).match(request(method, target, *headers), CALLER)) == taken
+
+
+def test_a_mount_of_any_host_takes_nothing_of_a_hosts_own(tmp_path: Path) -> None:
+    """There the host's mount takes all, however deep the other is: its spelling is in no doubt."""
+    own = "upstream: own\nurl: http://127.0.0.1:1\nmount: {path: /, host: a.example}\n" + WRITES.format(
+        name="own", path="{kind}"
+    )
+    deep = "upstream: deep\nurl: http://127.0.0.1:1\nmount: {path: /admin}\nreads: deny\n"
+
+    asked = request("PUT", "/ADMIN/7", ("Host", "a.example"))
+    assert name_of(rules(tmp_path, own, deep).match(asked, CALLER)) == "own"
+
+
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST"])
 @pytest.mark.parametrize("protocol", ["http", "mcp"])
 def test_no_read_names_another_method_in_its_query(tmp_path: Path, method: str, protocol: str) -> None:

@@ -7,6 +7,8 @@ from tests.raw import RawClient, ask, request
 from tests.stack import POLICY, stack
 
 MERGED = POLICY.replace("path: /reports", "path: /reports, names: merged")
+SEARCH = "read_only:\n  - match: POST /reports/search\n"
+NEW = "  - name: new\n    match: POST /reports\n    resource: reports\n"
 JSON = "Content-Type: application/json"
 FORM = "Content-Type: application/x-www-form-urlencoded"
 PARTS = "Content-Type: multipart/form-data; boundary=b"
@@ -37,6 +39,20 @@ async def test_another_value_reaches_no_api_that_would_take_it(store_url: str, t
 
         assert [answer.decision for answer in (*answers, chunked)] == ["ambiguous-target"] * 9
         assert gate.upstream.seen == []
+
+
+async def test_no_body_makes_another_request_of_a_new_one_or_of_a_search(store_url: str, tmp_path: Path) -> None:
+    """Neither a rule without placeholders nor a read-only entry lets a form through that names another path."""
+    policy = MERGED.replace("writes:\n", SEARCH + "writes:\n" + NEW)
+    async with stack(store_url, tmp_path, policy) as gate:
+        await gate.lease("reports")
+        token = f"Fencing-Token: {gate.tokens['agent-a']}"
+        for target, decision in (("/reports", "forwarded"), ("/reports/search", "passed")):
+            refused = await ask(gate.port, "POST", target, token, FORM, body=b"rest_route=/reports/8&x=1")
+            passed = await ask(gate.port, "POST", target, token, FORM, body=b"x=1")
+            assert (refused.decision, passed.decision) == ("ambiguous-target", decision)
+
+        assert [seen.body for seen in gate.upstream.seen] == [b"x=1", b"x=1"]
 
 
 async def test_the_same_value_and_other_names_arrive(store_url: str, tmp_path: Path) -> None:

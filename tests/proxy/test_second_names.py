@@ -72,7 +72,7 @@ async def test_plain_names_arrive(store_url: str, tmp_path: Path) -> None:
         ("/r/query?id=7&x[]=1&x[]=2", FORM, b"x=8"),
         ("/r/query?id=7", PARTS, part("file")),
         ("/r/query?id=7", JSON, b'{"id": 7, "x": 8}'),
-        ("/r/query?id=7", "Content-Type: application/octet-stream", bytes(100 << 10)),
+        ("/r/query?id=7", "Content-Type: application/octet-stream", bytes((100 << 10) + 1)),
         ("/r/form?x=8", FORM, b"id=7"),
         ("/r/json?id=7", JSON, b'{"id": "7"}'),
         ("/r/json", "Content-Type: application/vnd.api+json", b'{"id": 7}'),

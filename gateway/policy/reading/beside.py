@@ -8,35 +8,63 @@ from typing import Literal
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.request import Request
-from gateway.policy.reading.body_type import FORM, coding_fault, read_type
+from gateway.policy.reading.body_type import FORM, coding_fault, parameter_fault, read_type
+from gateway.policy.reading.formlike import MOST_BYTES
 from gateway.policy.reading.jsonbody import JsonValue, Number
 from gateway.policy.reading.lenient_name import folded, readings
 
-BesideQuery = Literal["form", "untyped", "multipart", "json"]
+BesideQuery = Literal["form", "untyped", "multipart", "json", "other"]
 
 _READS = "a rule reads what some servers take from a body's fields too"
 _ADVICE = "Send one Content-Type that says what the body is."
-# What frameworks call JSON beside the types that end so.
-_JSON = frozenset((b"json", b"x-json", b"jsonrequest", b"json-rpc"))
+# Laravel looks for it anywhere in a type; others know `x-json`, `jsonrequest`, `json-rpc`.
+_JSON = b"json"
+# Tornado goes by how a type begins, Slim by what stands behind a plus sign.
+_FORM = b"x-www-form-urlencoded"
+# RFC 7303, section 9.2: another name of application/xml, where fields are nobody's. Other texts may be JSON or a form.
+_XML = b"text/xml"
 
 
 def beside_query(request: Request, json_types: frozenset[bytes]) -> BesideQuery | Refused | None:
-    """As what some server reads fields from the body; None if it has none. Refused where its headers do not tell."""
+    """As what some server reads fields from the body; None if it has none. Refused where its headers do not tell.
+
+    `other`: what only those read as a form to whom any body is one.
+    """
     if not has_body(request):
         return None
     headers = request.headers
     if not headers.all(b"content-type") and b"content-type" not in headers.respelled():
         # Rack reads a POST that does not say what it has as a form.
-        return "untyped" if request.method == "POST" else None
+        return "untyped" if request.method == "POST" else _other(request)
     found = read_type(headers, _READS, _ADVICE)
     if isinstance(found, Refused):
         return found
-    main, _, subtype = found.name.partition(b"/")
-    if found.name in json_types or subtype in _JSON or subtype.endswith(b"+json"):
+    fault = parameter_fault(found, _READS)
+    if fault is not None:
+        return fault
+    if found.name in json_types or _JSON in found.name:
         return "json"
-    if found.name != FORM and main != b"multipart":
-        return None
-    return coding_fault(headers, _READS) or ("form" if found.name == FORM else "multipart")
+    if found.name == FORM or found.name.startswith(b"multipart/"):
+        return coding_fault(headers, _READS) or ("form" if found.name == FORM else "multipart")
+    if (found.name.startswith(b"text/") and found.name != _XML) or _FORM in found.name:
+        return _as_fields()
+    return _other(request)
+
+
+def _other(request: Request) -> Literal["other"] | None:
+    """None for a body that says it is too long to be a form to anybody, so that it streams; and for one that nothing
+    announces, which is none."""
+    if request.body is not None:
+        return "other"
+    length = request.headers.first(b"content-length")
+    if length is None:
+        return "other" if request.headers.all(b"transfer-encoding") else None
+    return "other" if int(length) <= MOST_BYTES else None
+
+
+def _as_fields() -> Refused:
+    advice = f"Send JSON, `{FORM.decode()}` or, for a file, `application/octet-stream`."
+    return Refused(AMBIGUOUS_TARGET, f"Not forwarded: {_READS}, and some do from a body of this type. {advice}")
 
 
 def has_body(request: Request) -> bool:

@@ -15,16 +15,21 @@ from gateway.policy.reading.lenient_name import folded, readings
 
 
 def query_overrules(query: str, path: Mapping[str, str]) -> Refused | None:
-    """The refusal of a query with another value for a placeholder of the path. `path`: what each of them took.
+    """The refusal of a query with another value for a placeholder of the path, two, or another spelling of its name:
+    of `id[]=7` PHP and qs make a list, which is none of what `7` is. `path`: what each of them took.
 
     A semicolon separates parameters to some; nothing else that makes a query ambiguous brings a name into it.
     """
     own = [(folded(name), name, text) for name, text in path.items()]
+    said: set[str] = set()
     for sent, value in query_fields(query.replace(";", "&")):
         for reading in readings(sent) if sent else ():
             for key, name, text in own:
-                if key == reading and value != text:
+                if key != reading:
+                    continue
+                if sent != name or value != text or name in said:
                     return _elsewhere(name, "the query")
+                said.add(name)
     return None
 
 

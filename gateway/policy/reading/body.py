@@ -14,7 +14,9 @@ from gateway.core.rule import JSON_TYPES
 from gateway.policy.reading.beside import BesideQuery, beside_query, contradicts, has_body, is_spelled, twice
 from gateway.policy.reading.beside_path import form_overrules, json_overrules, parts_overrule, query_overrules
 from gateway.policy.reading.body_type import Kind, body_fault
+from gateway.policy.reading.cookies import cookie_named
 from gateway.policy.reading.formbody import Form, read_form
+from gateway.policy.reading.formlike import names_within, names_within_json, said_within
 from gateway.policy.reading.formparts import FormParts, read_form_parts
 from gateway.policy.reading.graphql import read_operation
 from gateway.policy.reading.jsonbody import JsonReader, JsonValue, Missing, Pointer
@@ -31,7 +33,7 @@ class BodyWanted:
 class Body:
     """The body of one request, as far as it was read. `json_types`: what its upstream reads as JSON."""
 
-    __slots__ = ("_faults", "_form", "_json", "_json_types", "_operation", "_parts", "_request")
+    __slots__ = ("_faults", "_form", "_json", "_json_types", "_operation", "_parts", "_request", "_within")
 
     def __init__(self, request: Request, json_types: frozenset[bytes] = JSON_TYPES) -> None:
         self._request = request
@@ -40,6 +42,7 @@ class Body:
         self._form: Form | Refused | None = None
         self._parts: FormParts | Refused | None = None
         self._operation: Operation | Refused | None = None
+        self._within: frozenset[str] | None = None
         self._faults: dict[Kind, Refused | None] = {}
 
     @property
@@ -87,9 +90,11 @@ class Body:
         return found if found is None or isinstance(found, Refused) else self.stray_field(name) or found
 
     def stray_field(self, name: str) -> Refused | None:
-        """The refusal of a query that has a field's name."""
+        """The refusal of a query or a cookie that has a field's name."""
         stray = read_query(self._request.target, name)
-        return stray if stray is None or isinstance(stray, Refused) else twice(name)
+        if stray is None:
+            return cookie_named(self._request.headers, (name,))
+        return stray if isinstance(stray, Refused) else twice(name)
 
     def lacking_beside_query(self) -> BodyWanted | Refused | None:
         """What keeps the query from being read: a body that some servers take for it, and that is not here."""
@@ -99,30 +104,31 @@ class Body:
         return None if self.is_there else BodyWanted()
 
     def parameter(self, name: str) -> str | Refused | None:
-        """A query parameter, None without it. Refused: also if the body has another one. Of a name that only the body
-        has, JSON makes no parameter here: most that read JSON keep the two apart."""
+        """A query parameter, None without it. Refused: also if the body has another one, or a cookie is called so. Of a
+        name that only the body has, JSON makes no parameter here: most that read JSON keep the two apart."""
         text = read_query(self._request.target, name)
+        text = text if isinstance(text, Refused) else cookie_named(self._request.headers, (name,)) or text
         kind = self._beside_query()
         if isinstance(text, Refused) or kind is None:
             return text
         if isinstance(kind, Refused):
             return kind
         assert self.is_there, "whoever reads the query asks for the body beside it first"
-        if kind == "json":
-            value = None if text is None else self.json.value()
-            if isinstance(value, Refused):
-                return value
-            return twice(name) if text is not None and contradicts(value, name, text) else text
+        if kind == "json" or kind == "other":
+            return self._said_otherwise(name, text, kind) or text
         fields = self._beside_as(kind)
         if isinstance(fields, Refused):
             return fields
         return twice(name) if fields.has(name) else text
 
     def overruled(self, path: Mapping[str, str], *, merged: bool) -> BodyWanted | Refused | None:
-        """The refusal of a write that has another value of what the path's placeholders took: in the query, and where
-        the API's names are `merged`, in the body too, which then must be of a type that is read."""
-        query = self._request.target.query
+        """The refusal of a request that has another value of what the path's placeholders took: in the query, and where
+        the API's names are `merged`, in the body too, which then must be of a type that is read, and name no other
+        method or path."""
+        query = self._request.target.query if path else None
         stray = None if query is None else query_overrules(query, path)
+        if stray is None and merged and path:
+            stray = cookie_named(self._request.headers, path)
         if stray is not None or not merged or not has_body(self._request):
             return stray
         kind = self._beside_query()
@@ -138,7 +144,9 @@ class Body:
             form = self._read_form()
             return form if isinstance(form, Refused) else form_overrules(form, path)
         value = self.json.value()
-        return value if isinstance(value, Refused) else json_overrules(value, path)
+        if isinstance(value, Refused):
+            return value
+        return json_overrules(value, path) or next(filter(None, (self._within_json(name) for name in path)), None)
 
     def operation(self) -> Operation | Refused:
         """The GraphQL operation. Refused: `ambiguous-target`."""
@@ -158,6 +166,25 @@ class Body:
 
     def _beside_query(self) -> BesideQuery | Refused | None:
         return beside_query(self._request, self._json_types)
+
+    def _said_otherwise(self, name: str, text: str | None, kind: Literal["json", "other"]) -> Refused | None:
+        """The refusal of a body that is no form and has another value for a query parameter."""
+        if kind == "other":
+            if self._within is None:
+                self._within = names_within(self._request.body or b"")
+            return said_within(name, self._within)
+        if text is not None:
+            value = self.json.value()
+            if isinstance(value, Refused):
+                return value
+            if contradicts(value, name, text):
+                return twice(name)
+        return self._within_json(name)
+
+    def _within_json(self, name: str) -> Refused | None:
+        if self._within is None:
+            self._within = names_within_json(self._request.body or b"")
+        return said_within(name, self._within)
 
     def _beside_as(self, kind: Literal["form", "untyped", "multipart"]) -> Form | FormParts | Refused:
         match kind:

@@ -49,12 +49,7 @@ def body_fault(request: Request, kind: Kind, json_types: frozenset[bytes] = JSON
         return found
     if found.name not in (json_types if kind == "json" else (FORM,)):
         return _ambiguous(f"{reads}, and Content-Type calls it something else.", _ADVICE[kind])
-    for parameter, value in found.parameters:
-        is_utf8 = parameter == b"charset" and value.strip(b'"').lower() == b"utf-8"
-        if parameter.startswith(b"charset") and not is_utf8:
-            advice = "Send it in UTF-8, with `charset=utf-8` or without a charset."
-            return _ambiguous(f"{reads}, and Content-Type names another charset.", advice)
-    return coding_fault(headers, reads) if kind == "form" else None
+    return parameter_fault(found, reads) or (coding_fault(headers, reads) if kind == "form" else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +82,22 @@ def read_type(headers: Headers, reads: str, advice: str) -> MediaType | Refused:
     if _hides_boundary(parameters):
         return _ambiguous(f"{reads}, and Content-Type has a second boundary.", advice)
     return MediaType(found[1], parameters)
+
+
+def parameter_fault(found: MediaType, reads: str) -> Refused | None:
+    """The refusal of a parameter that says nothing to a server that knows the type. Laravel looks for `/json` and
+    `+json` in the whole field: a form with `; a=+json` is JSON to it."""
+    for parameter, value in found.parameters:
+        if parameter == b"boundary" and found.name.startswith(b"multipart/"):
+            continue
+        is_utf8 = parameter == b"charset" and value.strip(b'"').lower() == b"utf-8"
+        if parameter.startswith(b"charset") and not is_utf8:
+            advice = "Send it in UTF-8, with `charset=utf-8` or without a charset."
+            return _ambiguous(f"{reads}, and Content-Type names another charset.", advice)
+        if not is_utf8:
+            why = f"{reads}, and Content-Type has a parameter by which some take it for another type."
+            return _ambiguous(why, "Send no other one than `charset=utf-8`, and a multipart body's `boundary`.")
+    return None
 
 
 def _has_capitals(kind: bytes, parameters: list[tuple[bytes, bytes]]) -> bool:

@@ -17,6 +17,7 @@ from typing import Final
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.frozen import frozen
 from gateway.policy.finding import Wrong
+from gateway.policy.reading.caseless import caseless
 from gateway.policy.reading.hidden import seen
 from gateway.policy.reading.overriding import overriding_among
 from gateway.policy.reading.twin import INHERITED, Names
@@ -328,7 +329,7 @@ def _member(value: JsonValue, token: str) -> JsonValue | Missing:
 
 
 def _folded(name: str) -> str:
-    return seen(name).casefold()
+    return caseless(seen(name))
 
 
 def parse_pointer(text: str) -> Pointer | Wrong:

@@ -8,6 +8,7 @@ a NUL; PHP reads dots, blanks and open brackets in it as underscores.
 import re
 from itertools import islice
 
+from gateway.policy.reading.caseless import caseless
 from gateway.policy.reading.hidden import seen
 
 _PIECE = re.compile(r"[^\[\].]+")
@@ -44,5 +45,5 @@ def _squeezed(piece: str) -> str:
 def _pieces(name: str) -> list[str]:
     """What stands between its marks, without what is empty."""
     found = islice(_PIECE.finditer(seen(name.strip(_BLANKS))), _DEEPEST)
-    pieces = (piece[0].strip(_BLANKS).casefold() for piece in found)
+    pieces = (caseless(piece[0].strip(_BLANKS)) for piece in found)
     return [piece.replace(" ", "_") for piece in pieces if piece]

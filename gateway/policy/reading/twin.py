@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from gateway.policy.reading.caseless import caseless
 from gateway.policy.reading.hidden import seen
 
 # To JavaScript every object has members of these names: a copy of one with them may have others than it shows.
@@ -29,7 +30,7 @@ def squeezed(name: str) -> str:
 
 
 def _squeezed(text: str) -> str:
-    return text.casefold().replace("_", "").replace("-", "")
+    return caseless(text).replace("_", "").replace("-", "")
 
 
 @lru_cache(maxsize=4096)

@@ -20,6 +20,7 @@ mount: {{path: /{names}, names: {names}}}
 limits: {{body: 1MiB}}
 read_only:
   - match: POST /{names}/docs/{{id}}/search
+  - match: POST /{names}/docs/search
 writes:
   - {{name: doc, match: "PUT,POST,DELETE /{names}/docs/{{id}}", resource: "doc/{{path.id}}", revision: gateway}}
   - {{name: part, match: "PUT /{names}/docs/{{doc_id}}/parts/{{part}}", resource: "part/{{path.doc_id}}"}}
@@ -60,17 +61,26 @@ def told(ruleset: RuleSet, method: str, target: str, kind: str = "", body: str |
         "docs/7?id=",
         "docs/7?id=07",
         "docs/7?id=7&id=8",
+        "docs/7?id=7&id=7",
+        "docs/7?id[]=7",
+        "docs/7?id[x]=7",
+        "docs/7?[id]=7",
+        "docs/7?id.x=7",
+        "docs/7?ID=7",
+        "docs/7?_id=7",
+        "docs/7?%C4%B1d=7",
         "docs/7?x=1;id=8",
         "docs/7?id[x=8",
         "docs/7?id%00=8",
         "docs/7/parts/a?part=b",
         "docs/7/parts/a?docId=8",
         "docs/7/parts/a?doc-id=8",
+        "docs/7/parts/a?docId=7",
         "files/a/b?path=a/c",
     ],
 )
 def test_a_query_does_not_say_what_the_path_says(ruleset: RuleSet, names: str, target: str) -> None:
-    """At any mount, in any spelling that some reader takes for the name."""
+    """At any mount; of another spelling of the name some readers make a list or a map, even of the same value."""
     assert told(ruleset, "PUT", f"/{names}/{target}").decision == "ambiguous-target"
 
 
@@ -79,6 +89,7 @@ def test_a_query_does_not_say_what_the_path_says(ruleset: RuleSet, names: str, t
     ("method", "target", "resource"),
     [
         ("PUT", "docs/7?id=7", "doc/7"),
+        ("PUT", "docs/7?i%64=7", "doc/7"),
         ("DELETE", "docs/7?ids=8&x=id", "doc/7"),
         ("PUT", "docs/7?part=8", "doc/7"),
         ("PUT", "docs/a%20b?id=a+b", "doc/a b"),
@@ -104,6 +115,8 @@ def test_it_may_say_the_same_and_anything_else(
         (JSON, '{"id": 8}'),
         (JSON, '{"ID": "8"}'),
         (JSON, '{"id[]": 8}'),
+        (JSON, '{"\u0131d": 8}'),
+        (JSON, '{"\u0130d": 8}'),
         (JSON, '{"x": 1, "id": [7]}'),
         (JSON, '{"id": null}'),
         (JSON, '{"id": 7.0}'),
@@ -158,9 +171,46 @@ def test_a_body_may_say_the_same_and_anything_else(ruleset: RuleSet, kind: str, 
     ],
 )
 def test_a_body_that_cannot_be_read_is_refused_there(ruleset: RuleSet, kind: str, body: str) -> None:
-    """As where a rule reads it: some server finds a name in it."""
-    assert told(ruleset, "PUT", "/merged/docs/7", kind, body).decision == "ambiguous-target"
-    assert told(ruleset, "POST", "/merged/docs", kind, body).decision == "forwarded"
+    """As where a rule reads it: some server finds a name in it, or another method."""
+    for method, target in (("PUT", "docs/7"), ("POST", "docs"), ("POST", "docs/7/search"), ("POST", "docs/search")):
+        assert told(ruleset, method, f"/merged/{target}", kind, body).decision == "ambiguous-target"
+        assert told(ruleset, method, f"/apart/{target}", kind, body).decision in ("forwarded", "passed")
+
+
+@pytest.mark.parametrize("target", ["docs/7", "docs", "docs/7/search", "docs/search"])
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (JSON, '{"_method": "DELETE"}'),
+        (JSON, '{"rest_route": "/docs/8"}'),
+        (FORM, "_method=DELETE"),
+        (FORM, "x=1&rest_route=/docs/8"),
+        (MULTIPART, parts("_method", "DELETE")),
+        (MULTIPART, parts("rest_route", "/docs/8")),
+    ],
+)
+def test_no_body_makes_another_request_of_its_own_there(ruleset: RuleSet, target: str, kind: str, body: str) -> None:
+    """Of a rule without placeholders neither, nor of what is said to change nothing: WordPress would write."""
+    assert told(ruleset, "POST", f"/merged/{target}", kind, body).decision == "ambiguous-target"
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "body", "decision"),
+    [
+        ("docs/7/search", JSON, '{"id": 7}', "passed"),
+        ("docs/7/search", JSON, '{"id": 8}', "ambiguous-target"),
+        ("docs/7/search?id=8", JSON, "{}", "ambiguous-target"),
+        ("docs/7/search?id[]=7", "", None, "ambiguous-target"),
+        ("docs/7/search?id=7", "", None, "passed"),
+        ("docs/search?id=8", FORM, "id=8", "passed"),
+        ("docs", FORM, "id=8", "forwarded"),
+    ],
+)
+def test_what_changes_nothing_is_read_there_too(
+    ruleset: RuleSet, target: str, kind: str, body: str | None, decision: str
+) -> None:
+    """The entry's placeholders are names of the path like a rule's; other names are its own affair."""
+    assert told(ruleset, "POST", f"/merged/{target}", kind, body).decision == decision
 
 
 @pytest.mark.parametrize("method", ["PUT", "POST", "DELETE"])
@@ -183,13 +233,36 @@ def test_a_body_is_asked_for_only_where_names_are_merged(ruleset: RuleSet) -> No
     for target, found in (
         ("/apart/docs/7", "doc"),
         ("/merged/docs", "no-policy"),
+        ("/apart/docs/7/search", "no-policy"),
         ("/merged/docs/7?id=8", "ambiguous-target"),
     ):
         assert name_of(ruleset.match(request("PUT", target, *typed), NOBODY)) == found
+    for target in ("/merged/docs", "/merged/docs/search"):
+        wanted = ruleset.match(request("POST", target, *typed), NOBODY)
+        assert isinstance(wanted, NeedsBody)
+        assert (wanted.matched is None) == target.endswith("search")
     assert name_of(ruleset.match(request("PUT", "/merged/docs/7"), NOBODY)) == "doc"
     assert name_of(ruleset.match(request("PUT", "/merged/docs/7", ("Content-Type", "text/plain")), NOBODY)) == (
         "ambiguous-target"
     )
+
+
+@pytest.mark.parametrize("kind", [JSON, ""])
+def test_a_cookie_of_a_placeholders_name_is_refused_there(ruleset: RuleSet, kind: str) -> None:
+    """PHP may keep it in the same map; where names are apart, a cookie is nobody's id."""
+    cookie = ("Cookie", "sid=1; id=8")
+    body = "{}" if kind else None
+
+    for names, found in (("merged", "ambiguous-target"), ("apart", "forwarded")):
+        asked = request("PUT", f"/{names}/docs/7", *([("Content-Type", kind)] if kind else []), cookie, body=body)
+        assert answer(ruleset, asked, NOBODY).decision == found
+
+
+def test_json_that_is_a_form_to_some_is_refused_there(ruleset: RuleSet) -> None:
+    """Bottle reads any body as a form."""
+    assert told(ruleset, "PUT", "/merged/docs/7", JSON, '{"a": "&id=8&b="}').decision == "ambiguous-target"
+    assert told(ruleset, "PUT", "/merged/docs/7", JSON, '{"a": "&b=8"}').decision == "forwarded"
+    assert told(ruleset, "PUT", "/apart/docs/7", JSON, '{"a": "&id=8&b="}').decision == "forwarded"
 
 
 def test_a_session_is_judged_like_a_write(ruleset: RuleSet) -> None:
@@ -205,7 +278,7 @@ def test_reads_pass_and_count_nothing_of_another_resource(ruleset: RuleSet) -> N
         read = ruleset.match(request("GET", f"/merged/docs/7{query}"), NOBODY)
         assert isinstance(read, Read)
         assert read.counted == counted
-    assert isinstance(ruleset.match(request("POST", "/merged/docs/7/search?id=8", body='{"id": 8}'), NOBODY), Read)
+    assert isinstance(ruleset.match(request("POST", "/apart/docs/7/search?id=8", body='{"id": 8}'), NOBODY), Read)
 
 
 def test_no_lease_is_found_at_such_a_target(ruleset: RuleSet) -> None:

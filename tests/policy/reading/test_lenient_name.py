@@ -61,6 +61,13 @@ def test_capitals_underscores_and_dashes_part_no_names(spelled: str) -> None:
     assert folded("docId") in readings(spelled)
 
 
+@pytest.mark.parametrize("spelled", ["\u0131d", "\u0130D", "[\u0131d]", "_\u0130d.x"], ids=ascii)
+def test_turkish_letters_part_no_names(spelled: str) -> None:
+    """Java's `equalsIgnoreCase` takes them for an `i`."""
+    assert folded("id") in readings(spelled)
+    assert folded("\u0131d") == folded("id")
+
+
 def test_each_reading_is_told_once() -> None:
     """Whoever counts the names of one reading counts names."""
     assert readings("a[_]") == ("a",)

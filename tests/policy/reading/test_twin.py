@@ -17,7 +17,11 @@ def found(pointer: str, body: str) -> object:
     return told.decision if isinstance(told, Refused) else told
 
 
-@pytest.mark.parametrize("twin", ["docId", "doc-id", "DOC_ID", "docid", "_doc_id", "Doc\u200b_id", "doc__id"])
+@pytest.mark.parametrize(
+    "twin",
+    ["docId", "doc-id", "DOC_ID", "docid", "_doc_id", "Doc\u200b_id", "doc__id", "doc\u0131d", "DOC_\u0130D"],
+    ids=ascii,
+)
 @pytest.mark.parametrize("own", ["", '"doc_id": "7", '], ids=["alone", "beside"])
 def test_a_name_without_capitals_underscores_and_dashes_is_a_twin(own: str, twin: str) -> None:
     """FastAPI with camel-case aliases takes both; the rule's own name may be there or not."""

@@ -1,0 +1,8 @@
+"""Names without case, as the most lenient reader has it."""
+
+
+def caseless(text: str) -> str:
+    """A text in one case. Also as Java's `equalsIgnoreCase` has it, to which both Turkish letters are an `i`: Unicode's
+    own folding (CaseFolding.txt, C and F) makes only the long s and the Kelvin sign a plain letter.
+    """
+    return text.replace("\u0131", "i").replace("\u0130", "i").casefold()
