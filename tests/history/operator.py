@@ -1,6 +1,7 @@
 """The operator of a run: looks whether the store has lost anything, and lets writes go on once that is over."""
 
 import asyncio
+import contextlib
 import json
 from typing import Any
 
@@ -59,9 +60,11 @@ class Operator:
         await self._asked("POST", "/api/v1/store/accept", b'{"note": "looked"}', within_s=_ACCEPTS_WITHIN_S)
 
     async def _shown(self) -> Any:
-        """What operators see of the store. Untyped: JSON."""
+        """What operators see of the store; nothing of an answer that a fault has cut off. Untyped: JSON."""
         answer = await self._asked("GET", "/api/v1/store")
-        return None if answer is None else json.loads(answer.body)
+        with contextlib.suppress(json.JSONDecodeError):
+            return None if answer is None else json.loads(answer.body)
+        return None
 
     async def _asked(
         self, method: str, target: str, body: bytes | None = None, *, within_s: float = _PATIENCE_S
