@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from gateway.core.field_name import plain_name
 from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIXES, REPLACED
 from gateway.core.hop_by_hop import HOP_BY_HOP
+from gateway.core.rerouting import REROUTING, REROUTING_PREFIXES
 from gateway.core.rule import Upstream
-from gateway.core.steering import STEERING, STEERING_PREFIXES
 
 # `Expect` is answered here; `Host` and the framing are set anew.
-_NOT_FORWARDED = HOP_BY_HOP | STEERING | {b"host", b"content-length", b"expect", b"fencegate-key"}
-_PREFIXES = (b"fencing-", *STEERING_PREFIXES)
+_NOT_FORWARDED = HOP_BY_HOP | REROUTING | {b"host", b"content-length", b"expect", b"fencegate-key"}
+_PREFIXES = (b"fencing-", *REROUTING_PREFIXES)
 
 
 @dataclass(frozen=True, slots=True)

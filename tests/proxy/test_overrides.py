@@ -70,11 +70,11 @@ async def test_nobody_tells_the_apis_proxy_to_send_it_again(
     store_url: str, tmp_path: Path, proxies: tuple[str, ...], passed: list[list[str]]
 ) -> None:
     """With these fields Envoy and linkerd send one write several times; of a trusted proxy's they are dropped too."""
-    steering = ("X-Envoy-Retry-On: 5xx", "x-envoy-max-retries: 4", "L5d-Retry-Http: 5xx", "X_Envoy_Retry_On: 5xx")
+    rerouting = ("X-Envoy-Retry-On: 5xx", "x-envoy-max-retries: 4", "L5d-Retry-Http: 5xx", "X_Envoy_Retry_On: 5xx")
     claims = ("X-Envoy-Internal: true", "Impersonate-User: root")
     async with stack(store_url, tmp_path, POLICY, trusted_proxies=proxies) as gate:
         await gate.lease("doc/7")
-        await gate.write("/docs/7", JSON, *steering, *claims, method="POST", body=b'{"kind": "note"}')
+        await gate.write("/docs/7", JSON, *rerouting, *claims, method="POST", body=b'{"kind": "note"}')
 
         (seen,) = gate.upstream.seen
         assert b"retr" not in seen.raw.lower()

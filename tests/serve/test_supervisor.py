@@ -339,7 +339,7 @@ async def test_a_bug_beside_requests_ends_neither_the_gateway_nor_its_work(tmp_p
         try:
             await asyncio.Event().wait()
         finally:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0)
             ended.append("goes on")
 
     loop, signals = asyncio.get_running_loop(), Signals()

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from gateway.flow.clock import BootClock
+from gateway.ongoing import stop
 from gateway.store.connect import open_store
 from gateway.store.fence import FenceStore
 from gateway.store.loss.incarnation import Incarnation, Places
@@ -22,6 +23,11 @@ class Remembering:
     async def mark(self) -> None:
         """One more mark, acknowledged."""
         await self.incarnation.mark(self.store)
+
+    async def mark_no_more(self) -> None:
+        """From now on a mark is left only when a test says so: what it misses is no part of the story."""
+        assert self.store.marking is not None
+        await stop(self.store.marking)
 
 
 @contextlib.asynccontextmanager

@@ -100,11 +100,12 @@ async def test_thousands_that_wait_for_one_lease(shared_store: Server, tmp_path:
 
 
 async def test_twenty_operators_take_one_write_back(shared_store: Server, tmp_path: Path) -> None:
-    """Through two workers at once: the API is asked once."""
+    """Through two workers at once: the API is asked once, and the others are told so while it is."""
+    told = list[int]()
 
     async def slowly(seen: Seen, writer: asyncio.StreamWriter) -> None:
         if seen.line.startswith("DELETE"):
-            await asyncio.sleep(0.5)  # as an API takes its time: all others come meanwhile
+            await until(lambda: len(told) == 19)
         await answer_ok(seen, writer)
 
     async with one(shared_store, tmp_path, slowly, workers=2) as (gateway, api):
@@ -116,7 +117,9 @@ async def test_twenty_operators_take_one_write_back(shared_store: Server, tmp_pa
         async def take_back(number: int) -> RawAnswer:
             target, note = f"/api/v1/intents/{applied['id']}/compensate", json.dumps({"note": f"n{number}"}).encode()
             kind = "Content-Type: application/json"
-            return await ask(gateway.admin, "POST", target, kind, body=note, host="localhost")
+            answer = await ask(gateway.admin, "POST", target, kind, body=note, host="localhost")
+            told.append(answer.status)
+            return answer
 
         answers = await asyncio.gather(*(take_back(number) for number in range(20)))
 

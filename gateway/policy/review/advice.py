@@ -54,37 +54,38 @@ def _asks_for_one(query: Query, entry: Entry, rules: RuleSet) -> bool:
 
 
 def _never_heard(entry: Entry) -> Finding:
-    rule, place = entry.rule, entry.matcher.place
-    message = (
-        f"rule `{rule.name}` asks by `{{intent.upstream_key}}`, which upstream `{rule.upstream.name}` never hears: it "
-        "would know of no write; name the header that carries it in `capabilities: {idempotency_key: HEADER}`"
+    return _warning(
+        entry,
+        f"asks by `{{intent.upstream_key}}`, which upstream `{entry.rule.upstream.name}` never hears: it would know of "
+        "no write; name the header that carries it in `capabilities: {idempotency_key: HEADER}`",
     )
-    return Finding(place.file, place.line, place.column, message, "warning")
 
 
 def _ambiguous(entry: Entry) -> Finding:
-    rule, place = entry.rule, entry.matcher.place
-    message = (
-        f"rule `{rule.name}` asks by what is not one intent's alone: a key belongs to its tenant, resource and target, "
-        "and another's write of the same key would answer for this one; ask by `{intent.upstream_key}`, which the "
-        "header of `capabilities.idempotency_key` tells the upstream, or name `{intent.resource}` beside the key"
+    return _warning(
+        entry,
+        "asks by what is not one intent's alone: a key belongs to its tenant, resource and target, and another's write "
+        "of the same key would answer for this one; ask by `{intent.upstream_key}`, which the header of "
+        "`capabilities.idempotency_key` tells the upstream, or name `{intent.resource}` beside the key",
     )
-    return Finding(place.file, place.line, place.column, message, "warning")
 
 
 def _bounds_nobody(entry: Entry) -> Finding:
-    rule, place = entry.rule, entry.matcher.place
-    message = (
-        f"rule `{rule.name}` has budgets `per: holder` only, and a holder's name is the agent's own word: under "
-        "another it has another budget; write one per `principal` (with `principals.yaml`), `resource` or `tenant` too"
+    return _warning(
+        entry,
+        "has budgets `per: holder` only, and a holder's name is the agent's own word: under another it has another "
+        "budget; write one per `principal` (with `principals.yaml`), `resource` or `tenant` too",
     )
-    return Finding(place.file, place.line, place.column, message, "warning")
 
 
 def _without_credentials(entry: Entry) -> Finding:
-    rule, place = entry.rule, entry.matcher.place
-    message = (
-        f"rule `{rule.name}` sends later, and what agents send in Authorization, Cookie and the like is not kept; if "
-        f"upstream `{rule.upstream.name}` wants any of it, give it `credentials`"
+    return _warning(
+        entry,
+        "sends later, and what agents send in Authorization, Cookie and the like is not kept; if upstream "
+        f"`{entry.rule.upstream.name}` wants any of it, give it `credentials`",
     )
-    return Finding(place.file, place.line, place.column, message, "warning")
+
+
+def _warning(entry: Entry, why: str) -> Finding:
+    place = entry.matcher.place
+    return Finding(place.file, place.line, place.column, f"rule `{entry.rule.name}` {why}", "warning")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from redis.asyncio.connection import AbstractConnection
-from redis.exceptions import NoPermissionError
+from redis.exceptions import NoPermissionError, RedisError
 
 from gateway.core.address import Address
 from gateway.ongoing import ongoing, stop
@@ -121,7 +121,8 @@ class Sentinels:
                 await ask(connection, "SUBSCRIBE", *ANNOUNCED)
         except NoPermissionError:
             return True
-        except Exception:  # noqa: BLE001  # one that is away is told of elsewhere
+        except (RedisError, OSError):
+            # One that is away is told of elsewhere.
             return False
         finally:
             if connection is not None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from redis.asyncio.connection import AbstractConnection
-from redis.exceptions import NoPermissionError
+from redis.exceptions import NoPermissionError, RedisError
 
 from gateway.ongoing import ongoing, stop
 from gateway.store.links.link import Connect, hang_up
@@ -49,7 +49,8 @@ class Subscription:
                 await self._subscribe(connection)
             except NoPermissionError:
                 pause_s = _FORBIDDEN_PAUSE_S
-            except Exception:  # noqa: BLE001, S110  # a server that is away, whatever its client makes of that
+            except (RedisError, OSError):
+                # It is away, and is looked for again.
                 pass
             finally:
                 if connection is not None:

@@ -54,6 +54,7 @@ async def test_once_a_loss_is_accepted_an_older_epoch_is_only_stale(store_url: s
     """Whoever was overtaken stays so, by what the gateway has seen; the newest repairs the record."""
     async with remembering(store_url) as one:
         store = one.store
+        await one.mark_no_more()
         await settled(store, await admitted(store, bare(60, "H")), "applied")
         one.incarnation.recent.forget(1)
         one.incarnation.recent.origins.clear()

@@ -1,10 +1,10 @@
-"""Fields that steer a proxy on the way to an upstream: it would send one write twice, or to another API.
+"""Fields by which a proxy on the way to an upstream would send one write twice, or to another API.
 
 They pass from nobody, a trusted proxy included, which seldom keeps them from its own clients: what an upstream's proxy
 is to be told is the policy's to say (`credentials`). Names as `plain_name` spells them.
 """
 
-STEERING = frozenset(
+REROUTING = frozenset(
     (
         # Envoy's router (docs, "HTTP headers consumed") takes a retry policy from whom it believes, which is everybody
         # with a private address, unless it is configured otherwise.
@@ -23,7 +23,7 @@ STEERING = frozenset(
         b"proxy",
     )
 )
-STEERING_PREFIXES = (
+REROUTING_PREFIXES = (
     # Which answers are tried again, and how long is waited for one.
     b"x-envoy-retry-",
     b"x-envoy-retriable-",

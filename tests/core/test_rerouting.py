@@ -3,8 +3,8 @@
 import pytest
 
 from gateway.core.field_name import plain_name
+from gateway.core.rerouting import REROUTING, REROUTING_PREFIXES
 from gateway.core.rule import Origin, Upstream
-from gateway.core.steering import STEERING, STEERING_PREFIXES
 from gateway.core.withheld import withheld
 
 PLAIN = Upstream("api", Origin("http", "localhost", 80))
@@ -36,4 +36,4 @@ def test_a_trace_and_what_steers_nothing_pass(name: str) -> None:
 
 def test_names_are_plain() -> None:
     """As those are spelled that they are compared with."""
-    assert {plain_name(name) for name in (*STEERING, *STEERING_PREFIXES)} == {*STEERING, *STEERING_PREFIXES}
+    assert {plain_name(name) for name in (*REROUTING, *REROUTING_PREFIXES)} == {*REROUTING, *REROUTING_PREFIXES}
