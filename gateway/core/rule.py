@@ -102,7 +102,8 @@ class Mount:
     """Which requests are an upstream's: those under `segments` (none: all), to `host` if one is named (lower case).
 
     `format_endings`: what its server takes for a format at a path's end; None: nothing. `names`: whether its server
-    keeps the names of path, query and body in one map.
+    keeps the names of path, query and body in one map. `form_in_json`: whether to its server a body that is called JSON
+    may be a form (`refuse`), or never is.
     """
 
     segments: tuple[str, ...] = ()
@@ -111,6 +112,7 @@ class Mount:
     encoded_slash: Literal["refuse", "opaque"] = "refuse"
     format_endings: FormatEndings | None = None
     names: Literal["apart", "merged"] = "apart"
+    form_in_json: Literal["refuse", "opaque"] = "refuse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,8 @@ class Upstream:
     `probe`: where it is asked without credentials whether it wants any, as agents spell it; None: nowhere.
     `forwarded`: how it is told whom a request was sent for; `via`: the name with which the gateway adds itself to
     `Via`, None where it does not. `notify`: where people are told of its events; None: nowhere. `json_types`: what it
-    reads as JSON, in lower case. `term`: whether this is what the policies in force say.
+    reads as JSON, in lower case. `drops_cookies`: whether what its answers set as cookies reaches nobody. `term`:
+    whether this is what the policies in force say.
     """
 
     name: str
@@ -187,6 +190,7 @@ class Upstream:
     via: bytes | None = None
     notify: Endpoint | None = None
     json_types: frozenset[bytes] = JSON_TYPES
+    drops_cookies: bool = False
     term: Term = field(default_factory=Term, repr=False, compare=False)
 
 

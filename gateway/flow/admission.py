@@ -50,6 +50,10 @@ class Admission:
 
         Raises CallerGone when the caller has left by the time the store would be asked, and PoliciesChanged when its
         rule is no longer in force once it had to wait: nothing is left behind.
+
+        Of a caller that hung up while this gateway was paused, that may be read only afterwards. Its epoch, if that is
+        from elsewhere, is recorded then: it was granted before it was named here, so that this takes nothing from
+        whoever held an older one, as granting a lease would (G1).
         """
         # Being told to wait moves an epoch that was granted elsewhere, and whoever finds no place must move nothing.
         moves = write.rule.authority != "lease"

@@ -164,7 +164,10 @@ class Gate:
         rule, caller = matched.entry.rule, asked.caller
         if rule.errors == "jsonrpc":
             await _as_call(caller, judged.body or b"")
-        resource = rules.resolve(matched, judged, asked.principal)
+        # The match may have looked at its type only: it is parsed by whoever reads it first.
+        is_large = judged.body is not None and len(judged.body) > PARSED_AT_ONCE
+        resolve = partial(rules.resolve, matched, judged, asked.principal)
+        resource = await parsed(resolve) if is_large else resolve()
         if isinstance(resource, Refused):
             return _Write(rule, None, resource)
         barred = self._barring.bars(rule, resource, asked.principal, asked.control.holder)
@@ -173,7 +176,8 @@ class Gate:
         claim = None if rule.signed is None else await prove(self._claims, rule, resource, asked.control)
         write = _identified(rule, resource, asked, claim)
         if isinstance(write, Write) and rule.intent.mode != "off":
-            intent = rules.intent_of(matched, judged, asked.principal, resource)
+            read_intent = partial(rules.intent_of, matched, judged, asked.principal, resource)
+            intent = await parsed(read_intent) if is_large else read_intent()
             if isinstance(intent, Refused):
                 write = intent
             elif intent is not None:
@@ -183,9 +187,11 @@ class Gate:
         if isinstance(write, Write) and rule.budgets:
             write = await _costed(write, matched)
         if isinstance(write, Write) and matched.entry.compensation is not None and write.intent is not None:
-            write = undoable(write, matched, judged, asked.principal)
+            undo = partial(undoable, write, matched, judged, asked.principal)
+            write = await parsed(undo) if is_large else undo()
         if isinstance(write, Write) and rule.upstream.protocol == "mcp":
-            write = called(write, matched)
+            call = partial(called, write, matched)
+            write = await parsed(call) if is_large else call()
         if isinstance(write, Write) and asked.principal.rights.quota is not None:
             write = await self._spends(rule, resource, asked) or write
         return _Write(rule, resource, write)

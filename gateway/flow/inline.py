@@ -92,7 +92,7 @@ class Inline:
             return await self.observing.run(Observed(write.rule, would, write.epoch), request, body, caller)
         if isinstance(found, Replayed):
             called = await at_hand(body, self.room, write.rule.upstream.limits.body)
-            return replay(found, request, called, caller)
+            return await replay(found, request, called, caller)
         if write.rule.on_stale == "quarantine":
             found = await self.quarantine.kept(write, found, request, body, caller)
         caller.refuse(found)

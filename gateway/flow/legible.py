@@ -6,10 +6,11 @@ look at it, as far as there is room, and no longer when the request is forwarded
 
 from dataclasses import dataclass, replace
 
-from gateway.core.coding import body_too_large, decoded
+from gateway.core.coding import body_too_large
 from gateway.core.decision import Refused
 from gateway.core.faults import BodyTooLarge, NoRoom
 from gateway.core.request import Request
+from gateway.flow.parsing import plain_body
 from gateway.flow.ports import BodySource, Caller
 from gateway.flow.room import no_room
 from gateway.flow.whole import IN_MEMORY, not_read, read_whole
@@ -32,7 +33,7 @@ class Arrived:
     async def read(self, request: Request, limit: int) -> Request | Refused:
         """The request with its body, decoded. What is forwarded are the bytes as they came."""
         held = self.held if self.held is not None else await read_whole(self.body, self.size)
-        plain = decoded(held, request.headers.all(b"content-encoding"), limit)
+        plain = await plain_body(held, request.headers.all(b"content-encoding"), limit)
         return plain if isinstance(plain, Refused) else replace(request, body=plain)
 
 

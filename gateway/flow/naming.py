@@ -31,7 +31,7 @@ class Naming:
     ) -> Write | Refused:
         """The write with its intent, once its body has been read. Raises CallerGone."""
         if not reading.wants_body:
-            return _with(write, intent, reading.digest(None))
+            return _with(write, intent, await _digest(reading, None))
         try:
             if body.take_buffered() is None:
                 refused = await self._refused_early(write, body, caller)
@@ -46,9 +46,7 @@ class Naming:
             return over_stream_limit(write.rule)
         except NoRoom as error:
             return no_room(write, str(error))
-        if whole is not None and len(whole) > PARSED_AT_ONCE:
-            return _with(write, intent, await parsed(partial(reading.digest, whole)))
-        return _with(write, intent, reading.digest(whole))
+        return _with(write, intent, await _digest(reading, whole))
 
     async def _read_back(
         self, write: Write, intent: Intent, reading: FingerprintReading, body: BodySource
@@ -58,8 +56,7 @@ class Naming:
         async with self._room.taken(size, PATIENCE_S) as has_room:
             if not has_room:
                 return no_room(write, "too many large bodies are read at once")
-            whole = await read_whole(body, size)
-            return _with(write, intent, await parsed(partial(reading.digest, whole)))
+            return _with(write, intent, await _digest(reading, await read_whole(body, size)))
 
     async def _refused_early(self, write: Write, body: BodySource, caller: Caller) -> Refused | None:
         if body.length is not None and body.length <= _AT_ONCE and not caller.awaits_proceed():
@@ -68,6 +65,12 @@ class Naming:
             return await self._store.peek(write)
         except StoreUnavailable as away:
             return store_is_away(away)
+
+
+async def _digest(reading: FingerprintReading, body: bytes | None) -> bytes | Refused:
+    if reading.looks_at(body) <= PARSED_AT_ONCE:
+        return reading.digest(body)
+    return await parsed(partial(reading.digest, body))
 
 
 def _with(write: Write, intent: Intent, fingerprint: bytes | Refused) -> Write | Refused:

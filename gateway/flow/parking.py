@@ -183,7 +183,7 @@ class Parking:
             evidence = found.evidence if found.evidence_is_own else b""
             found = Replayed(asked.write, found.id, answer, found.resolved_by, evidence)
         called = await at_hand(asked.body, self._room, asked.write.rule.upstream.limits.body)
-        return replay(found, asked.request, called, caller)
+        return await replay(found, asked.request, called, caller)
 
     async def _pass_on(self, record: IntentRecord, answer: KeptAnswer, asked: "_Asked", caller: Caller) -> Marks:
         """The upstream has refused it, and says why: that is what its caller has waited for."""
@@ -191,7 +191,7 @@ class Parking:
         called = await at_hand(asked.body, self._room, limit)
         marks = Marks(FORWARDED, record.epoch, "not_applied", intent=record.id)
         waited = _after_waiting(answer, asked.waits_s)
-        caller.replay(marks, addressed(waited, asked.request, called or b"", limit))
+        caller.replay(marks, await addressed(waited, asked.request, called or b"", limit))
         return marks
 
     async def _look(self, record: IntentRecord) -> IntentRecord:

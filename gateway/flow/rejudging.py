@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gateway.core.caller import ANONYMOUS, Caller
-from gateway.core.coding import body_limit, decoded
+from gateway.core.coding import body_limit
 from gateway.core.decision import NO_POLICY, NO_UPSTREAM, Refused
 from gateway.core.delivery import NO_LONGER_TAKEN
 from gateway.core.intent import Intent, digest_of
@@ -19,7 +19,7 @@ from gateway.core.rule import Rule
 from gateway.core.target import Target, read_target
 from gateway.core.write import Write
 from gateway.flow.called import called
-from gateway.flow.parsing import parsed
+from gateway.flow.parsing import PARSED_AT_ONCE, parsed, plain_body
 from gateway.flow.undoing import undoable
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.principals import Principals
@@ -62,7 +62,9 @@ async def judge_again(record: IntentRecord, kept: KeptRequest, rules: RuleSet) -
     rule = matched.entry.rule
     if (rule.upstream.name, rule.name) != (record.upstream, record.rule):
         return NotTaken(f"rule {rule.name} of upstream {rule.upstream.name} takes it, and not {record.rule}")
-    resource = rules.resolve(matched, judged, caller)
+    is_large = judged.body is not None and len(judged.body) > PARSED_AT_ONCE
+    resolve = partial(rules.resolve, matched, judged, caller)
+    resource = await parsed(resolve) if is_large else resolve()
     if resource != record.resource:
         return NotTaken(f"rule {rule.name} finds another resource in it")
     if caller.forbidden(record.resource) is not None:
@@ -72,8 +74,10 @@ async def judge_again(record: IntentRecord, kept: KeptRequest, rules: RuleSet) -
     if len(kept.body or b"") > (body_limit(rule) or 0):
         return NotTaken("its body is larger than `limits.body`")
     write = replace(_write_of(record, rule), trace_id=request.trace_id)
-    write = called(undoable(write, matched, judged, caller), matched)
-    return Rejudged(write, request, matched)
+    undo = partial(undoable, write, matched, judged, caller)
+    write = await parsed(undo) if is_large else undo()
+    call = partial(called, write, matched)
+    return Rejudged(await parsed(call) if is_large else call(), request, matched)
 
 
 def lacks_approval(record: IntentRecord, rule: Rule) -> bool:
@@ -97,7 +101,7 @@ async def _match(request: Request, body: bytes, caller: Caller, rules: RuleSet) 
     """The rule that takes it, and the request as the rules read it: with its body where one of them has to."""
     judged, found = request, rules.match(request, caller)
     if isinstance(found, NeedsBody):
-        plain = decoded(body, request.headers.all(b"content-encoding"), found.upstream.limits.body)
+        plain = await plain_body(body, request.headers.all(b"content-encoding"), found.upstream.limits.body)
         if isinstance(plain, Refused):
             return _refused(plain)
         judged = replace(request, body=plain)

@@ -1,13 +1,14 @@
 """The answer to a repeated intent that was applied before: nothing is forwarded."""
 
 import json
+from functools import partial
 
-from gateway.core.coding import decoded
 from gateway.core.decision import ANSWER_NOT_KEPT, REPLAYED, Facts, Refused
 from gateway.core.intent import KeptAnswer
 from gateway.core.request import Headers, Request
 from gateway.core.write import Replayed
 from gateway.flow.marks import Marks
+from gateway.flow.parsing import PARSED_AT_ONCE, parsed, plain_body
 from gateway.flow.ports import Caller
 from gateway.policy.reading.jsonrpc import with_id
 
@@ -15,10 +16,10 @@ _JSON = ((b"Content-Type", b"application/json"),)
 _CODING = b"content-encoding"
 
 
-def replay(found: Replayed, request: Request, body: bytes | None, caller: Caller) -> Marks | Refused:
+async def replay(found: Replayed, request: Request, body: bytes | None, caller: Caller) -> Marks | Refused:
     """Answer from the record; returns what the caller was told. `body` is the request's, if it is at hand."""
     if found.answer is not None:
-        answer = addressed(found.answer, request, body or b"", found.write.rule.upstream.limits.body)
+        answer = await addressed(found.answer, request, body or b"", found.write.rule.upstream.limits.body)
     elif found.resolved_by is not None:
         answer = _resolution(found)
     else:
@@ -30,16 +31,19 @@ def replay(found: Replayed, request: Request, body: bytes | None, caller: Caller
     return marks
 
 
-def addressed(answer: KeptAnswer, request: Request, body: bytes, limit: int) -> KeptAnswer:
+async def addressed(answer: KeptAnswer, request: Request, body: bytes, limit: int) -> KeptAnswer:
     """An answer of JSON-RPC carries the id of the call that it answers now; every other one stays as it was."""
     if not body or not answer.body:
         return answer
     headers = Headers(answer.headers)
-    call = decoded(body, request.headers.all(_CODING), limit)
-    plain = decoded(answer.body, headers.all(_CODING), limit)
-    if isinstance(call, Refused) or isinstance(plain, Refused) or b"jsonrpc" not in plain:
+    plain = await plain_body(answer.body, headers.all(_CODING), limit)
+    if isinstance(plain, Refused) or b"jsonrpc" not in plain:
         return answer
-    addressed = with_id(plain, call, headers.first(b"content-type") or b"")
+    call = await plain_body(body, request.headers.all(_CODING), limit)
+    if isinstance(call, Refused):
+        return answer
+    splice = partial(with_id, plain, call, headers.first(b"content-type") or b"")
+    addressed = await parsed(splice) if max(len(plain), len(call)) > PARSED_AT_ONCE else splice()
     if addressed == plain:
         return answer
     return KeptAnswer(answer.status, tuple(pair for pair in answer.headers if pair[0].lower() != _CODING), addressed)

@@ -1,29 +1,54 @@
 """A path as the most lenient server reads it: every escape undone, however often it was made, and encoded slashes too.
 
-Proxies in front of a server undo one escape more than it does itself, or take `%2F` and `%5C` for a slash.
+Proxies in front of a server undo one escape more than it does itself, or take `%2F` and `%5C` for a slash; servers drop
+what stands behind a semicolon or a NUL in a segment, and blanks at its end.
 """
 
 import re
 from urllib.parse import unquote
 
 from gateway.core.target import Target
+from gateway.policy.reading.hidden import seen
 
 _SLASHES = re.compile(r"[/\\]")
 # Each proxy on the way undoes one; nobody has so many of them.
 _MOST_ESCAPES = 8
+_DOTS = (".", "..")
 
 
-def decoded_segments(target: Target) -> tuple[str, ...]:
-    """Its segments, without empty ones and dot segments."""
-    path = target.path
-    for _ in range(_MOST_ESCAPES):
-        if "%" not in path:
-            break
-        path = unquote(path)
+def decoded_segments(target: Target, *, opaque_slash: bool = False) -> tuple[str, ...]:
+    """Its segments, without empty ones and dot segments. `opaque_slash`: an encoded slash is none to the server."""
     segments: list[str] = []
-    for piece in _SLASHES.split(path):
+    for piece in _pieces(target, opaque_slash=opaque_slash):
         if piece == "..":
             del segments[-1:]
         elif piece not in ("", "."):
             segments.append(piece)
     return tuple(segments)
+
+
+def is_escaped_twice(target: Target) -> bool:
+    """Whether it may have an escape that is there only once another one is undone; `100%25` looks so, too."""
+    return "%25" in target.path
+
+
+def hides_dots(target: Target) -> bool:
+    """Whether some escape of an escape makes a dot segment. Plainer ones were refused when the target was read."""
+    return is_escaped_twice(target) and any(piece in _DOTS for piece in _pieces(target, opaque_slash=False))
+
+
+def _pieces(target: Target, *, opaque_slash: bool) -> list[str]:
+    path = target.path
+    if opaque_slash:
+        every = [piece for part in path.split("/") for piece in _decoded(part).split("\\")]
+    else:
+        every = _SLASHES.split(_decoded(path))
+    return [seen(piece.partition(";")[0]) for piece in every]
+
+
+def _decoded(text: str) -> str:
+    for _ in range(_MOST_ESCAPES):
+        if "%" not in text:
+            break
+        text = unquote(text)
+    return text

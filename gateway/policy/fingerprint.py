@@ -7,29 +7,17 @@ not quite JSON or multipart counts by its bytes as well: at worst a repeat is re
 import hashlib
 import json
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gateway.core.coding import body_too_large, decoded
 from gateway.core.decision import Refused
 from gateway.core.request import Headers
 from gateway.policy.finding import Wrong
-from gateway.policy.reading.jsonbody import (
-    JsonReader,
-    JsonValue,
-    Missing,
-    Number,
-    Pointer,
-    ambiguous_body,
-    parse_pointer,
-)
+from gateway.policy.reading.jsonbody import JsonReader, JsonValue, Missing, Number, Pointer, parse_pointer
 from gateway.policy.reading.jsonrpc import action_of
 from gateway.policy.reading.multipart import Multipart, multipart_of
 
 _DIGEST_BYTES = 16
-# Parser and encoder hold a few times this, whatever stands on the stack below them: up to it a body is always read by
-# value and beyond it never, so that no repeat is read otherwise than its first.
-_DEEPEST = 200
 # Each value costs a microsecond and some eighty bytes: a body of nothing but small numbers would cost seconds.
 _MOST_VALUES = 1_000_000
 
@@ -90,6 +78,13 @@ class FingerprintReading:
         """Whether the body has to be fed at all."""
         return self._form.whole or (self._form.needs_json and self._body is None)
 
+    def looks_at(self, body: bytes | None) -> int:
+        """Bytes that `digest` looks at, at most: what is coded may be as large as is allowed."""
+        if self._body is not None:
+            return len(self._body.body)
+        is_decoded = self.holds_json and self._headers.all(b"content-encoding")
+        return self._limit if body and is_decoded else len(body or b"")
+
     def feed(self, piece: bytes) -> None:
         """The next piece."""
         if not self._form.whole:
@@ -117,14 +112,12 @@ class FingerprintReading:
         return (self._by_value(body) if self.holds_json else self._by_parts()) or self._by_bytes()
 
     def _by_value(self, body: bytes | None) -> bytes | None:
-        """None if the body is no JSON that all read alike, is too large or too crowded, or nests too deeply."""
+        """None if the body is no JSON that all read alike, or is too large or too crowded."""
         reader = self._reader(body)
         if isinstance(reader, Refused) or _is_crowded(reader.body):
             return None
         value = reader.value()
-        if isinstance(value, Refused) or _is_deep(reader.body, value):
-            return None
-        return _digest_of(b"json", action_of(value))
+        return None if isinstance(value, Refused) else _digest_of(b"json", action_of(value))
 
     def _by_parts(self) -> bytes | None:
         if self._multipart is None:
@@ -150,7 +143,7 @@ class FingerprintReading:
                 return value
             if not isinstance(value, Missing):
                 found[pointer.text] = value
-        return ambiguous_body("it nests too deeply") if _is_deep(reader.body, found) else _digest_of(b"pointers", found)
+        return _digest_of(b"pointers", found)
 
     def _reader(self, body: bytes | None) -> JsonReader | Refused:
         if self._body is not None:
@@ -175,20 +168,6 @@ def _digest_of(kind: bytes, value: JsonValue) -> bytes:
 def _is_crowded(body: bytes) -> bool:
     """Whether it may hold more values than are read in good time. Neither order nor blanks make a difference to it."""
     return len(body) > _MOST_VALUES and body.count(b",") + body.count(b"[") + body.count(b"{") > _MOST_VALUES
-
-
-def _is_deep(body: bytes, value: JsonValue) -> bool:
-    """Whether a value of this body nests deeper than is always read. Most bodies have not even so many brackets."""
-    if len(body) <= _DEEPEST or body.count(b"[") + body.count(b"{") <= _DEEPEST:
-        return False
-    level = [value]
-    for _ in range(_DEEPEST):
-        level = [inner for outer in level if isinstance(outer, dict | list) for inner in _inner(outer)]
-    return any(isinstance(item, dict | list) for item in level)
-
-
-def _inner(outer: list[JsonValue] | dict[str, JsonValue]) -> Iterable[JsonValue]:
-    return outer.values() if isinstance(outer, dict) else outer
 
 
 def _one_type(headers: Headers) -> bytes:

@@ -29,8 +29,10 @@ from gateway.core.target import Target
 from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
 from gateway.policy.choice import Choice, Placed
-from gateway.policy.decoded_path import decoded_segments
+from gateway.policy.decoded_path import hides_dots, is_escaped_twice
+from gateway.policy.deeper_mounts import DeeperMounts, folded
 from gateway.policy.entry import Entry, ReadOnly
+from gateway.policy.escaped_twice import EscapedTwice
 from gateway.policy.literal import misspelled_literal
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
@@ -48,8 +50,19 @@ _OF_A_FORMAT = Refused(
     "without the ending; say in `Accept` which format is wanted.",
 )
 _OF_DEEPER = "in another case this is a path of another upstream. Spell it as that one's mount does"
-_DECODED_IS_OF_DEEPER = (
-    "with its escapes undone this is a path of another upstream, which takes no reads. Send the path without them"
+_DECODED_IS_OF_DEEPER = "with its escapes undone this is a path of another upstream. Send the path without them"
+_READS_AS_DEEPER = (
+    "without escapes, or what servers drop at a segment's end (`.json`, blanks), this is a path of another upstream, "
+    "which takes no reads. Send the path without them"
+)
+_ESCAPED_TWICE = Refused(
+    AMBIGUOUS_TARGET,
+    "Nothing was forwarded: the path has an escaped escape, and to a server that undoes both it is another rule's. "
+    "Escape once.",
+)
+_HIDES_DOTS = Refused(
+    AMBIGUOUS_TARGET,
+    "Nothing was forwarded: the path has a dot segment in an escaped escape. Send it without.",
 )
 # A document of so many bytes has a thousand tokens at most, which are parsed in five milliseconds.
 _GRAPHQL_AT_ONCE = 2 << 10
@@ -97,6 +110,7 @@ class Index:
         "_counted",
         "_deeper",
         "_denied_deeper",
+        "_escaped_twice",
         "_formats",
         "_graphql",
         "_merged",
@@ -109,12 +123,15 @@ class Index:
     ) -> None:
         """`deeper`: the upstreams that are mounted below this one."""
         self.upstream = upstream
-        self._deeper = _by_folded(other.mount for other in deeper)
-        self._denied_deeper = _by_folded(other.mount for other in deeper if other.reads == "deny")
+        opaque = upstream.mount.encoded_slash == "opaque"
+        denied = [other.mount for other in deeper if other.reads == "deny"]
+        self._deeper = DeeperMounts((other.mount for other in deeper), opaque_slash=opaque) if deeper else None
+        self._denied_deeper = DeeperMounts(denied, opaque_slash=opaque) if denied else None
         self._formats = upstream.mount.format_endings
         self._merged = upstream.mount.names == "merged"
         placed = [Placed(entry, pattern) for entry in entries for pattern in entry.matcher.patterns]
         self._choice = Choice(placed)
+        self._escaped_twice = EscapedTwice((one.pattern for one in placed), opaque_slash=opaque)
         self._counted = _counted(placed)
         graphql = {one.pattern.lenient.shape: one.pattern.lenient for one in placed if one.entry.matcher.reads_graphql}
         self._graphql = Paths(tuple(graphql.values())) if graphql else None
@@ -129,13 +146,15 @@ class Index:
             misspelled = misspelled_literal(self.upstream.mount.segments, request.target)
             if misspelled is not None:
                 return misspelled
+            if hides_dots(request.target):
+                return _HIDES_DOTS
         # Of reads too: WordPress deletes at a GET.
         overridden = None if request.target.query is None else overrides_method(request.target)
         if overridden is not None:
             return overridden
         if request.method in READ_METHODS and not asks_for_upgrade(request.headers):
             return self._read(request, caller)
-        body = Body(request, self.upstream.json_types)
+        body = Body(request, self.upstream.json_types, self.upstream.mount)
         if self.upstream.protocol == "mcp" and is_endpoint(request.target, self.upstream.mount):
             harmless = changes_nothing(request, body)
             if isinstance(harmless, BodyWanted):
@@ -157,7 +176,7 @@ class Index:
 
     def _doubt_of_path(self, target: Target) -> str | None:
         """Why some readers would see another path than the rules do, and what to send."""
-        if self._deeper and _begins_with(target.segments, target, self._deeper):
+        if self._deeper and self._deeper.take(target):
             return _OF_DEEPER
         # Without an escape, nothing of a path can be hidden.
         if "%" not in target.path:
@@ -166,6 +185,8 @@ class Index:
             return "the path has an encoded slash (%2F), which some servers take for a slash. Use a path without it"
         if target.has_encoded_empty_segment:
             return "an encoded slash (%2F) has nothing beside it, which some servers drop. Use a path without it"
+        if self._deeper and is_escaped_twice(target) and self._deeper.take_decoded(target):
+            return _DECODED_IS_OF_DEEPER
         hidden = next(filter(None, map(hidden_in, target.segments)), None)
         return None if hidden is None else f"a segment of the path {hidden}: readers differ in it. Send it without"
 
@@ -187,6 +208,8 @@ class Index:
             misspelled = misspelled_literal(placed.pattern.segments, request.target)
             if misspelled is not None:
                 return misspelled
+            if self._escaped_twice.leads_astray(placed.pattern, request.target):
+                return _ESCAPED_TWICE
         if isinstance(entry, ReadOnly):
             lacking = self._overruled(placed, request, body) if self._merged else None
             if lacking is not None:
@@ -220,10 +243,10 @@ class Index:
             return Refused(READS_DENIED, f"{detail} Do not repeat it.")
         target = request.target
         denied = self._denied_deeper
-        if denied and _begins_with(target.segments, target, denied):
+        if denied and denied.take(target):
             return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {_OF_DEEPER}.")
-        if denied and "%" in target.path and _begins_with(decoded_segments(target), target, denied):
-            return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {_DECODED_IS_OF_DEEPER}.")
+        if denied and denied.take_read(target):
+            return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {_READS_AS_DEEPER}.")
         if self._graphql and target.query:
             named = self._graphql.takers(tuple(map(str.casefold, split_slash(target)[0])), slash=False)
             fault = write_in_url(target) if named or may_be_write_in_url(target) else None
@@ -282,27 +305,6 @@ def _has_format(formats: FormatEndings, pattern: Pattern, target: Target) -> boo
     return pattern.ends_open and formats.has(split_slash(target)[0][-1])
 
 
-def _folded(segments: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(str.casefold, segments))
-
-
-def _by_folded(mounts: Iterable[Mount]) -> Mapping[tuple[str, ...], Sequence[Mount]]:
-    found: defaultdict[tuple[str, ...], list[Mount]] = defaultdict(list)
-    for mount in mounts:
-        found[_folded(mount.segments)].append(mount)
-    return dict(found)
-
-
-def _begins_with(segments: tuple[str, ...], target: Target, folded: Mapping[tuple[str, ...], Sequence[Mount]]) -> bool:
-    """Whether a server that tells no case would find one of these mounts at the target, read as `segments`.
-
-    What is spelled as a mount of some host is at other hosts what it looks like: at its own it takes that itself.
-    """
-    own = _folded(segments)
-    alike = (mount for length in range(1, len(own) + 1) for mount in folded.get(own[:length], ()))
-    return any(mount.host is None or target.segments[: len(mount.segments)] != mount.segments for mount in alike)
-
-
 def _not_switched() -> Refused:
     detail = "Not forwarded: no rule lets this path switch to another protocol. Send it without Upgrade."
     return Refused(BAD_REQUEST, detail)
@@ -357,4 +359,4 @@ def lies_below(mount: Mount, other: Mount) -> bool:
     """Whether `mount` takes a part of what `other` would take, whatever the case: at one host, if it names one."""
     above = len(other.segments)
     is_deeper = other.host in (None, mount.host) and len(mount.segments) > above
-    return is_deeper and _folded(mount.segments[:above]) == _folded(other.segments)
+    return is_deeper and folded(mount.segments[:above]) == folded(other.segments)

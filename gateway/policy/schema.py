@@ -114,6 +114,7 @@ class Mount(Shape):
     encoded_slash: Literal["refuse", "opaque"] = "refuse"
     format_endings: FormatEndings = "opaque"
     names: Literal["apart", "merged"] = "apart"
+    form_in_json: Literal["refuse", "opaque"] = "refuse"
 
 
 class When(Shape):
@@ -327,6 +328,8 @@ class Policy(Shape):
     limits: Limits = Limits()
     tls: Tls = Tls()
     credentials: list[Credential] = []
+    # None: as the credentials are.
+    set_cookie: Literal["drop", "pass"] | None = None
     token_from: Sources = ["fencing-token"]
     capabilities: Capabilities = Capabilities()
     outcomes: Outcomes = Outcomes()

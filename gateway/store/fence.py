@@ -152,6 +152,8 @@ class FenceStore(Asking):
 
     async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled:
         answer = await self.end(admitted, outcome, reason, kept)
+        if self.recent is not None:
+            self.recent.settled(admitted, self._clock.read())
         return reply.settle_reply(answer, admitted.write)
 
     async def deliver(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:

@@ -8,6 +8,7 @@ import httptools
 
 from gateway.core.faults import BrokenAnswer
 from gateway.core.request import HeaderPairs
+from gateway.upstream.headers import without_cookies
 from gateway.upstream.wire import Wire
 
 # Reading stops above the high mark and goes on below the low one: what one slow caller can hold of this process.
@@ -28,6 +29,7 @@ class Exchange:
     """
 
     __slots__ = (
+        "_drops_cookies",
         "_fields",
         "_head_bytes",
         "_head_done",
@@ -52,7 +54,7 @@ class Exchange:
         "timed_out",
     )
 
-    def __init__(self, wire: Wire, *, head_only: bool, head_limit: int) -> None:
+    def __init__(self, wire: Wire, *, head_only: bool, head_limit: int, drops_cookies: bool = False) -> None:
         self.status = 0
         self.is_stream = False
         self.reason = b""
@@ -64,6 +66,7 @@ class Exchange:
         self._wire = wire
         self._head_only = head_only
         self._head_limit = head_limit
+        self._drops_cookies = drops_cookies
         # Typed by nobody; None once the exchange is over.
         self._parser: Any = httptools.HttpResponseParser(self)
         # What came of an answer whose status line is not known yet; None once it is.
@@ -183,7 +186,8 @@ class Exchange:
         # After the end of an answer nothing counts: a second one in the same read must not speak for the first.
         if status < 200 or self.broken is not None or self.complete:
             return
-        self.status, self.headers = status, tuple(self._fields)
+        self.status = status
+        self.headers = without_cookies(self._fields) if self._drops_cookies else tuple(self._fields)
         codings, has_length = [], False
         for name, value in self._fields:
             lower = name.lower()

@@ -17,7 +17,7 @@ from gateway.core.session import Switched
 from gateway.core.websocket import switch_fault
 from gateway.core.write import Admitted
 from gateway.upstream.exchange import Exchange
-from gateway.upstream.headers import request_head
+from gateway.upstream.headers import request_head, without_cookies
 from gateway.upstream.own import NOWHERE, OwnListeners
 from gateway.upstream.pool import tls_context
 from gateway.upstream.session import SessionEnd
@@ -89,7 +89,7 @@ class _Handshake:
 
     def __init__(self, wire: Wire, upstream: Upstream, on_end: Callable[[], None]) -> None:
         self._wire = wire
-        self._answer = _Answer(wire, head_limit=upstream.limits.response_head)
+        self._answer = _Answer(wire, upstream)
         self._on_end: Callable[[], None] | None = on_end
         self._timer: asyncio.TimerHandle | None = None
 
@@ -164,10 +164,11 @@ class _Answer(Exchange):
 
     __slots__ = ("behind", "has_ended")
 
-    def __init__(self, wire: Wire, *, head_limit: int) -> None:
+    def __init__(self, wire: Wire, upstream: Upstream) -> None:
         self.behind: list[bytes] = []
         self.has_ended = False
-        super().__init__(wire, head_only=False, head_limit=head_limit)
+        limit = upstream.limits.response_head
+        super().__init__(wire, head_only=False, head_limit=limit, drops_cookies=upstream.drops_cookies)
 
     def feed(self, data: bytes) -> None:
         if self.status == 101:
@@ -184,7 +185,8 @@ class _Answer(Exchange):
         if self._parser.get_status_code() != 101 or self.broken is not None or self.complete:
             super().on_headers_complete()
             return
-        self.status, self.headers = 101, tuple(self._fields)
+        self.status = 101
+        self.headers = without_cookies(self._fields) if self._drops_cookies else tuple(self._fields)
         self._head_done = self.complete = True
         self._wire.pause()
 

@@ -1,7 +1,8 @@
 """Which header fields pass: hop-by-hop ones never, in neither direction; the gateway's own never reach an upstream, nor
-does what anybody but a trusted proxy says of who sent a request.
+does what anybody but a trusted proxy says of who sent a request. A session that is the gateway's reaches no agent.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 from gateway.core.field_name import plain_name
@@ -19,6 +20,9 @@ from gateway.core.write import Write
 # Some read `Fencing_Epoch` as the gateway's own: what begins so is looked at in its plain spelling.
 _MAYBE_OURS = (b"fencing", b"idempotent")
 _OURS = (b"fencing-", b"idempotent-replayed")
+
+_COOKIES = frozenset((b"set-cookie", b"set-cookie2"))
+_COOKIE_LENGTHS = frozenset(map(len, _COOKIES))
 
 # `looked at`: its value may be a token, or ask for what a fenced write cannot have.
 _Passage = Literal["passed", "looked at", "dropped"]
@@ -170,6 +174,11 @@ def forwarded_target(upstream: Upstream, request: Request) -> str:
         pieces = request.target.path[1:].split("/")[len(upstream.mount.segments) :]
         raw = "/" + "/".join(pieces) + raw[len(request.target.path) :]
     return upstream.base_path + raw
+
+
+def without_cookies(pairs: Iterable[tuple[bytes, bytes]]) -> HeaderPairs:
+    """An answer's fields without those that set cookies (RFC 6265; RFC 2965), however they are spelled."""
+    return tuple(pair for pair in pairs if len(pair[0]) not in _COOKIE_LENGTHS or plain_name(pair[0]) not in _COOKIES)
 
 
 def answer_headers(pairs: HeaderPairs) -> HeaderPairs:

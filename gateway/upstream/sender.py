@@ -151,7 +151,7 @@ class HttpSender:
             return NotSent("crowded", str(error))
         except (Unreachable, OSError) as error:
             return NotSent("unreachable", str(error))
-        expected = _Expected(for_read, request.method == "HEAD")
+        expected = _Expected(for_read, request.method == "HEAD", upstream.drops_cookies)
         return _Attempt(pool, wire, outgoing, expected, self._clock, deadline)
 
     async def _begin(self, upstream: Upstream, body: Body, deadline: Deadline) -> "_Outgoing | NotSent":
@@ -173,10 +173,12 @@ class HttpSender:
 
 @frozen
 class _Expected:
-    """What kind of exchange it is: a read's connection is counted apart, and an answer to HEAD has no body."""
+    """What kind of exchange it is: a read's connection is counted apart, and an answer to HEAD has no body. Whether
+    cookies are dropped is not the pool's to say, which outlives its policy."""
 
     for_read: bool
     head_only: bool
+    drops_cookies: bool = False
 
 
 @frozen
@@ -218,7 +220,9 @@ class _Attempt:
         self._clock = clock
         self._deadline = deadline
         self._for_read = expected.for_read
-        self._exchange = Exchange(wire, head_only=expected.head_only, head_limit=pool.head_limit)
+        self._exchange = Exchange(
+            wire, head_only=expected.head_only, head_limit=pool.head_limit, drops_cookies=expected.drops_cookies
+        )
         self._given_back = False
         self._bytes_before = wire.bytes_out
         self._sent_whole = False

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.delivery import GivenUp
+from gateway.core.kept_request import KeptRequest
 from gateway.core.pause import Scope
 from gateway.store.intents import pause
 from gateway.store.keys import shard_of
@@ -64,6 +65,57 @@ async def test_the_request_is_shown_first(admin: Admin) -> None:
 
     assert lines[0] == "POST /mails?x=1" and '  {"to": "x"}' in lines
     assert any(line.split() == ["digest", record.parking.digest] for line in lines), lines
+
+
+HOSTILE = [
+    pytest.param(
+        replace(REQUEST, body=b"pay 1000\r\x1b[2Kpay 1\x07\x08\x7f \xc2\x9b2J"),
+        ["  pay 1000", r"  \x1b[2Kpay 1\x07\x08\x7f \x9b2J"],
+        id="a line over another",
+    ),
+    pytest.param(
+        replace(REQUEST, body='{"to": "\u202eeve\u202c", "x": "\u200b\ufeff\u2066"}\n\U000e0041'.encode()),
+        [r'  {"to": "\u202eeve\u202c", "x": "\u200b\ufeff\u2066"}', r"  \U000e0041"],
+        id="another direction and no width",
+    ),
+    pytest.param(
+        replace(REQUEST, headers=((b"X-Note", b"\x1b]0;owned\x07\x9b2J\r\x08"),)),
+        [r"  X-Note: \x1b]0;owned\x07\x9b2J\r\x08"],
+        id="a field",
+    ),
+    pytest.param(
+        replace(REQUEST, method="POST\x1b[8m", target="/mails?x=\r\x1b[2J"),
+        [r"POST\x1b[8m /mails?x=\r\x1b[2J"],
+        id="a request line",
+    ),
+]
+
+
+@pytest.mark.parametrize(("request_", "lines"), HOSTILE)
+async def test_a_request_cannot_command_the_approver_s_terminal(
+    request_: KeptRequest, lines: list[str], admin: Admin
+) -> None:
+    """Shown in full, escaped: nothing moves the cursor, hides what is there, or turns it round; nor does its holder."""
+    write = replace(ONE, holder="eve\x1b[31m\r\u202e")
+    await parked(admin.store, write, request_)
+
+    shown, listed = await approvals(admin, "show", ID), await approvals(admin)
+
+    for out in (shown.out, listed.out):
+        assert r"eve\x1b[31m\r\u202e" in out
+        assert all(char.isprintable() or char == "\n" for char in out)
+    assert set(lines) <= set(shown.out.splitlines())
+
+
+async def test_a_person_is_asked_beside_what_cannot_hide(admin: Admin) -> None:
+    """On a terminal the question stands below the request, which moved nothing of it."""
+    await parked(admin.store, ONE, replace(REQUEST, body=b"pay 1000\x1b[1A\x1b[2K"))
+
+    asked = await operate_on_terminal(admin.port, "approvals", "approve", ID, "--note", "x", typed=b"n\n")
+
+    assert asked.status == 1 and "  pay 1000\\x1b[1A\\x1b[2K\n" in asked.out
+    assert "\x1b" not in asked.out + asked.err
+    assert await state_of(admin.store, ID) == "awaiting_approval"
 
 
 async def test_what_is_approved_is_queued(admin: Admin) -> None:

@@ -114,16 +114,74 @@ def test_nor_does_another_case_lead_to_a_more_general_mount(
         ("GET", "/docs/100%25", "read"),
         ("GET", "/open%2F7", "read"),
         ("GET", "/admin/purge", "reads-denied"),
+        ("GET", "/admin.json", "ambiguous-target"),
+        ("HEAD", "/Admin.php/purge", "ambiguous-target"),
+        ("GET", "/admin.", "ambiguous-target"),
+        ("GET", "/admin%20/purge", "ambiguous-target"),
+        ("GET", "/admin%253Bx/purge", "ambiguous-target"),
+        ("GET", "/admin%2500/purge", "ambiguous-target"),
+        ("GET", "/admin%2520.json", "ambiguous-target"),
+        ("GET", "/open/x%252F..%252F..%252Fadmin", "ambiguous-target"),
+        ("GET", "/docs/admin.json", "read"),
+        ("GET", "/administration.json", "read"),
+        ("GET", "/open.json", "read"),
     ],
 )
-def test_an_encoded_slash_leads_around_no_mount_that_denies_reads(
+def test_no_lenient_reading_leads_around_a_mount_that_denies_reads(
     tmp_path: Path, method: str, target: str, taken: str
 ) -> None:
-    """What a server that decodes it would find there acts at a GET; where a mount takes reads, a read is a read."""
+    """What a server that decodes a slash, or drops a format, would find there acts at a GET; where a mount takes reads,
+    a read is a read."""
     mounts = [("", ""), ("mount: {path: /admin}\n", "reads: deny\n"), ("mount: {path: /open}\n", "")]
     files = [f"upstream: u{at}\nurl: http://127.0.0.1:1\n{mount}{reads}" for at, (mount, reads) in enumerate(mounts)]
 
     assert name_of(rules(tmp_path, *files).match(request(method, target), CALLER)) == taken
+
+
+ESCAPED = """\
+mount: {{path: /m, encoded_slash: {slash}}}
+read_only:
+  - match: POST /m/search/all
+writes:
+  - {{name: item, match: "PUT,POST /m/{{id}}", resource: "m/{{path.id}}"}}
+  - {{name: publish, match: "PUT /m/{{id}}/publish", resource: "m/{{path.id}}"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "refuse", "opaque"),
+    [
+        ("PUT /m/7%2Fpublish", "ambiguous-target", "item"),
+        ("PUT /m/7%252Fpublish", "ambiguous-target", "item"),
+        ("PUT /m/7%25252FPublish", "ambiguous-target", "item"),
+        ("POST /m/7%252Fpublish", "ambiguous-target", "item"),
+        ("POST /m/search%252Fall", "ambiguous-target", "item"),
+        ("PUT /m/7%255Cpublish", "ambiguous-target", "ambiguous-target"),
+        ("PUT /m/7%252F..", "ambiguous-target", "ambiguous-target"),
+        ("PUT /m/%252E%252E/7/publish", "ambiguous-target", "ambiguous-target"),
+        ("PUT /m/deep%252F7", "ambiguous-target", "item"),
+        ("PUT /m/%2564eep%253Bx", "ambiguous-target", "ambiguous-target"),
+        ("PUT /m/7%252Fother", "item", "item"),
+        ("PUT /m/100%25", "item", "item"),
+        ("PUT /m/100%25/publish", "publish", "publish"),
+        ("PUT /m/%2537", "item", "item"),
+        ("GET /m/7%252Fpublish", "read", "read"),
+        ("GET /m/100%25", "read", "read"),
+        ("GET /m/%252e%252e/7", "ambiguous-target", "ambiguous-target"),
+    ],
+)
+def test_an_escaped_escape_leads_to_no_other_rule_and_no_deeper_mount(
+    tmp_path: Path, target: str, refuse: str, opaque: str
+) -> None:
+    """As a plain encoded slash does not; where the mount takes that as a character, it takes this so too."""
+    deep = "upstream: deep\nurl: http://127.0.0.1:1\nmount: {path: /m/deep}\n"
+    deep += WRITES.format(name="deep", path="m/deep")
+    asked = request(*target.split(" "))
+
+    for slash, taken in (("refuse", refuse), ("opaque", opaque)):
+        (tmp_path / slash).mkdir()
+        ruleset = rules(tmp_path / slash, HEAD + ESCAPED.format(slash=slash), deep)
+        assert name_of(ruleset.match(asked, CALLER)) == taken
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,25 @@ def test_a_body_of_a_million_values_counts_by_its_bytes() -> None:
     assert digest(long) == digest(long + b" ")
 
 
+@pytest.mark.parametrize(
+    ("form", "fields", "read", "body", "size"),
+    [
+        (WHOLE, (JSON,), None, b"{}", 2),
+        (WHOLE, (JSON,), None, None, 0),
+        (WHOLE, (JSON, (b"Content-Encoding", b"gzip")), None, b"coded", LIMIT),
+        (WHOLE, ((b"Content-Encoding", b"gzip"),), None, b"coded", 5),
+        (WHOLE, (JSON, (b"Content-Encoding", b"gzip")), JsonReader(b"{   }"), b"coded as much", 5),
+        (NO_FINGERPRINT, (JSON,), JsonReader(b"{   }"), None, 5),
+    ],
+    ids=["JSON", "not held", "coded", "coded, counts by its bytes", "read before", "read for another reason"],
+)
+def test_how_much_a_digest_looks_at_is_known_before(
+    form: Fingerprint, fields: tuple[tuple[bytes, bytes], ...], read: JsonReader | None, body: bytes | None, size: int
+) -> None:
+    """A few bytes that are still to be decoded may be many."""
+    assert form.begin(Headers(fields), LIMIT, read).looks_at(body) == size
+
+
 def test_a_coded_body_counts_by_what_it_says() -> None:
     """Compressors write another time stamp with each attempt."""
     one = gzip.compress(b'{"a": 1, "b": 2}', mtime=1)

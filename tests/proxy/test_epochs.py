@@ -18,6 +18,7 @@ REFUSED_THERE = answering(b"HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n")
 FAILED_THERE = answering(b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")
 
 HIGHEST = 18446744073709551615
+NO_PLACES = ("01", "-1", "+1", "", "x", "1, 2", "1.0", "1e0", HIGHEST + 1, 10**20, "9" * 5000)
 
 
 async def _write(gate: Stack, epoch: object, *fields: str, holder: str = "a") -> RawAnswer:
@@ -137,6 +138,8 @@ async def test_a_lease_token_is_no_bare_epoch(store_url: str, tmp_path: Path) ->
     [
         (INCREASING, (5, 5, 4, 6, 100, 7), (200, 412, 412, 200, 200, 412)),
         (INCREASING, (0, 0, HIGHEST, HIGHEST), (200, 412, 200, 412)),
+        (INCREASING, (2**53, 2**53 + 1, 2**53 + 1, 2**53, 2**53 + 2), (200, 200, 412, 412, 200)),
+        (INCREASING, (10**17 - 1, 10**17, 10**17 - 1, HIGHEST - 1, HIGHEST), (200, 200, 412, 200, 200)),
         (CONTIGUOUS, (2, 1, 1, 3, 2, 3), (412, 200, 412, 412, 200, 200)),
         (CONTIGUOUS, (0, 1), (412, 200)),
     ],
@@ -156,10 +159,10 @@ async def test_places_within_an_epoch(
 
 
 async def test_a_place_is_required_where_the_rule_counts_them(store_url: str, tmp_path: Path) -> None:
-    """And must be a number; neither refusal moves the epoch."""
+    """And must be a number up to 2^64-1; neither refusal moves the epoch."""
     async with stack(store_url, tmp_path, CONTIGUOUS) as gate:
         missing = await _write(gate, 9)
-        malformed = [await _write(gate, 9, f"Fencing-Sequence: {text}") for text in ("01", "-1", "", "x", "1, 2")]
+        malformed = [await _write(gate, 9, f"Fencing-Sequence: {text}") for text in NO_PLACES]
         older = await _write(gate, 5, "Fencing-Sequence: 1")
 
         assert (missing.status, missing.decision) == (400, "sequence-required")

@@ -75,6 +75,9 @@ async def test_a_header_that_decided_arrives(gate: Stack) -> None:
         (("X-Room: 7", "X_Room: 8"), "ambiguous-target"),
         (("X-Room: 7", "X-Room: 7"), "ambiguous-target"),
         (("X-Room: 7", "Connection: X-Room"), "ambiguous-target"),
+        (("X-Room: 7", "Connection: close, x-room"), "ambiguous-target"),
+        (("X-Room: 7", "Connection: X_Room"), "ambiguous-target"),
+        (("Connection: keep-alive", "X-Room: 7", "Connection: x-room"), "ambiguous-target"),
         (("X-Room: 7\xa0",), "resource-unresolved"),
         (("X-Room: \xe9",), "resource-unresolved"),
         (("X-Room:",), "resource-unresolved"),
@@ -90,6 +93,15 @@ async def test_a_header_that_names_no_single_resource_moves_nothing(
 
     assert (refused.status, refused.decision) == (400, decision)
     assert older.decision == "forwarded"
+    assert [seen.values("X-Room") for seen in gate.upstream.seen] == [["7"]]
+
+
+@pytest.mark.parametrize("field", ['Connection: "x-room"', "Connection: x-room;q=1", "Keep-Alive: x-room"])
+async def test_what_does_not_name_the_header_takes_nothing_away(gate: Stack, field: str) -> None:
+    """The API sees the one that the fence has judged."""
+    answer = await ask(gate.port, "PUT", "/room", *proof(1), "X-Room: 7", field, body=b"x")
+
+    assert answer.decision == "forwarded"
     assert [seen.values("X-Room") for seen in gate.upstream.seen] == [["7"]]
 
 

@@ -1,11 +1,14 @@
 """Upstreams that are mounted by host: no spelling of `Host` leads to another one's rules."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
+from tests.proxy.mail import proof
 from tests.raw import RawAnswer, ask
+from tests.recording import RecordingUpstream, Seen
 from tests.stack import Stack, stack
 
 MOUNTED = """
@@ -54,6 +57,48 @@ async def test_a_host_in_another_spelling_is_judged_by_its_own_rules(store_url: 
 
         assert {host: (answer.status, answer.decision) for host, answer in answers.items()} == HOSTS
         assert (await gate.highest("strict/7"), gate.upstream.seen) == (before, [])
+
+
+TOLD_BY_HOST = """
+upstream: docs
+url: http://localhost:{port}
+HOST
+mount: {{path: /}}
+timeouts: {{connect: 1s, total: 5s}}
+writes:
+  - name: write
+    match: PUT /docs/{{id}}
+    resource: doc/{{path.id}}
+    authority: header
+    intent: {{mode: required}}
+"""
+
+
+async def its_host(seen: Seen, writer: asyncio.StreamWriter) -> None:
+    """Answers with the host that it was asked for, as an API with several sites does."""
+    [host] = seen.values("host")
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(host), host.encode()))
+
+
+@pytest.mark.parametrize("preserved", [True, False], ids=["preserve", "url"])
+async def test_a_key_at_two_hosts_is_two_intents_where_the_api_sees_them(
+    store_url: str, tmp_path: Path, preserved: bool
+) -> None:
+    """No site's answer is another's: each executes once, under whatever spelling of its host. Where the API sees the
+    `url`'s host alone, it is one.
+    """
+    policy = TOLD_BY_HOST.replace("HOST\n", "host: preserve\n" if preserved else "")
+    hosts = ["a.example", "b.example", "a.example:8080", "A.Example.:80", "b.example:", "a.example:08080", "a.example"]
+    async with stack(store_url, tmp_path, policy, RecordingUpstream(its_host)) as gate:
+        fields = (*proof(), "Idempotency-Key: k-1")
+        told = [await ask(gate.port, "PUT", "/docs/7", *fields, body=b"{}", host=host) for host in hosts]
+
+        executed = ["a.example", "b.example", "a.example:8080"] if preserved else [f"localhost:{gate.upstream.port}"]
+        repeats = ["a.example", "b.example", "a.example:8080", "a.example"] if preserved else executed * 6
+        decisions = ["forwarded"] * len(executed) + ["replayed"] * len(repeats)
+        assert [answer.decision for answer in told] == decisions
+        assert [answer.body.decode() for answer in told] == executed + repeats
+        assert [seen.values("host") for seen in gate.upstream.seen] == [[host] for host in executed]
 
 
 async def by_target(gate: Stack, call: str, host: str, *fields: str, **members: object) -> RawAnswer:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from gateway.proxy.hung_up import has_hung_up
-from tests.raw import request
-from tests.stack import stack
+from tests.raw import RawClient, request
+from tests.stack import POLICY, stack
+from tests.until import until
 
 
 @contextlib.contextmanager
@@ -41,10 +42,10 @@ def test_an_end_is_seen_before_it_is_read(unread: bytes) -> None:
             assert has_hung_up(ours)
 
 
-def hang_up_at_once(port: int, body: bytes, *, resets: bool) -> None:
+def hang_up_at_once(port: int, call: bytes, *, resets: bool = False) -> None:
     """In one turn of the gateway's loop: when it goes on, the call and the end of its connection are there together."""
     caller = socket.create_connection(("127.0.0.1", port))
-    caller.sendall(request("POST", "/-/fence/leases", body=body))
+    caller.sendall(call)
     if resets:
         reset(caller)
     else:
@@ -61,7 +62,27 @@ async def test_a_caller_that_hung_up_in_a_pause_takes_nothing_over(
         before = await gate.highest("report/7")
         asked = {"resource": "report/7", "holder": "b", "ttl_s": 60, "takeover": True}
         for _ in range(5):
-            hang_up_at_once(gate.port, json.dumps(asked).encode(), resets=resets)
+            call = request("POST", "/-/fence/leases", body=json.dumps(asked).encode())
+            hang_up_at_once(gate.port, call, resets=resets)
             assert await gate.highest("report/7") == before
 
         assert (await gate.write("/reports/7")).decision == "forwarded"
+
+
+async def test_an_epoch_from_elsewhere_counts_once_it_was_sent(store_url: str, tmp_path: Path) -> None:
+    """Whoever still waits for the answer: it was granted before, and the older holder is told that it was overtaken."""
+    policy = POLICY + "    authority: header\n"
+
+    def write(epoch: int) -> bytes:
+        return request("PUT", "/reports/7", f"Fencing-Token: {epoch}", f"Fencing-Holder: h{epoch}", body=b"%d" % epoch)
+
+    async with stack(store_url, tmp_path, policy) as gate, RawClient(gate.port) as older, RawClient(gate.port) as newer:
+        await older.send(write(41))
+        before = await older.answer()
+        hang_up_at_once(gate.port, write(42))
+        await until(lambda: '"epoch":"42"' in gate.log.read_text())
+        await older.send(write(41))
+        await newer.send(write(42))
+        after = [(await client.answer()).decision for client in (older, newer)]
+
+        assert (before.decision, after) == ("forwarded", ["stale-epoch", "forwarded"])

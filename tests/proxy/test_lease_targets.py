@@ -102,6 +102,37 @@ async def test_no_other_target_gets_a_lease(gate: Stack, target: str, told: tupl
     assert "epoch" not in json.loads(refused.body)
 
 
+INTEGERS = """
+upstream: docs
+url: http://localhost:{port}
+mount: {{path: /}}
+timeouts: {{connect: 1s, total: 5s}}
+defaults: {{values: integer}}
+writes:
+  - {{name: path, match: "PUT /docs/{{id}}", resource: "doc/{{path.id}}"}}
+  - {{name: query, match: POST /docs, resource: "doc/{{query.id}}"}}
+"""
+OTHERWISE = [
+    *("07", "+7", "7 ", " 7", "7%20", "_all", "*", "7.0", "-7", "-0", "00", "7:archive", "7,8", "0x7", "7_0", "1e1"),
+    *("9223372036854775808", "\u0667", "\uff17", "7\u200b", "", "null", "True"),
+]
+
+
+async def test_no_lease_is_granted_for_what_is_no_integer(store_url: str, tmp_path: Path) -> None:
+    """Where the rule says `values: integer`: neither by the resource's name nor by a target, in path or query."""
+    async with stack(store_url, tmp_path, INTEGERS) as gate:
+        for text in OTHERWISE:
+            by_name = await gate.lease(f"doc/{text}", takeover=True)
+            by_target = [await lease(gate, f"{target}{text}") for target in ("PUT /docs/", "POST /docs?id=")]
+
+            assert (by_name.status, by_name.decision) == (404, "no-such-resource"), text
+            assert {answer.status for answer in by_target} <= {400, 404}, text
+            assert all("token" not in json.loads(answer.body) for answer in by_target), text
+
+        granted = [await gate.lease("doc/7"), await lease(gate, "PUT /docs/%38"), await lease(gate, "POST /docs?id=0")]
+        assert [json.loads(answer.body)["resource"] for answer in granted] == ["doc/7", "doc/8", "doc/0"]
+
+
 async def test_a_target_whose_resource_stands_in_a_body_has_none(gate: Stack) -> None:
     """The lease of such a write is taken by the resource's name."""
     by_target = await lease(gate, "POST /told")

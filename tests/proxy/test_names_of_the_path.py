@@ -41,6 +41,31 @@ async def test_another_value_reaches_no_api_that_would_take_it(store_url: str, t
         assert gate.upstream.seen == []
 
 
+async def test_a_body_of_a_deletion_names_no_other(store_url: str, tmp_path: Path) -> None:
+    """Many servers read it: what it says is judged as of any other method, and what passes arrives."""
+    told = {
+        (JSON, b'{"id": 8}'): "ambiguous-target",
+        (JSON, b'{"id": null}'): "ambiguous-target",
+        (JSON, b'{"ID": 8}'): "ambiguous-target",
+        (JSON, b'{"id": 7, "id": 8}'): "ambiguous-target",
+        (FORM, b"id=8"): "ambiguous-target",
+        (PARTS, PART): "ambiguous-target",
+        ("X-Type: none", b'{"id": 8}'): "ambiguous-target",
+        (JSON, b'{"id": 7}'): "forwarded",
+        (JSON, b'{"why": "spam"}'): "forwarded",
+        ("X-Type: none", b""): "forwarded",
+    }
+    async with stack(store_url, tmp_path, MERGED) as gate:
+        await gate.lease("report/7")
+        answers = {
+            (field, body): (await gate.write("/reports/7", field, method="DELETE", body=body)).decision
+            for field, body in told
+        }
+
+        assert answers == told
+        assert [seen.body for seen in gate.upstream.seen] == [b'{"id": 7}', b'{"why": "spam"}', b""]
+
+
 async def test_no_body_makes_another_request_of_a_new_one_or_of_a_search(store_url: str, tmp_path: Path) -> None:
     """Neither a rule without placeholders nor a read-only entry lets a form through that names another path."""
     policy = MERGED.replace("writes:\n", SEARCH + "writes:\n" + NEW)

@@ -3,18 +3,23 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tests.proxy.mail import proof
 from tests.raw import RawAnswer, ask
-from tests.recording import answering
+from tests.recording import RecordingUpstream, Seen, answer_ok, answering
 from tests.stack import POLICY, Stack, stack
 
 STRICT = POLICY + "    fence: {{order: strict}}\n"
+STRICT_IN_PARALLEL = POLICY + "    fence: {{order: strict, concurrency: parallel}}\n"
 CONTIGUOUS = POLICY + "    authority: header\n    fence: {{sequence: contiguous, concurrency: parallel}}\n"
+INCREASING = CONTIGUOUS.replace("contiguous", "increasing")
 
 
-async def test_of_many_writes_of_one_strict_epoch_one_is_sent(store_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("policy", [STRICT, STRICT_IN_PARALLEL], ids=["serial", "parallel"])
+async def test_of_many_writes_of_one_strict_epoch_one_is_sent(store_url: str, tmp_path: Path, policy: str) -> None:
     """Twenty at once: nineteen are stale. One that the API refuses gives the epoch back, to one more."""
-    async with stack(store_url, tmp_path, STRICT) as gate:
+    async with stack(store_url, tmp_path, policy) as gate:
         await gate.lease("report/7")
         told = [answer.decision for answer in await asyncio.gather(*(gate.write("/reports/7") for _ in range(20)))]
         await gate.lease("report/8")
@@ -49,6 +54,35 @@ async def test_places_that_come_twice_at_once_are_taken_once(store_url: str, tmp
         assert (told.count("forwarded"), set(told)) == (3, {"forwarded", "out-of-sequence"})
         assert passed >= 1 and [answer.decision for answer in at_once].count("forwarded") == passed
         assert taken(one, other) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("policy", [INCREASING, CONTIGUOUS], ids=["increasing", "contiguous"])
+async def test_later_places_pass_while_an_earlier_one_is_in_flight(store_url: str, tmp_path: Path, policy: str) -> None:
+    """In parallel; a place that comes again or too late is out of sequence, also once the earlier one has ended. One
+    that others came behind is not given back when the API refuses it.
+    """
+    go_on = asyncio.Event()
+
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        if seen.body == b"2":
+            await go_on.wait()
+            writer.write(b"HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n")
+        else:
+            await answer_ok(seen, writer)
+
+    async with stack(store_url, tmp_path, policy, RecordingUpstream(answer)) as gate:
+        first = await place(gate, 1)
+        slow = asyncio.get_running_loop().create_task(place(gate, 2))
+        await gate.upstream.until(lambda: len(gate.upstream.seen) == 2)
+        meanwhile = [(await place(gate, at)).decision for at in (3, 4, 3, 2, 1)]
+        go_on.set()
+        refused = await slow
+        after = [(await place(gate, at)).decision for at in (2, 4, 5)]
+
+        assert (first.status, refused.status, refused.value("Fencing-Outcome")) == (200, 409, "not_applied")
+        assert meanwhile == ["forwarded"] * 2 + ["out-of-sequence"] * 3
+        assert after == ["out-of-sequence"] * 2 + ["forwarded"]
+        assert [seen.body for seen in gate.upstream.seen] == [b"1", b"2", b"3", b"4", b"5"]
 
 
 def taken(*gates: Stack) -> list[int]:

@@ -196,6 +196,37 @@ async def test_the_same_key_elsewhere_is_another_intent(
         assert len(gate.upstream.seen) == 2
 
 
+# Of `/mail/out`: the same request in other letters; another one; none.
+ALIKE = ["", "?", "?&", "?&&"]
+OTHER = ["?a=1", "?a=1&a=1", "?b=2&a=1"]
+OTHER_ALIKE = [["?a=%31", "?a=1&", "?&a=1", "?%61=1"], ["?a=%31&a=1"], ["?a=1&b=2", "?&b=2&a=1"]]
+
+
+@pytest.mark.parametrize("path", ["/mail/out", "/mail/%6fut", "/mail/%6F%75%74"])
+async def test_a_target_in_another_spelling_is_the_same_intent(store_url: str, tmp_path: Path, path: str) -> None:
+    """Escapes that say the same, and a query that says nothing: whichever comes first is sent, and no other."""
+    async with mail(store_url, tmp_path) as gate:
+        first = await send(gate, target=f"{path}?&")
+        same = [await send(gate, target=f"{one}{query}") for one in ("/mail/out", path) for query in ALIKE]
+        other = [await send(gate, target=f"{path}{query}", body=b'{"to": "y"}') for query in ALIKE]
+
+        assert first.decision == "forwarded"
+        assert {answer.decision for answer in same} == {"replayed"}
+        assert {answer.decision for answer in other} == {"intent-mismatch"}
+        assert len(gate.upstream.seen) == 1
+
+
+async def test_another_query_is_another_intent_however_it_is_spelled(store_url: str, tmp_path: Path) -> None:
+    """Each is sent once; its own other spellings replay."""
+    async with mail(store_url, tmp_path) as gate:
+        told = [(await send(gate, target=f"/mail/out{query}")).decision for query in ("", *OTHER)]
+        again = [await send(gate, target=f"/mail/out{query}") for alike in OTHER_ALIKE for query in alike]
+
+        assert told == ["forwarded"] * 4
+        assert {answer.decision for answer in again} == {"replayed"}
+        assert len(gate.upstream.seen) == 4
+
+
 async def test_a_quoted_key_and_a_bare_one_are_the_same(store_url: str, tmp_path: Path) -> None:
     """As the IETF draft has it, and as most clients send it."""
     async with mail(store_url, tmp_path) as gate:

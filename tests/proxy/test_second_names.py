@@ -113,3 +113,36 @@ async def test_a_read_names_no_other_method(store_url: str, tmp_path: Path) -> N
             (200, "passed"),
         ]
         assert [seen.line for seen in gate.upstream.seen] == ["POST /r/list?a=1 HTTP/1.1"]
+
+
+async def test_text_in_json_arrives_where_the_api_reads_types(store_url: str, tmp_path: Path) -> None:
+    """Under `form_in_json: opaque` it arrives byte for byte; else it is refused, with what to send instead."""
+    body = b'{"note": "see https://example.org/?a=1&id=5"}'
+    for form_in_json, decision in (("opaque", "forwarded"), ("refuse", "ambiguous-target")):
+        policy = POLICY.replace("path: /r", f"path: /r, form_in_json: {form_in_json}")
+        async with stack(store_url, tmp_path, policy) as gate:
+            await gate.lease("report/7", takeover=True)
+            answer = await post(gate, "/r/query?id=7", JSON, body=body)
+
+            assert answer.decision == decision
+            assert [seen.body for seen in gate.upstream.seen] == [body] * (decision == "forwarded")
+            assert decision == "forwarded" or "\\u0026" in answer.problem["detail"]
+
+
+async def test_a_condition_of_the_query_is_met_by_no_body_where_names_are_merged(
+    store_url: str, tmp_path: Path
+) -> None:
+    """Nothing of it is sent, and no epoch moves."""
+    rules = """
+  - {{name: dry, match: POST /r/run, when: {{query: {{mode: dry}}}}, resource: dry}}
+  - {{name: run, match: POST /r/run, resource: run, authority: header}}
+"""
+    async with stack(store_url, tmp_path, POLICY.replace("path: /r", "path: /r, names: merged") + rules) as gate:
+        token = "Fencing-Token: 9", "Fencing-Holder: a"
+        refused = await ask(gate.port, "POST", "/r/run", *token, JSON, body=b'{"mode": "dry"}')
+        older = "Fencing-Token: 8", "Fencing-Holder: a"
+        passed = await ask(gate.port, "POST", "/r/run", *older, JSON, body=b'{"speed": 1}')
+
+        assert (refused.status, refused.decision) == (400, "ambiguous-target")
+        assert (passed.status, passed.decision) == (200, "forwarded")
+        assert [seen.body for seen in gate.upstream.seen] == [b'{"speed": 1}']

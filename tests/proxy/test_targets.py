@@ -227,6 +227,20 @@ async def test_an_encoded_slash_is_refused_or_a_resource_of_its_own(store_url: s
         assert [seen.line for seen in gate.upstream.seen] == ["PUT /reports/a%2Fb HTTP/1.1"]
 
 
+async def test_an_escaped_escape_leads_to_no_other_rule(store_url: str, tmp_path: Path) -> None:
+    """What a server behind one that undoes it would run is that rule's, whose epoch the sender need not have."""
+    publish = "  - {{name: publish, match: 'PUT /reports/{{id}}/publish', resource: 'published/{{path.id}}'}}\n"
+    async with stack(store_url, tmp_path, POLICY + publish) as gate:
+        for resource in ("report/7%252Fpublish", "report/100%25"):
+            assert (await gate.lease(resource, holder=resource)).status == 201
+        refused = await gate.write("/reports/7%252Fpublish", holder="report/7%252Fpublish")
+        passed = await gate.write("/reports/100%25", holder="report/100%25")
+
+        assert (refused.status, refused.decision) == (400, "ambiguous-target")
+        assert (passed.status, passed.decision) == (200, "forwarded")
+        assert [seen.line for seen in gate.upstream.seen] == ["PUT /reports/100%25 HTTP/1.1"]
+
+
 async def test_a_mount_is_stripped_without_touching_the_rest(store_url: str, tmp_path: Path) -> None:
     """`strip` drops the mount's segments, and the URL's own path comes before what is left."""
     async with stack(store_url, tmp_path, STRIPPED, RecordingUpstream()) as gate:

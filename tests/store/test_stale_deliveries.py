@@ -7,14 +7,17 @@ import pytest
 
 from gateway.core.delivery import Again, GivenUp
 from gateway.core.kept_request import KeptRequest
-from gateway.core.write import Write
+from gateway.core.record import IntentRecord
+from gateway.core.write import Admitted, Write
 from gateway.store.fence import FenceStore
+from gateway.store.parking import Decide, decide
 from tests.store.fences import (
     RESOURCE,
     name_of,
     state_of,
 )
 from tests.store.parked import (
+    APPROVED,
     REQUEST,
     begin,
     delivered,
@@ -69,6 +72,44 @@ async def test_what_was_taken_is_not_what_is_kept_under_its_key_later(
         assert await state_of(store, id_of(ONE)) == "queued"
         new = await delivered(queue, write, "applied")
     assert new.request == request_
+
+
+@pytest.mark.parametrize("is_approved", [False, True], ids=["it waits", "it is approved"])
+async def test_what_was_taken_is_not_what_is_approved_under_its_key_later(
+    is_approved: bool, store: FenceStore, raw: Any
+) -> None:
+    """The approval was for what was looked at, and was used up: what a deliverer took under it before is not sent under
+    the next one, nor while the next one waits for its own.
+    """
+    first, second = mail("one", of=APPROVED), mail("one", of=APPROVED, says=b"another")
+    request = replace(REQUEST, body=b"{}")
+    await parked(store, first)
+    await approve(store)
+    async with delivering(store) as queue:
+        old = await taken(queue)
+        make_due(raw)
+        await delivered(queue, first, "not_applied", GivenUp())
+        await parked(store, second, request)
+        if is_approved:
+            await approve(store)
+        state = await state_of(store, id_of(first))
+
+        assert not isinstance(await begin(queue, replace(first, keeping=old.record.keeping)), Admitted)
+        assert not await queue.fail(old, "no rule takes it")
+        assert await state_of(store, id_of(first)) == state == ("queued" if is_approved else "awaiting_approval")
+        if is_approved:
+            new = await delivered(queue, second, "applied")
+            assert (new.request, old.request) == (request, REQUEST)
+        else:
+            assert await queue.take(RESOURCE) is None
+
+
+async def approve(store: FenceStore) -> None:
+    """What waits now, by its digest."""
+    record = await store.recall(id_of(ONE))
+    assert record is not None and record.parking is not None
+    decided = await decide(store, record, Decide("approve", "anna", "anna", "ok", record.parking.digest))
+    assert isinstance(decided, IntentRecord), decided
 
 
 async def test_what_was_delivered_in_vain_since_is_not_sent_before_its_time(store: FenceStore, raw: Any) -> None:

@@ -12,7 +12,7 @@ from gateway.core.target import Target, read_target
 from gateway.core.trace import Trace
 from gateway.core.trace_context import TraceContext
 from gateway.core.write import ResourceKey, Write
-from gateway.upstream.headers import answer_headers, forwarded_target, request_head
+from gateway.upstream.headers import answer_headers, forwarded_target, request_head, without_cookies
 
 LEASE = b"42.abcdefghijklmnopqrst-_"
 
@@ -282,3 +282,11 @@ def test_the_target_is_forwarded_byte_for_byte(fields: dict[str, object], target
 def test_an_answers_fields_pass_end_to_end(pairs: HeaderPairs, kept: tuple[int, ...]) -> None:
     """An upstream cannot speak in the gateway's name."""
     assert answer_headers(pairs) == tuple(pairs[at] for at in kept)
+
+
+def test_a_field_that_sets_a_cookie_is_told_by_its_name() -> None:
+    """In any case and spelling; others that look like it are other fields."""
+    cookies = tuple((name, b"a=1") for name in (b"Set-Cookie", b"SET-COOKIE2", b"set_cookie"))
+    others = tuple((name, b"a=1") for name in (b"Cookie", b"X-Set-Cookie", b"Set-Cookie3", b"Set-Login", b"Set-Cache1"))
+
+    assert without_cookies([*cookies, *others]) == others

@@ -18,6 +18,20 @@ from tests.recording import OK, RecordingUpstream, Seen, answering
 from tests.upstream.given import Given, SetClock, request, send, upstream_at
 
 
+async def test_whether_cookies_are_dropped_is_the_policys_that_the_request_has(sender: HttpSender) -> None:
+    """Not that of the connection, which a reload leaves open."""
+    head = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nContent-Length: 0\r\n\r\n"
+    async with RecordingUpstream(answer=answering(head)) as recorder:
+        for dropped in (False, True, False):
+            upstream = upstream_at(recorder.port, drops_cookies=dropped)
+            reply = await send(sender, upstream, request(), Given(whole=True))
+            assert isinstance(reply, Reply)
+            assert ((b"Set-Cookie", b"a=1") in reply.headers) is not dropped
+            reply.close()
+
+        assert recorder.connections == 1
+
+
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "POST", "PATCH"])
 @pytest.mark.parametrize("reused", [False, True], ids=["fresh connection", "reused connection"])
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from gateway.policy.compile.format_endings import compile_format_endings
 from gateway.policy.compile.json_types import compile_json_types
 from gateway.policy.compile.notify import compile_notify
 from gateway.policy.compile.query import compile_query
+from gateway.policy.compile.set_cookie import drops_cookies
 from gateway.policy.compile.signed import compile_signed, with_claims
 from gateway.policy.compile.tls import compile_tls
 from gateway.policy.compile.via import compile_via
@@ -93,6 +94,7 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
         via=compile_via(report, shape),
         notify=compile_notify(report, shape.notify, secrets),
         json_types=compile_json_types(report, shape),
+        drops_cookies=drops_cookies(shape),
     )
 
 
@@ -144,7 +146,7 @@ def _mount(report: Report, mount: schema.Mount) -> Mount:
     segments = report.take(("mount", "path"), parse_mount_path(mount.path)) or ()
     host = None if mount.host is None else report.take(("mount", "host"), parse_host(mount.host))
     formats = compile_format_endings(report, mount)
-    return Mount(segments, host, mount.strip, mount.encoded_slash, formats, mount.names)
+    return Mount(segments, host, mount.strip, mount.encoded_slash, formats, mount.names, mount.form_in_json)
 
 
 def _timeouts(report: Report, timeouts: schema.Timeouts) -> Timeouts:

@@ -78,12 +78,13 @@ def has_body(request: Request) -> bool:
     return any(headers.all(name) for name in (b"transfer-encoding", b"content-type"))
 
 
-def contradicts(value: JsonValue, name: str, text: str) -> bool:
-    """Whether a JSON body has a member of this name, and another value in it."""
+def contradicts(value: JsonValue, name: str, text: str | None) -> bool:
+    """Whether a JSON body has a member of this name, and another value in it than the query; None: that has none."""
     if not isinstance(value, dict):
         return False
     key = folded(name)
-    return any(not is_spelled(own, text) for member, own in value.items() if key in readings(member))
+    own = (found for member, found in value.items() if key in readings(member))
+    return any(text is None or not is_spelled(found, text) for found in own)
 
 
 def is_spelled(value: JsonValue, text: str) -> bool:
@@ -96,6 +97,12 @@ def is_spelled(value: JsonValue, text: str) -> bool:
         case Number(spelled):
             return spelled == text
     return False
+
+
+def only_in_body(name: str) -> Refused:
+    """The refusal of a body with a name that a rule looks at in the query, which the API may take from either."""
+    detail = f"Nothing was forwarded: a rule looks at {name} in the query, and the API may take the body's."
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it in the query.")
 
 
 def twice(name: str) -> Refused:

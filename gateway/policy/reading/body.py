@@ -10,8 +10,16 @@ from typing import Literal
 
 from gateway.core.decision import Refused
 from gateway.core.request import Request
-from gateway.core.rule import JSON_TYPES
-from gateway.policy.reading.beside import BesideQuery, beside_query, contradicts, has_body, is_spelled, twice
+from gateway.core.rule import JSON_TYPES, Mount
+from gateway.policy.reading.beside import (
+    BesideQuery,
+    beside_query,
+    contradicts,
+    has_body,
+    is_spelled,
+    only_in_body,
+    twice,
+)
 from gateway.policy.reading.beside_path import form_overrules, json_overrules, parts_overrule, query_overrules
 from gateway.policy.reading.body_type import Kind, body_fault
 from gateway.policy.reading.cookies import cookie_named
@@ -24,6 +32,8 @@ from gateway.policy.reading.operation import Operation
 from gateway.policy.reading.overriding import OVERRIDING
 from gateway.policy.reading.parameters import read_query
 
+_ANYWHERE = Mount()
+
 
 @dataclass(frozen=True, slots=True)
 class BodyWanted:
@@ -31,13 +41,15 @@ class BodyWanted:
 
 
 class Body:
-    """The body of one request, as far as it was read. `json_types`: what its upstream reads as JSON."""
+    """The body of one request, as far as it was read. `json_types`: what its upstream reads as JSON. `mount`: what else
+    is known of how that reads names."""
 
-    __slots__ = ("_faults", "_form", "_json", "_json_types", "_operation", "_parts", "_request", "_within")
+    __slots__ = ("_faults", "_form", "_json", "_json_types", "_mount", "_operation", "_parts", "_request", "_within")
 
-    def __init__(self, request: Request, json_types: frozenset[bytes] = JSON_TYPES) -> None:
+    def __init__(self, request: Request, json_types: frozenset[bytes] = JSON_TYPES, mount: Mount = _ANYWHERE) -> None:
         self._request = request
         self._json_types = json_types
+        self._mount = mount
         self._json: JsonReader | None = None
         self._form: Form | Refused | None = None
         self._parts: FormParts | Refused | None = None
@@ -105,7 +117,8 @@ class Body:
 
     def parameter(self, name: str) -> str | Refused | None:
         """A query parameter, None without it. Refused: also if the body has another one, or a cookie is called so. Of a
-        name that only the body has, JSON makes no parameter here: most that read JSON keep the two apart."""
+        name that only the body has, JSON makes no parameter, where the API's names are not `merged`: most that read
+        JSON keep the two apart."""
         text = read_query(self._request.target, name)
         text = text if isinstance(text, Refused) else cookie_named(self._request.headers, (name,)) or text
         kind = self._beside_query()
@@ -173,18 +186,25 @@ class Body:
             if self._within is None:
                 self._within = names_within(self._request.body or b"")
             return said_within(name, self._within)
-        if text is not None:
+        if text is not None or self._mount.names == "merged":
             value = self.json.value()
             if isinstance(value, Refused):
                 return value
             if contradicts(value, name, text):
-                return twice(name)
+                return only_in_body(name) if text is None else twice(name)
         return self._within_json(name)
 
     def _within_json(self, name: str) -> Refused | None:
         if self._within is None:
             self._within = names_within_json(self._request.body or b"")
-        return said_within(name, self._within)
+        found = said_within(name, self._within)
+        return None if found is None or self._is_json_alone() else found
+
+    def _is_json_alone(self) -> bool:
+        """Whether to its API it is JSON and nothing else, as the policy says."""
+        if self._mount.form_in_json == "refuse" or self.lacking("json") is not None:
+            return False
+        return not isinstance(self.json.value(), Refused)
 
     def _beside_as(self, kind: Literal["form", "untyped", "multipart"]) -> Form | FormParts | Refused:
         match kind:

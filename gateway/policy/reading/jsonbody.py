@@ -7,11 +7,9 @@ others do not. A body with any of these could be one resource here and another a
 import json
 import math
 import re
-from array import array
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
-from itertools import accumulate
 from typing import Final
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
@@ -19,6 +17,7 @@ from gateway.core.frozen import frozen
 from gateway.policy.finding import Wrong
 from gateway.policy.reading.caseless import caseless
 from gateway.policy.reading.hidden import seen
+from gateway.policy.reading.levels import nests_deeper
 from gateway.policy.reading.overriding import overriding_among
 from gateway.policy.reading.twin import INHERITED, Names
 
@@ -54,16 +53,10 @@ _EXPONENT_DIGITS = 4
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 _BLANKS = re.compile("[ \t\n\r]*")
 _DEEPEST = 64
-# A text that is never closed reaches to the end: were it none, each quote in it would be tried anew, and the time would
-# grow with the square of the body. Possessive, so that nothing is tried twice.
-_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
-_BRACKETS = b"[{]}"
-_NO_BRACKETS = bytes(set(range(256)) - set(_BRACKETS))
-_STEPS = bytes.maketrans(_BRACKETS, b"\x01\x01\xff\xff")
 # Only these escapes make what `_check_texts` looks for.
 _ODD_ESCAPE = re.compile(rb"\\u(?:[Dd][89A-Fa-f]|0000)")
-# Of fewer digits every number is a double's: 1e308 has 309.
-_LONG_INTEGER = 308
+# Without an exponent, every number of so many characters is a double's: 1e308 has 309 digits.
+_LONG = 308
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -159,7 +152,7 @@ def read_json(body: bytes) -> JsonValue | Refused:
     (compared after unescaping), a NUL in a name, NaN, infinities, numbers beyond a double's range, lone surrogates, and
     more than 64 levels, beyond which some parsers give nothing (.NET; Ruby's 100, PHP's 512).
     """
-    if _nests_too_deeply(body):
+    if nests_deeper(body, _DEEPEST):
         return ambiguous_body(f"it has more than {_DEEPEST} levels")
     try:
         value = _decoded(body.decode("utf-8"))
@@ -174,14 +167,6 @@ def read_json(body: bytes) -> JsonValue | Refused:
     except RecursionError:
         return ambiguous_body("it nests too deeply")
     return value
-
-
-def _nests_too_deeply(body: bytes) -> bool:
-    if body.count(b"[") + body.count(b"{") <= _DEEPEST:
-        return False
-    # As bytes with a sign, added up: a body of a million brackets is looked at in a tenth of a loop's time.
-    steps = array("b", _TEXT.sub(b"", body).translate(_STEPS, _NO_BRACKETS))
-    return max(accumulate(steps), default=0) > _DEEPEST
 
 
 def _decoded(text: str) -> JsonValue:
@@ -248,14 +233,33 @@ def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
 
 
 def _number(spelled: str) -> Number:
-    exponent = spelled.lower().partition("e")[2].lstrip("+-")
-    if len(exponent) > _EXPONENT_DIGITS or not math.isfinite(float(spelled)):
+    if "e" not in spelled and "E" not in spelled:
+        in_range = len(spelled) <= _LONG or math.isfinite(float(spelled))
+    else:
+        in_range = math.isfinite(float(spelled)) and not _is_far(spelled)
+    if not in_range:
         raise _Unreadable("a number is out of range")
     return Number(spelled)
 
 
-def _integer(spelled: str) -> Number:
-    return Number(spelled) if len(spelled) <= _LONG_INTEGER else _number(spelled)
+def _is_far(spelled: str) -> bool:
+    """Whether its exponent has too many digits; most numbers have not so many characters."""
+    if len(spelled) <= _EXPONENT_DIGITS + 2:
+        return False
+    return len(spelled.lower().partition("e")[2].lstrip("+-")) > _EXPONENT_DIGITS
+
+
+class _Integers(dict[str, Number]):
+    """Those of a few digits are made once: a MiB may hold half a million of them, and making one takes ten times as
+    long as finding it."""
+
+    __slots__ = ()
+
+    def __missing__(self, spelled: str) -> Number:
+        return Number(spelled) if len(spelled) <= _LONG else _number(spelled)
+
+
+_INTEGERS = _Integers((spelled, Number(spelled)) for spelled in ("-0", *map(str, range(-99, 1000))))
 
 
 def _constant(name: str) -> JsonValue:
@@ -280,7 +284,7 @@ def _check_texts(value: JsonValue) -> None:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_float=_number, parse_int=_integer, parse_constant=_constant
+    object_pairs_hook=_object, parse_float=_number, parse_int=_INTEGERS.__getitem__, parse_constant=_constant
 )
 
 

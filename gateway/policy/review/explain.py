@@ -98,7 +98,7 @@ def _why(entry: Entry | ReadOnly, request: Request, taker: Entry | ReadOnly | No
         return "has another path"
     if not any(request.method in pattern.methods for pattern in paths):
         return f"does not take {request.method} here"
-    body = Body(request, entry.matcher.upstream.json_types)
+    body = Body(request, entry.matcher.upstream.json_types, entry.matcher.upstream.mount)
     unmet = first_unmet(entry.matcher.conditions, request, body)
     match unmet:
         case None:

@@ -22,6 +22,7 @@ _DESCRIPTIONS = {
     "Mount.encoded_slash": "`opaque`: an encoded slash (%2F) is a character of its segment, as in GitLab's API.",
     "Mount.format_endings": "`refuse`, or a list such as `[json, xml]`: endings that the API takes for a format.",
     "Mount.names": "`merged`: the API keeps the names of path, query and body in one map, as WordPress and Laravel do.",
+    "Mount.form_in_json": "`opaque`: the API reads a body by its Content-Type, so that JSON is never a form to it.",
     "Rule": "One kind of write: which requests it takes, the resource that they write, and how they are fenced.",
     "Rule.match": "`METHOD[,METHOD] /path/{name}/{rest...}`, or a list of them. The path is the one that agents use.",
     "Rule.upgrade": "`websocket`: the rule takes WebSocket handshakes, and only those; `match` is then a GET.",

@@ -30,6 +30,7 @@ _AGAIN_AFTER_S = 0.05
 # A restarted server listens within tens of milliseconds; half a second spares one that is away for long.
 _PAUSES_S = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
 _SHORT_LIVED_S = 1.0
+_LEFT = "the server may no longer be the right one, and is looked for again"
 # How finely deadlines are kept. One timer for all calls costs less than one for each.
 _TICK_S = 0.05
 
@@ -127,6 +128,7 @@ class Link:
         self._flushing = False
         self._ticking: asyncio.TimerHandle | None = None
         self._reviving: asyncio.Task[None] | None = None
+        self._attempt: asyncio.Timeout | None = None
         self._why = "not connected yet"
         self._connected_at = 0.0
         self._short_lived = 0
@@ -227,9 +229,12 @@ class Link:
             self._ticking = self._loop.call_later(_TICK_S, self._tick)
 
     def leave(self) -> None:
-        """Connect anew: the server at the other end may no longer be the right one."""
+        """Connect anew: the server at the other end may no longer be the right one. Also where it is being connected to:
+        one that is stopped may answer at last when another has taken its place."""
         if self._wire is not None:
             self._wire.transport.abort()
+        elif self._attempt is not None and self._attempt.when() is None:
+            self._attempt.reschedule(self._loop.time())
 
     def on_reply(self, reply: Reply | hiredis.ReplyError) -> None:
         """The answer to the oldest command. A caller that has gone does not take the next one's."""
@@ -266,13 +271,18 @@ class Link:
         for pause_s in itertools.chain(pauses, itertools.repeat(_PAUSES_S[-1])):
             await asyncio.sleep(pause_s)
             connection: AbstractConnection | None = None
+            attempt = self._attempt = asyncio.timeout(None)
             try:
-                connection = await self._connect()
-                if self.on_connected is not None:
-                    await self.on_connected(connection)
+                async with attempt:
+                    connection = await self._connect()
+                    if self.on_connected is not None:
+                        await self.on_connected(connection)
+                if attempt.when() is not None:
+                    # It was left when all was done, or somebody on the way swallowed that.
+                    raise ConnectionError(_LEFT)
                 self._wire = _Wire(self, connection)
             except Exception as error:  # noqa: BLE001  # nobody else would connect again, whatever it was
-                self._why = str(error) or type(error).__name__
+                self._why = _LEFT if attempt.when() is not None else str(error) or type(error).__name__
                 if connection is not None:
                     await hang_up(connection)
             else:
@@ -280,6 +290,8 @@ class Link:
                 self.runs_functions = True
                 self._flush()
                 return
+            finally:
+                self._attempt = None
 
     def _flush(self) -> None:
         self._flushing = False

@@ -86,12 +86,8 @@ class Sentinels:
         forbid = await asyncio.gather(*map(self._forbids, self._where.sentinels))
         return [sentinel for sentinel, one in zip(self._where.sentinels, forbid, strict=True) if one]
 
-    async def connect(self) -> AbstractConnection:
-        """A connection to the primary. Raises whatever keeps it from that."""
-        return (await self.connect_to_primary())[0]
-
-    async def connect_to_primary(self) -> tuple[AbstractConnection, Address]:
-        """The same, and where that is. It says itself that it is a primary."""
+    async def primary(self) -> Address:
+        """Where it is. Raises ConnectionError, with the reason, where there is none, or soon another."""
         named = await self.named()
         if named is None:
             raise ConnectionError(f"no sentinel names a primary of {self._where.service}: {self._why}")
@@ -99,15 +95,23 @@ class Sentinels:
             raise ConnectionError(f"the sentinels of {self._where.service} wait for a new primary")
         if named.handing_over:
             raise ConnectionError(f"the sentinels of {self._where.service} are promoting another primary")
-        connection = await connector_to(named.primary, self._where.options, self._timeout_s)()
+        return named.primary
+
+    async def connect(self) -> AbstractConnection:
+        """A connection to the primary. Raises whatever keeps it from that."""
+        return await self.connect_to(await self.primary())
+
+    async def connect_to(self, primary: Address) -> AbstractConnection:
+        """The same, to one that was named; it says itself that it is a primary."""
+        connection = await connector_to(primary, self._where.options, self._timeout_s)()
         try:
             role = (await ask(connection, "ROLE"))[0]
             if role != b"master":
-                raise ConnectionError(f"{named.primary} is named as the primary, and is none yet")
+                raise ConnectionError(f"{primary} is named as the primary, and is none yet")
         except BaseException:
             await hang_up(connection)
             raise
-        return connection, named.primary
+        return connection
 
     async def close(self) -> None:
         for connection in self._connections.values():
@@ -133,11 +137,18 @@ class Sentinels:
         try:
             async with asyncio.timeout(min(_ANSWERS_WITHIN_S, self._timeout_s)):
                 return await self._ask(sentinel)
+        except asyncio.CancelledError:
+            # Who asks next would get the answers to this.
+            await self._hang_up_on(sentinel)
+            raise
         except Exception as error:  # noqa: BLE001  # one sentinel that is away, whatever it was, is what others are for
             self._why = f"{sentinel}: {error or type(error).__name__}"
-            if (connection := self._connections.pop(sentinel, None)) is not None:
-                await hang_up(connection)
+            await self._hang_up_on(sentinel)
             return None
+
+    async def _hang_up_on(self, sentinel: Address) -> None:
+        if (connection := self._connections.pop(sentinel, None)) is not None:
+            await hang_up(connection)
 
     async def _ask(self, sentinel: Address) -> Named | None:
         connection = self._connections.get(sentinel)
@@ -168,15 +179,16 @@ class GuardedLink(Link):
     def __init__(self, sentinels: Sentinels, timeout_s: float) -> None:
         super().__init__(self._connect_primary, timeout_s)
         self.sentinels = sentinels
+        # The one that is connected, or is being connected to; None while sentinels are asked for one.
         self._peer: Address | None = None
         self._news = asyncio.Event()
         self._announced: list[Subscription] = []
         self._watching: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        await super().open()
         self._announced = self.sentinels.announced(self._news.set)
         self._watching = ongoing("watching the sentinels", self._watch)
+        await super().open()
 
     async def close(self) -> None:
         if self._watching is not None:
@@ -186,8 +198,9 @@ class GuardedLink(Link):
         await self.sentinels.close()
 
     async def _connect_primary(self) -> AbstractConnection:
-        connection, self._peer = await self.sentinels.connect_to_primary()
-        return connection
+        self._peer = None
+        self._peer = await self.sentinels.primary()
+        return await self.sentinels.connect_to(self._peer)
 
     async def _watch(self) -> None:
         while True:
@@ -196,5 +209,7 @@ class GuardedLink(Link):
                     await self._news.wait()
             self._news.clear()
             named = await self.sentinels.named()
-            if named is not None and (named.down or named.handing_over or named.primary != self._peer):
+            if named is None or self._peer is None:
+                continue
+            if named.down or named.handing_over or named.primary != self._peer:
                 self.leave()

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from gateway.core.intent import IntentId
 from gateway.core.write import Admitted, ResourceKey, TicketId
@@ -15,8 +15,10 @@ from gateway.store.keys import intent_record, resource_keys, shard_of
 from gateway.store.links.link import Reply
 from gateway.store.loss.seen import SeenEpochs
 
-# Where the count of attempts is in a record (parts/intent.lua): behind the mark of its format and six numbers.
-_ATTEMPTS = (37, 40)
+# Where the count of attempts is in a record (parts/intent.lua), behind the mark of its format and six numbers; and with
+# the state, of which the length comes first.
+_ATTEMPTS, _AND_STATE = ("37", "40"), ("37", "50")
+_ATTEMPTS_BYTES, _STATE_AT, _IN_FLIGHT = 4, 5, b"in_flight"
 # Of each shard and kind, while its server gets no mark: some 25 MB of all shards. A store loses the end of what it
 # acknowledged, so that the newest tell of every loss.
 _NEWEST = 32
@@ -29,29 +31,34 @@ Value = TypeVar("Value")
 class Proof:
     """A question to the store, and the least that the answer says if nothing was lost.
 
-    `packed`: the answer is a number as records have it, and otherwise in decimal text.
+    `of`: the answer is a number in decimal text, or an intent's attempts as records have them, of which the last, if it
+    is still the one that is meant, has ended.
     """
 
     command: tuple[str, ...]
     least: int
-    packed: bool = False
+    of: Literal["number", "attempts", "ending"] = "number"
 
     def holds(self, reply: Reply) -> bool:
         if isinstance(reply, list):
             # Either proves it: the epoch in force, or one that an operator has forgotten.
             return any(value is not None and number(value) >= self.least for value in reply)
-        if not self.packed:
+        if self.of == "number":
             return reply is not None and number(reply) >= self.least
         assert isinstance(reply, bytes)
-        return reply != b"" and int.from_bytes(reply, "big") >= self.least
+        attempts = int.from_bytes(reply[:_ATTEMPTS_BYTES], "big")
+        if self.of == "ending" and attempts == self.least:
+            return reply[_STATE_AT:] != _IN_FLIGHT
+        return reply != b"" and attempts >= self.least
 
 
 @dataclass(slots=True)
 class _Since:
-    """Of one mark: the highest epochs by resource, the attempts of intents, and tickets that have not ended."""
+    """Of one mark: the highest epochs by resource, the attempts of intents and whether they have ended, and tickets that
+    have not."""
 
     epochs: dict[ResourceKey, int] = field(default_factory=dict)
-    attempts: dict[IntentId, tuple[int, float]] = field(default_factory=dict)
+    attempts: dict[IntentId, tuple[int, float, bool]] = field(default_factory=dict)
     tickets: dict[TicketId, tuple[ResourceKey, float]] = field(default_factory=dict)
 
     def add(self, newer: "_Since") -> None:
@@ -105,19 +112,25 @@ class Recent:
         """`now`: by the boot clock."""
         write = admitted.write
         if write.intent is not None:
-            self._newest.attempts[admitted.intent] = admitted.attempt, now + write.rule.intent.retain_s
+            self._newest.attempts[admitted.intent] = admitted.attempt, now + write.rule.intent.retain_s, False
         elif write.rule.upgrade is None:
             # A session's ticket lives for less, again and again.
             until = now + write.rule.upstream.timeouts.total_s
             self._newest.tickets[admitted.ticket] = write.resource, until
 
     def parked(self, intent: IntentId, until: float) -> None:
-        self._newest.attempts.setdefault(intent, (0, until))
+        self._newest.attempts.setdefault(intent, (0, until, False))
 
     def ending(self, ticket: TicketId) -> None:
         """It is about to be settled: from now on it may be gone."""
         self._newest.tickets.pop(ticket, None)
         self._marked.tickets.pop(ticket, None)
+
+    def settled(self, admitted: Admitted, now: float) -> None:
+        """The store has its ending. `now`: by the boot clock."""
+        if admitted.write.intent is not None:
+            until = now + admitted.write.rule.intent.retain_s
+            self._newest.attempts[admitted.intent] = admitted.attempt, until, True
 
     def turn(self) -> None:
         """A mark is about to leave: all that was noted so far was acknowledged before it."""
@@ -142,9 +155,11 @@ class Recent:
         for since in (self._marked, self._newest):
             for resource, epoch in since.epochs.items():
                 yield Proof(("HMGET", resource_keys(resource)[0], "e", "r"), epoch)
-            for intent, (attempt, until) in since.attempts.items():
-                if until > now:
-                    yield Proof(("GETRANGE", intent_record(intent), *map(str, _ATTEMPTS)), attempt, packed=True)
+            for intent, (attempt, until, has_ended) in since.attempts.items():
+                if until > now and has_ended:
+                    yield Proof(("GETRANGE", intent_record(intent), *_AND_STATE), attempt, "ending")
+                elif until > now:
+                    yield Proof(("GETRANGE", intent_record(intent), *_ATTEMPTS), attempt, "attempts")
             for ticket, (resource, until) in since.tickets.items():
                 if until > now:
                     yield Proof(("ZSCORE", resource_keys(resource)[4], f"{ticket} {resource}"), 0)

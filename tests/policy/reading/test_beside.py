@@ -1,6 +1,7 @@
 """What stands in the query and in the body under one name is read by no rule."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -253,9 +254,67 @@ def test_a_compensation_is_no_reason_to_refuse(ruleset: RuleSet) -> None:
     assert told(ruleset, "/undone?r=7", "r=8", URLENCODED).decision == "forwarded"
 
 
+FORM_IN_JSON = '{"note": "see ?a=1&r=8", "more": "R&D;r=9&b"}'
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "body", "decision"),
+    [
+        ("/query?r=7", "application/json", FORM_IN_JSON, "forwarded"),
+        ("/query?r=7", "application/json; charset=utf-8", FORM_IN_JSON, "forwarded"),
+        ("/query?r=7", "application/vnd.api+json", FORM_IN_JSON, "forwarded"),
+        ("/when/query", "application/json", FORM_IN_JSON, "forwarded"),
+        ("/key?r=7", "application/json", FORM_IN_JSON, "forwarded"),
+        ("/query?r=7", "application/json", '{"r": 8}', "ambiguous-target"),
+        ("/query?r=7", "application/json", "a=1&r=8&b=2", "ambiguous-target"),
+        ("/when/query", "application/json", FORM_IN_JSON + "&r=7", "ambiguous-target"),
+        ("/when/query", "application/json", '{"a": 1, "a": "&r=8"}', "ambiguous-target"),
+        ("/query?r=7", "application/x+json", FORM_IN_JSON, "ambiguous-target"),
+        ("/query?r=7", "application/json; a=b", FORM_IN_JSON, "ambiguous-target"),
+        ("/query?r=7", "application/octet-stream", FORM_IN_JSON, "ambiguous-target"),
+        ("/query?r=7", URLENCODED, "r=8", "ambiguous-target"),
+    ],
+)
+def test_text_in_json_is_no_form_where_the_policy_says_so(
+    tmp_path: Path, target: str, kind: str, body: str, decision: str
+) -> None:
+    """What is called JSON, by a type that the API reads as JSON, and is JSON; all else is as ever."""
+    mount = "mount: {form_in_json: opaque}\njson_types: application/vnd.api+json\n"
+    opaque = rules(tmp_path, POLICY.replace("writes:", f"{mount}writes:"))
+
+    assert told(opaque, target, body, kind).decision == decision
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "body", "decision"),
+    [
+        ("/when/query", "application/json", '{"r": 7}', "ambiguous-target"),
+        ("/when/query", "application/json", '{"r": "8"}', "ambiguous-target"),
+        ("/when/query", "application/json", '{"R[]": null}', "ambiguous-target"),
+        ("/when/query", "application/json", '{"r": 7, "r": 7}', "ambiguous-target"),
+        ("/when/query?r=7", "application/json", '{"r": 7}', "forwarded"),
+        ("/when/query?r=7", "application/json", '{"r": 8}', "ambiguous-target"),
+        ("/when/query", "application/json", '{"x": {"r": 7}}', "forwarded"),
+        ("/when/query", "application/json", '[{"r": 7}]', "forwarded"),
+        ("/when/query", "application/json", '"r"', "forwarded"),
+    ],
+)
+def test_where_names_are_merged_json_alone_makes_a_parameter(
+    tmp_path: Path, target: str, kind: str, body: str, decision: str
+) -> None:
+    """The API would meet the condition that the query does not; which says it itself, alike, meets it anyhow."""
+    merged = rules(tmp_path, POLICY.replace("writes:", "mount: {names: merged}\nwrites:"))
+
+    said = told(merged, target, body, kind)
+    assert said.decision == decision
+    assert "?" in target or decision == "forwarded" or "r" in (said.detail or "")
+
+
 @pytest.mark.parametrize(
     ("value", "text", "differs"),
     [
+        ("7", None, True),
+        (None, None, True),
         ("7", "7", False),
         (Number("7"), "7", False),
         (Number("7.0"), "7", True),
@@ -266,6 +325,6 @@ def test_a_compensation_is_no_reason_to_refuse(ruleset: RuleSet) -> None:
     ],
     ids=repr,
 )
-def test_a_member_says_the_same_where_the_query_spells_it_so(value: object, text: str, differs: bool) -> None:
-    """Numbers and truths as JSON has them; nothing else is one text."""
+def test_a_member_says_the_same_where_the_query_spells_it_so(value: object, text: str | None, differs: bool) -> None:
+    """Numbers and truths as JSON has them; nothing else is one text, and what the query has not is never the same."""
     assert contradicts({"r": value}, "r", text) is differs  # type: ignore[dict-item]  # any JSON value

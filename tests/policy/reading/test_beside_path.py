@@ -1,5 +1,7 @@
 """What the path says of a name is not said in another way beside it."""
 
+from pathlib import Path
+
 import pytest
 
 from gateway.core.caller import NOBODY
@@ -263,6 +265,15 @@ def test_json_that_is_a_form_to_some_is_refused_there(ruleset: RuleSet) -> None:
     assert told(ruleset, "PUT", "/merged/docs/7", JSON, '{"a": "&id=8&b="}').decision == "ambiguous-target"
     assert told(ruleset, "PUT", "/merged/docs/7", JSON, '{"a": "&b=8"}').decision == "forwarded"
     assert told(ruleset, "PUT", "/apart/docs/7", JSON, '{"a": "&id=8&b="}').decision == "forwarded"
+
+
+def test_but_where_the_policy_says_that_json_is_none(tmp_path: Path) -> None:
+    """Its members are read as ever."""
+    policy = POLICY.format(names="merged").replace("names: merged", "names: merged, form_in_json: opaque")
+    opaque = rules(tmp_path, policy)
+
+    assert told(opaque, "PUT", "/merged/docs/7", JSON, '{"a": "&id=8&b="}').decision == "forwarded"
+    assert told(opaque, "PUT", "/merged/docs/7", JSON, '{"id": 8}').decision == "ambiguous-target"
 
 
 def test_a_session_is_judged_like_a_write(ruleset: RuleSet) -> None:

@@ -28,6 +28,13 @@ from gateway.policy.reading.jsonbody import (
         b'{"id": NaN}',
         b'{"id": -Infinity}',
         b'{"id": 1e400}',
+        b'{"id": -1E400}',
+        b'{"id": 1e00001}',
+        b'{"id": 1E-00001}',
+        b'{"id": 10.5e+00001}',
+        b'{"id": ' + b"9" * 309 + b".5}",
+        b"[-]",
+        b"[1,-00]",
         b'{"id": ' + b"9" * 400 + b"}",
         b'{"id": "\\ud800"}',
         b'{"\\udc00": 1}',
@@ -63,6 +70,10 @@ def test_a_body_that_two_readers_may_read_differently_is_refused(body: bytes) ->
     assert answer.decision is AMBIGUOUS_TARGET
 
 
+# Of four digits at most, and zero may have any.
+EXPONENTS = ("1E5", "1e-0001", "12e+0001", "1e-9999", "0e9999")
+
+
 @pytest.mark.parametrize(
     ("body", "value"),
     [
@@ -73,6 +84,9 @@ def test_a_body_that_two_readers_may_read_differently_is_refused(body: bytes) ->
         (b'{"": 1, "__proto__": {"id": 8}}', {"": Number("1"), "__proto__": {"id": Number("8")}}),
         (b'"\x7f\xef\xbf\xbe\\udbff\\udfff"', "\x7f\ufffe\U0010ffff"),
         (b"0." + b"9" * 5000, Number("0." + "9" * 5000)),
+        (b"[0, -0, 7, -99, 999, 1000, -100]", [Number(one) for one in ("0", "-0", "7", "-99", "999", "1000", "-100")]),
+        (b"[1E5, 1e-0001, 12e+0001, 1e-9999, 0e9999]", [Number(one) for one in EXPONENTS]),
+        (b"9" * 308, Number("9" * 308)),
     ],
 )
 def test_numbers_are_kept_as_spelled(body: bytes, value: JsonValue) -> None:

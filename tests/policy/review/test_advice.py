@@ -15,6 +15,7 @@ writes:
   - {name: send, match: "POST /mails/{box}", resource: "box/{path.box}", LATER}
   - {name: move, match: "PATCH /mails/{box}", resource: "box/{path.box}", LATER}
 """
+ORDERS = ("order: strict", "sequence: increasing", "sequence: contiguous", "order: strict, sequence: contiguous")
 CREDENTIALS = 'credentials: [{header: X-Api-Key, value: "${env:TOKEN}"}]\n'
 
 
@@ -98,9 +99,12 @@ def test_a_budget_of_a_name_that_anybody_may_choose(tmp_path: Path, budgets: str
 
 @pytest.mark.parametrize(
     "policy",
-    [POLICY.replace("LATER", "delivery: queued") + CREDENTIALS, POLICY.replace("LATER", "delivery: inline")],
-    ids=["it has credentials", "nothing is sent later"],
+    [
+        *(POLICY.replace("LATER", "delivery: queued") + CREDENTIALS, POLICY.replace("LATER", "delivery: inline")),
+        *(POLICY.replace("LATER", f"fence: {{concurrency: parallel, {order}}}") for order in ORDERS),
+    ],
+    ids=["it has credentials", "nothing is sent later", *ORDERS],
 )
 def test_nothing_else_is_warned_of(policy: str, tmp_path: Path) -> None:
-    """An inline write has what its agent sends."""
+    """An inline write has what its agent sends; writes in parallel may be numbered."""
     assert advice(rules(tmp_path, policy)) == ()

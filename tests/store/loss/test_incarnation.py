@@ -221,6 +221,21 @@ async def test_one_step_after_the_last_mark_is_missed(durable: Server, tmp_path:
         assert [why.partition(" of ")[0] for why in one.told] == ["it has forgotten 1"]
 
 
+async def test_an_ending_after_the_last_mark_is_missed(durable: Server, tmp_path: Path) -> None:
+    """Its caller was told what became of the write; a store that would call it unknown has lost that."""
+    async with remembering(durable.url) as one:
+        lease = await granted(one.store)
+        first = await admitted(one.store, keyed(leased(lease.epoch)))
+        await one.mark()
+        async with quiet(one):
+            with going_back(durable, tmp_path) as keep:
+                keep()
+                await settled(one.store, first, "applied")
+
+            assert name_of(await ask(one.store, leased(lease.epoch))) == "store-regressed"
+            assert one.told == ["it has forgotten 1 of 1 steps that it acknowledged in its last second"]
+
+
 async def test_whoever_connects_first_waits_for_those_who_know(durable: Server, tmp_path: Path) -> None:
     """One of two gateways knows of the lost takeover, and is the last to come back."""
     async with (

@@ -38,9 +38,12 @@ def test_each_kind_has_its_proof() -> None:
     epoch, attempts, ticket = recent.proofs(0.0)
 
     assert (epoch.command[0], epoch.least) == ("HMGET", 42)
-    assert (attempts.command[0], attempts.least, attempts.packed) == ("GETRANGE", 3, True)
+    assert (attempts.command[0], attempts.least, attempts.of) == ("GETRANGE", 3, "attempts")
     assert ticket.command[0] == "ZSCORE"
     assert ticket.command[2] == f"{TICKET} {RESOURCE}"
+    recent.settled(admitted(key=True, attempt=3), 0.0)
+    recent.settled(admitted(key=False), 0.0)
+    assert [proof.of for proof in recent.proofs(0.0)] == ["number", "ending", "number"]
 
 
 def test_a_mark_covers_what_was_acknowledged_before_it_left() -> None:
@@ -91,10 +94,15 @@ ANSWERS: dict[str, tuple[Proof, Reply, bool]] = {
     "no record": (Proof(("HMGET",), 42), [None, None], False),
     "one that an operator has forgotten": (Proof(("HMGET",), 42), [None, b"42"], True),
     "a smaller one after a reset": (Proof(("HMGET",), 42), [b"3", b"41"], False),
-    "as many attempts": (Proof(("GETRANGE",), 3, packed=True), b"\x00\x00\x00\x03", True),
-    "fewer attempts": (Proof(("GETRANGE",), 3, packed=True), b"\x00\x00\x00\x02", False),
-    "one that waits": (Proof(("GETRANGE",), 0, packed=True), b"\x00\x00\x00\x00", True),
-    "no intent": (Proof(("GETRANGE",), 0, packed=True), b"", False),
+    "as many attempts": (Proof(("GETRANGE",), 3, "attempts"), b"\x00\x00\x00\x03", True),
+    "fewer attempts": (Proof(("GETRANGE",), 3, "attempts"), b"\x00\x00\x00\x02", False),
+    "one that waits": (Proof(("GETRANGE",), 0, "attempts"), b"\x00\x00\x00\x00", True),
+    "no intent": (Proof(("GETRANGE",), 0, "attempts"), b"", False),
+    "an ending": (Proof(("GETRANGE",), 3, "ending"), b"\x00\x00\x00\x03\x07applied\x00\x05", True),
+    "one that was lost": (Proof(("GETRANGE",), 3, "ending"), b"\x00\x00\x00\x03\x09in_flight", False),
+    "one with its attempt": (Proof(("GETRANGE",), 3, "ending"), b"\x00\x00\x00\x02\x07unknown\x00\x05", False),
+    "one that another attempt followed": (Proof(("GETRANGE",), 3, "ending"), b"\x00\x00\x00\x04\x09in_flight", True),
+    "an ending of nothing": (Proof(("GETRANGE",), 3, "ending"), b"", False),
     "a ticket": (Proof(("ZSCORE",), 0), b"1796007602338", True),
     "no ticket": (Proof(("ZSCORE",), 0), None, False),
 }

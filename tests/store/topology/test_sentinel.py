@@ -1,5 +1,7 @@
 """A primary behind sentinels: who is believed, and how a link leaves one that is none any more."""
 
+import asyncio
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from gateway.store.fence import FenceStore
 from gateway.store.keys import probe
 from gateway.store.links.link import hang_up
-from gateway.store.links.sentinel import Sentinels
+from gateway.store.links.sentinel import GuardedLink, Sentinels
 from gateway.store.links.topology_doctor import examine_topology
 from gateway.store.links.url import Guarded, read_url
 from tests.store.fences import PATIENCE_S, admitted, bare, opened
@@ -17,6 +19,8 @@ from tests.store.topology.node import Node
 from tests.until import until
 
 _NOWHERE = "127.0.0.1:1"
+# Nobody here waits so long for an answer.
+_LONG_S = 60.0
 
 
 def told(port: int, epoch: int, flags: str = "master") -> tuple[bytes, bytes]:
@@ -150,6 +154,31 @@ async def test_a_link_leaves_a_primary_while_its_successor_is_being_promoted(gua
         await until(lambda: not store.healthy)
         await store.ping()
         assert len(sentinel.asked) > 2 * (2 + 3)
+
+
+async def test_a_link_does_not_wait_for_a_primary_that_was_replaced_meanwhile(guarded: GuardedServers) -> None:
+    """One that is stopped takes connections, and when it goes on it answers as a primary: what it acknowledged then
+    would be lost."""
+    gone = asyncio.Event()
+
+    async def stopped(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer):
+            while await reader.read(65536):
+                pass
+        gone.set()
+
+    async with await asyncio.start_server(stopped, "127.0.0.1", 0) as server:
+        stopped_port, port = server.sockets[0].getsockname()[1], guarded.servers[0].port
+        async with scripted(*told(stopped_port, 7), *told(port, 8) * 9) as sentinel:
+            where = read_url(f"redis+sentinel://{host_of(sentinel)}/{SERVICE}")
+            assert isinstance(where, Guarded)
+            link = GuardedLink(Sentinels(where, _LONG_S), _LONG_S)
+            await link.open()
+            try:
+                assert gone.is_set()
+                assert await link.call("PING") == b"PONG"
+            finally:
+                await link.close()
 
 
 async def _writes_at(store: FenceStore, server: Node) -> bool:
