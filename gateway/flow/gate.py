@@ -25,7 +25,7 @@ from gateway.flow.marks import Marks
 from gateway.flow.naming import Naming
 from gateway.flow.observe import Observed
 from gateway.flow.parking import Parking
-from gateway.flow.parsing import PARSED_AT_ONCE, parsed
+from gateway.flow.parsing import PARSED_AT_ONCE, parsed, parsed_aside
 from gateway.flow.ports import BodySource, Caller, Claims
 from gateway.flow.proving import prove
 from gateway.flow.read import Reading
@@ -165,9 +165,8 @@ class Gate:
         if rule.errors == "jsonrpc":
             await _as_call(caller, judged.body or b"")
         # The match may have looked at its type only: it is parsed by whoever reads it first.
-        is_large = judged.body is not None and len(judged.body) > PARSED_AT_ONCE
-        resolve = partial(rules.resolve, matched, judged, asked.principal)
-        resource = await parsed(resolve) if is_large else resolve()
+        size = len(judged.body or b"")
+        resource = await parsed(size, partial(rules.resolve, matched, judged, asked.principal))
         if isinstance(resource, Refused):
             return _Write(rule, None, resource)
         barred = self._barring.bars(rule, resource, asked.principal, asked.control.holder)
@@ -176,8 +175,7 @@ class Gate:
         claim = None if rule.signed is None else await prove(self._claims, rule, resource, asked.control)
         write = _identified(rule, resource, asked, claim)
         if isinstance(write, Write) and rule.intent.mode != "off":
-            read_intent = partial(rules.intent_of, matched, judged, asked.principal, resource)
-            intent = await parsed(read_intent) if is_large else read_intent()
+            intent = await parsed(size, partial(rules.intent_of, matched, judged, asked.principal, resource))
             if isinstance(intent, Refused):
                 write = intent
             elif intent is not None:
@@ -187,11 +185,9 @@ class Gate:
         if isinstance(write, Write) and rule.budgets:
             write = await _costed(write, matched)
         if isinstance(write, Write) and matched.entry.compensation is not None and write.intent is not None:
-            undo = partial(undoable, write, matched, judged, asked.principal)
-            write = await parsed(undo) if is_large else undo()
+            write = await parsed(size, partial(undoable, write, matched, judged, asked.principal))
         if isinstance(write, Write) and rule.upstream.protocol == "mcp":
-            call = partial(called, write, matched)
-            write = await parsed(call) if is_large else call()
+            write = await parsed(size, partial(called, write, matched))
         if isinstance(write, Write) and asked.principal.rights.quota is not None:
             write = await self._spends(rule, resource, asked) or write
         return _Write(rule, resource, write)
@@ -312,8 +308,7 @@ def _identified(
 
 
 async def _costed(write: Write, matched: Matched) -> Write | Refused:
-    read = partial(read_costs, matched.entry.amounts, matched.body)
-    costs = await parsed(read) if len(matched.body.json.body) > PARSED_AT_ONCE else read()
+    costs = await parsed(len(matched.body.json.body), partial(read_costs, matched.entry.amounts, matched.body))
     return costs if isinstance(costs, Refused) else replace(write, costs=costs)
 
 
@@ -323,12 +318,12 @@ async def _match_body(
     """A large body is parsed beside the event loop: others must not wait for it."""
     if judged.body is None or len(judged.body) < at_once:
         return rules.match(judged, principal)
-    return await parsed(partial(rules.match, judged, principal))
+    return await parsed_aside(partial(rules.match, judged, principal))
 
 
 async def _as_call(caller: Caller, body: bytes) -> None:
     """Of a large call only what a refusal needs is kept until its answer."""
-    caller.as_call(body if len(body) <= PARSED_AT_ONCE else await parsed(partial(bare_call, body)))
+    caller.as_call(body if len(body) <= PARSED_AT_ONCE else await parsed_aside(partial(bare_call, body)))
 
 
 def _over(limit: int | None, body: BodySource) -> bool:

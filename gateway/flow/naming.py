@@ -8,7 +8,7 @@ from gateway.core.faults import BodyTooLarge, NoRoom, StoreUnavailable
 from gateway.core.intent import Intent
 from gateway.core.write import Write
 from gateway.flow.admission import store_is_away
-from gateway.flow.parsing import PARSED_AT_ONCE, parsed
+from gateway.flow.parsing import parsed
 from gateway.flow.ports import BodySource, Caller, Store
 from gateway.flow.room import PATIENCE_S, Room, no_room
 from gateway.flow.whole import IN_MEMORY, read_whole
@@ -68,9 +68,7 @@ class Naming:
 
 
 async def _digest(reading: FingerprintReading, body: bytes | None) -> bytes | Refused:
-    if reading.looks_at(body) <= PARSED_AT_ONCE:
-        return reading.digest(body)
-    return await parsed(partial(reading.digest, body))
+    return await parsed(reading.looks_at(body), partial(reading.digest, body))
 
 
 def _with(write: Write, intent: Intent, fingerprint: bytes | Refused) -> Write | Refused:

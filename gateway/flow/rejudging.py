@@ -19,7 +19,7 @@ from gateway.core.rule import Rule
 from gateway.core.target import Target, read_target
 from gateway.core.write import Write
 from gateway.flow.called import called
-from gateway.flow.parsing import PARSED_AT_ONCE, parsed, plain_body
+from gateway.flow.parsing import parsed, parsed_aside, plain_body
 from gateway.flow.undoing import undoable
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.principals import Principals
@@ -62,9 +62,8 @@ async def judge_again(record: IntentRecord, kept: KeptRequest, rules: RuleSet) -
     rule = matched.entry.rule
     if (rule.upstream.name, rule.name) != (record.upstream, record.rule):
         return NotTaken(f"rule {rule.name} of upstream {rule.upstream.name} takes it, and not {record.rule}")
-    is_large = judged.body is not None and len(judged.body) > PARSED_AT_ONCE
-    resolve = partial(rules.resolve, matched, judged, caller)
-    resource = await parsed(resolve) if is_large else resolve()
+    size = len(judged.body or b"")
+    resource = await parsed(size, partial(rules.resolve, matched, judged, caller))
     if resource != record.resource:
         return NotTaken(f"rule {rule.name} finds another resource in it")
     if caller.forbidden(record.resource) is not None:
@@ -74,10 +73,8 @@ async def judge_again(record: IntentRecord, kept: KeptRequest, rules: RuleSet) -
     if len(kept.body or b"") > (body_limit(rule) or 0):
         return NotTaken("its body is larger than `limits.body`")
     write = replace(_write_of(record, rule), trace_id=request.trace_id)
-    undo = partial(undoable, write, matched, judged, caller)
-    write = await parsed(undo) if is_large else undo()
-    call = partial(called, write, matched)
-    return Rejudged(await parsed(call) if is_large else call(), request, matched)
+    write = await parsed(size, partial(undoable, write, matched, judged, caller))
+    return Rejudged(await parsed(size, partial(called, write, matched)), request, matched)
 
 
 def lacks_approval(record: IntentRecord, rule: Rule) -> bool:
@@ -106,7 +103,7 @@ async def _match(request: Request, body: bytes, caller: Caller, rules: RuleSet) 
             return _refused(plain)
         judged = replace(request, body=plain)
         match = partial(rules.match, judged, caller)
-        found = await parsed(match) if len(plain) >= found.at_once else match()
+        found = await parsed_aside(match) if len(plain) >= found.at_once else match()
     if isinstance(found, Matched):
         return found, judged
     if isinstance(found, Refused):

@@ -8,7 +8,7 @@ from gateway.core.intent import KeptAnswer
 from gateway.core.request import Headers, Request
 from gateway.core.write import Replayed
 from gateway.flow.marks import Marks
-from gateway.flow.parsing import PARSED_AT_ONCE, parsed, plain_body
+from gateway.flow.parsing import parsed, plain_body
 from gateway.flow.ports import Caller
 from gateway.policy.reading.jsonrpc import with_id
 
@@ -43,7 +43,7 @@ async def addressed(answer: KeptAnswer, request: Request, body: bytes, limit: in
     if isinstance(call, Refused):
         return answer
     splice = partial(with_id, plain, call, headers.first(b"content-type") or b"")
-    addressed = await parsed(splice) if max(len(plain), len(call)) > PARSED_AT_ONCE else splice()
+    addressed = await parsed(max(len(plain), len(call)), splice)
     if addressed == plain:
         return answer
     return KeptAnswer(answer.status, tuple(pair for pair in answer.headers if pair[0].lower() != _CODING), addressed)

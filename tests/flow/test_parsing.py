@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import json
+import sys
 import threading
 import time
 import zlib
@@ -15,14 +16,14 @@ import pytest
 
 from gateway.core.decision import BODY_TOO_LARGE, UNSUPPORTED_CODING, Decision, Refused
 from gateway.flow import parsing
-from gateway.flow.parsing import PARSED_AT_ONCE, parsed, plain_body
+from gateway.flow.parsing import PARSED_AT_ONCE, parsed, parsed_aside, plain_body
 
 LARGE = bytes(PARSED_AT_ONCE + 1)
 
 
 async def test_it_has_a_thread_of_its_own() -> None:
     """Always the same: two would leave the loop a third of the interpreter."""
-    named = {await parsed(lambda: threading.current_thread().name) for _ in range(3)}
+    named = {await parsed_aside(lambda: threading.current_thread().name) for _ in range(3)}
 
     assert len(named) == 1
     assert threading.current_thread().name not in named
@@ -41,11 +42,20 @@ def nobody_else_looks() -> Iterator[None]:
         gc.set_threshold(*thresholds)
 
 
+async def test_what_is_small_is_parsed_at_once() -> None:
+    """Without a turn of the loop; one byte more, and it has the thread."""
+    here = threading.current_thread().name
+
+    assert await parsed(PARSED_AT_ONCE, lambda: threading.current_thread().name) == here
+    assert await parsed(PARSED_AT_ONCE + 1, lambda: threading.current_thread().name) != here
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="from 3.12 on nothing of Python runs inside a parser in C")
 async def test_the_loop_goes_on_meanwhile() -> None:
     """Also where nothing of Python runs, as for millions of empty lists."""
-    await parsed(int)
+    await parsed_aside(int)
     with nobody_else_looks():
-        lists = asyncio.ensure_future(parsed(partial(json.loads, f"[{'[],' * 2_000_000}[]]")))
+        lists = asyncio.ensure_future(parsed_aside(partial(json.loads, f"[{'[],' * 2_000_000}[]]")))
         turns = [time.monotonic()]
         while not lists.done():
             await asyncio.sleep(0)

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tests.history.effects import told_applied
-from tests.history.history import Execution, History, Violation, when_begun
+from tests.history.history import Call, Execution, History, Violation, when_begun
 
+# As gateways have it where nobody says otherwise.
+STORE_PATIENCE_S = 2.0
 # What was executed may be known or not; it is never held for not done, nor forgotten.
 _MAY_BE_DONE = frozenset({"applied", "unknown"})
 _PROVED_NOT_DONE = frozenset({"not_applied", "failed", "superseded", "denied", "expired"})
@@ -44,17 +46,28 @@ def unrecorded_endings(history: History) -> Iterator[Violation]:
 
 
 def broken_words(history: History) -> Iterator[Violation]:
-    """What a caller was told to be applied is recorded as applied, unless its gateway was killed over the record."""
-    states = {(intent.resource, intent.key): intent for intent in history.intents}
+    """What a caller was told to be applied is recorded as applied, unless its gateway was killed over the record, or it
+    may have been lost, as operators were told."""
+    states = {(intent.resource, intent.key): intent for intent in history.intents if intent.key is not None}
+    answered = {passage.id: passage.answered for passage in history.passages}
     last_death = max(history.deaths, default=0.0)
     for call in history.calls:
         if not told_applied(call) or call.key is None or call.at < last_death:
             continue
-        if any(call.at <= loss.found and (call.answered or 0.0) >= loss.since for loss in history.losses):
+        losses = [loss for loss in history.losses if call.at <= loss.found]
+        if any((call.answered or 0.0) >= loss.since for loss in losses):
+            continue
+        if losses and _is_recorded_later(call, answered.get(call.id)):
             continue
         intent = states.get((call.resource, call.key))
         if intent is None or intent.state != "applied":
             yield Violation("a caller was told that it is applied, and the table does not say so", (call, intent))
+
+
+def _is_recorded_later(call: Call, answered: float | None) -> bool:
+    """Whether its gateway had waited for the store long enough: then it tells what it knows, and records that when it
+    can. `answered`: when the API had."""
+    return answered is not None and (call.answered or 0.0) - answered >= STORE_PATIENCE_S
 
 
 def left_in_flight(history: History) -> Iterator[Violation]:

@@ -10,7 +10,7 @@ from tests.history.ends import (
     unrecorded_endings,
     untrue_records,
 )
-from tests.history.history import Call, Execution, Fence, History, Intent, Loss
+from tests.history.history import Call, Execution, Fence, History, Intent, Loss, Passage
 
 R = "serial/1"
 DONE = Execution("a", R, 3, 0.5, "k")
@@ -60,6 +60,23 @@ def test_told_to_be_applied(state: str, deaths: tuple[float, ...], times: int) -
     """A gateway that lives records what it has said."""
     call = Call("a", "write", R, 1, 3, "k", 2, 200, "forwarded", "applied")
     history = History((call,), intents=(Intent("i", R, state, "k"),), deaths=deaths)
+    assert len(list(broken_words(history))) == times
+
+
+LATER = {
+    "recorded at once": (1.5, (Loss(5, 6),), 1),
+    "recorded later, and then lost": (0.0, (Loss(5, 6),), 0),
+    "recorded later, and never lost": (0.0, (), 1),
+    "recorded later, and lost before": (0.0, (Loss(0.2, 0.4),), 1),
+}
+
+
+@pytest.mark.parametrize(("answered", "losses", "times"), LATER.values(), ids=LATER)
+def test_told_while_the_store_was_away(answered: float, losses: tuple[Loss, ...], times: int) -> None:
+    """What a gateway could not record at once may be recorded, and lost, after its caller was told."""
+    call = Call("a", "write", R, 1, 3, "k", 2, 200, "forwarded", "applied")
+    passage = Passage("a", R, 3, 0.0, answered=answered)
+    history = History((call,), (passage,), intents=(Intent("i", R, "unknown", "k"),), losses=losses)
     assert len(list(broken_words(history))) == times
 
 

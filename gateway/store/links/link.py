@@ -229,8 +229,8 @@ class Link:
             self._ticking = self._loop.call_later(_TICK_S, self._tick)
 
     def leave(self) -> None:
-        """Connect anew: the server at the other end may no longer be the right one. Also where it is being connected to:
-        one that is stopped may answer at last when another has taken its place."""
+        """Connect anew: the server at the other end may no longer be the right one. Also while it is connected to: one
+        that is stopped may answer at last when another has taken its place."""
         if self._wire is not None:
             self._wire.transport.abort()
         elif self._attempt is not None and self._attempt.when() is None:

@@ -54,8 +54,8 @@ class Proof:
 
 @dataclass(slots=True)
 class _Since:
-    """Of one mark: the highest epochs by resource, the attempts of intents and whether they have ended, and tickets that
-    have not."""
+    """Of one mark: the highest epochs by resource, the attempts of intents and whether they have ended, and tickets
+    that have not."""
 
     epochs: dict[ResourceKey, int] = field(default_factory=dict)
     attempts: dict[IntentId, tuple[int, float, bool]] = field(default_factory=dict)
