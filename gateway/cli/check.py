@@ -12,6 +12,7 @@ from gateway.policy.openapi.coverage import described_upstream, uncovered
 from gateway.policy.openapi.operation import read_document
 from gateway.policy.review.advice import advice
 from gateway.policy.review.reversible import Coverage, reversible_coverage
+from gateway.policy.review.unread import unread_directories
 from gateway.policy.ruleset import RuleSet
 from gateway.settings import environment
 
@@ -36,7 +37,7 @@ def command(directory: Path, openapi: Path | None, upstream: str | None, *, as_j
     loaded = load_policies(directory, environment())
     findings = loaded if isinstance(loaded, tuple) else _compared(loaded, openapi, upstream)
     coverage = () if isinstance(loaded, tuple) else reversible_coverage(loaded)
-    shown = findings if isinstance(loaded, tuple) else (*findings, *advice(loaded))
+    shown = findings if isinstance(loaded, tuple) else (*findings, *advice(loaded), *unread_directories(directory))
     if as_json:
         shown_findings = [asdict(finding) for finding in shown]
         print_json({"ok": not findings, "findings": shown_findings, "reversible": _reversible(coverage)})

@@ -41,6 +41,8 @@ _OVERRIDES = frozenset(
         b"x-restli-method",
         b"x-rest-method",
         b"x-http-verb",
+        # Feathers: any other method of a service, at a POST.
+        b"x-service-method",
         b"x-original-method",
         b"x-original-url",
         b"x-original-path",

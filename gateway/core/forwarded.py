@@ -68,6 +68,11 @@ CLAIMS = frozenset(
         b"x-pomerium-jwt-assertion",
         # GitLab: whoever has an administrator's token, as the gateway's credential may be, is this user.
         b"sudo",
+        # So in Redmine, Elasticsearch and Dynamics.
+        b"x-redmine-switch-user",
+        b"es-security-runas-user",
+        b"mscrmcallerid",
+        b"callerobjectid",
         # Another client certificate (RFC 9440, and what came before it).
         b"client-cert",
         b"client-cert-chain",

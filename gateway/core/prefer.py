@@ -10,6 +10,9 @@ from gateway.core.request import Headers
 LONGEST_WAIT_S = 55
 # An API that acts after it has answered would do so beside the writes of a newer epoch, which the answer lets in.
 _LATER = b"respond-async"
+# Fields that ask for the same in other words: ArangoDB makes a job of it, AWS Lambda an event.
+_ARANGO, _AMAZON = b"x-arango-async", b"x-amz-invocation-type"
+ASKING = frozenset((b"prefer", _ARANGO, _AMAZON))
 _WAIT = re.compile(rb'\s*wait\s*=\s*"?([0-9]{1,9})"?\s*(?:;.*)?', re.IGNORECASE)
 
 
@@ -29,6 +32,14 @@ def preferred_wait_s(headers: Headers) -> int | None:
 def asks_for_later(value: bytes) -> bool:
     """Whether it says anywhere that the answer may come before the work (section 4.1)."""
     return _LATER in value.lower()
+
+
+def without_asking(plain: bytes, value: bytes) -> bytes | None:
+    """What is left of one of `ASKING` beside a fenced write; None: nothing."""
+    if plain == b"prefer":
+        return without_later(value)
+    # Lambda's `DryRun` acts neither now nor later.
+    return None if plain == _ARANGO or value.strip().lower() == b"event" else value
 
 
 def without_later(value: bytes) -> bytes | None:

@@ -27,6 +27,7 @@ from gateway.flow.quarantine import Quarantine
 from gateway.flow.replay import replay
 from gateway.flow.room import Room
 from gateway.flow.session import Held, Sessions
+from gateway.flow.standing import Standing
 from gateway.flow.tasks import Tasks
 from gateway.flow.ticket import Ticket
 from gateway.flow.whole import at_hand
@@ -44,7 +45,14 @@ class Inline:
     """Forwards writes while their callers wait."""
 
     def __init__(
-        self, admission: Admission, store: Store, sender: Sender, clock: Clock, tasks: Tasks, observer: Observer
+        self,
+        admission: Admission,
+        store: Store,
+        sender: Sender,
+        clock: Clock,
+        tasks: Tasks,
+        observer: Observer,
+        standing: Standing | None = None,
     ) -> None:
         self._admission = admission
         self._store = store
@@ -52,11 +60,11 @@ class Inline:
         self._clock = clock
         self._tasks = tasks
         self._observer = observer
-        self.observing = Observing(store, sender, clock, observer)
+        self.observing = Observing(store, sender, clock, observer, standing)
         self.places = admission.places
         self.room = Room(places=self.places)
         self.quarantine = Quarantine(store, observer, clock)
-        self._sessions = Sessions(admission, store, clock, observer)
+        self._sessions = Sessions(admission, store, clock, observer, standing)
 
     async def run(self, write: Write, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
         """Admit and forward, or answer from the intent's record; returns what the caller was told.
@@ -118,7 +126,7 @@ class Inline:
             send = self._sender.send if admitted.write.rule.upgrade is None else self._sender.switch
             answer = await send(admitted, request, body, deadline)
             if isinstance(answer, Switched):
-                return Held(ticket.hand_on(), answer, deadline)
+                return Held(ticket.hand_on(), answer, deadline, request.headers)
             if isinstance(answer, Overdue):
                 self._tasks.spawn(ticket.listen(answer))
                 return await self._unanswered(ticket, answer.evidence, caller)

@@ -6,6 +6,7 @@ An observed write that is admitted goes the way of all others, so that the recor
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from gateway.core.clock import Clock
 from gateway.core.coding import over_stream_limit
@@ -21,6 +22,7 @@ from gateway.flow.admission import RETRY_AFTER_S
 from gateway.flow.marks import Marks
 from gateway.flow.ports import BodySource, Caller, Observer, Sender, Store
 from gateway.flow.read import relay
+from gateway.flow.standing import Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +35,16 @@ class Observed:
 
 
 class Observing:
-    """Passes observed writes on."""
+    """Passes observed writes on. `standing`: None where nobody's right can change."""
 
-    def __init__(self, store: Store, sender: Sender, clock: Clock, observer: Observer) -> None:
+    def __init__(
+        self, store: Store, sender: Sender, clock: Clock, observer: Observer, standing: Standing | None = None
+    ) -> None:
         self._store = store
         self._sender = sender
         self._clock = clock
         self._observer = observer
+        self._standing = standing
 
     async def stopped(self, rule: Rule, resource: ResourceKey) -> Refused | None:
         """A pause of the resource: it stops writes that never come before the fence too.
@@ -66,7 +71,8 @@ class Observing:
                 return _failed(observed.rule, answer, caller)
             marks = Marks(OBSERVED, observed.epoch, would=observed.would)
             try:
-                await relay(upstream, marks, answer, caller)
+                is_known = None if self._standing is None else partial(self._standing.is_known, request.headers)
+                await relay(upstream, marks, answer, caller, is_known)
             except BrokenAnswer as broken:
                 return _failed(observed.rule, NoReply("closed", str(broken)), caller)
             finally:

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable
+from functools import partial
 
 from gateway.core.decision import (
     PASSED,
@@ -20,6 +22,7 @@ from gateway.core.write import ResourceKey
 from gateway.flow.admission import RETRY_AFTER_S
 from gateway.flow.marks import Marks
 from gateway.flow.ports import Answer, BodySource, Caller, Sender, Store
+from gateway.flow.standing import Standing
 
 # Nothing is held back: an event stream's head must not wait for its first event.
 _AS_IT_COMES = -1
@@ -30,11 +33,12 @@ _LOOK_EVERY_S = 1.0
 
 
 class Reading:
-    """Passes reads on."""
+    """Passes reads on. `standing`: None where nobody's right can change."""
 
-    def __init__(self, store: Store, sender: Sender) -> None:
+    def __init__(self, store: Store, sender: Sender, standing: Standing | None = None) -> None:
         self._store = store
         self._sender = sender
+        self._standing = standing
 
     async def run(
         self, upstream: Upstream, counted: ResourceKey | None, request: Request, body: BodySource, caller: Caller
@@ -51,7 +55,8 @@ class Reading:
             caller.refuse(refused)
             return refused
         try:
-            await relay(upstream, marks, answer, caller)
+            is_known = None if self._standing is None else partial(self._standing.is_known, request.headers)
+            await relay(upstream, marks, answer, caller, is_known)
         except BrokenAnswer as broken:
             refused = _failed(NoReply("closed", str(broken)))
             caller.refuse(refused)
@@ -67,15 +72,21 @@ class Reading:
             return None
 
 
-async def relay(upstream: Upstream, marks: Marks, answer: Answer, caller: Caller) -> None:
-    """Pass the answer on. Raises BrokenAnswer as long as nothing of it was passed."""
+async def relay(
+    upstream: Upstream, marks: Marks, answer: Answer, caller: Caller, is_known: Callable[[], bool] | None = None
+) -> None:
+    """Pass the answer on. Raises BrokenAnswer as long as nothing of it was passed.
+
+    `is_known`: whether its caller still is somebody, asked once other policies are in force; else it breaks off.
+    """
     piece, whole = await answer.read_small(_AS_IT_COMES)
     if whole:
         caller.reply(marks, answer, piece)
         return
     caller.begin(marks, answer)
     try:
-        while piece or (piece := await _next_piece(upstream, answer, caller)):
+        while piece or (piece := await _next_piece(upstream, answer, caller, is_known)):
+            _end_if_unknown(upstream, is_known)
             if not await caller.write(piece, _STALL_S):
                 caller.abort()
                 return
@@ -86,7 +97,7 @@ async def relay(upstream: Upstream, marks: Marks, answer: Answer, caller: Caller
     caller.end()
 
 
-async def _next_piece(upstream: Upstream, answer: Answer, caller: Caller) -> bytes:
+async def _next_piece(upstream: Upstream, answer: Answer, caller: Caller, is_known: Callable[[], bool] | None) -> bytes:
     """Between two pieces the upstream may take as long as it may take for the head.
 
     An event stream may say nothing for as long as somebody listens; it ends when its caller has left.
@@ -94,10 +105,17 @@ async def _next_piece(upstream: Upstream, answer: Answer, caller: Caller) -> byt
     if not answer.is_stream:
         return await answer.read(upstream.timeouts.total_s)
     while not caller.is_gone():
+        _end_if_unknown(upstream, is_known)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LOOK_EVERY_S):
                 return await answer.read(None)
     return b""
+
+
+def _end_if_unknown(upstream: Upstream, is_known: Callable[[], bool] | None) -> None:
+    """Raises BrokenAnswer. Before a reload it costs a look at the term."""
+    if upstream.term.is_over and is_known is not None and not is_known():
+        raise BrokenAnswer("its caller's key is nobody's any more")
 
 
 def _failed(evidence: NotSent | NoReply) -> Refused:

@@ -3,11 +3,11 @@
     extend ─ switch ─ pass on ─ cut ─ settle
 
 The ticket lives for a few seconds and is extended again and again, for the first time before the agent is told that the
-protocol is switched: a gateway that is killed leaves no session's ticket that lives as long as a write's. When the
-store refuses that (a newer epoch, a pause, the end of the lease), or cannot be asked for as long as the ticket lives,
-both ends are broken off first and the ticket is settled then: whoever waits for it begins after the last byte of this
-session (G3). Before each piece the ticket's deadline is checked in the same step as the system call, so that a gateway
-that slept sends nothing more (G7).
+protocol is switched: a gateway that is killed leaves no session's ticket that lives as long as a write's. When that is
+refused (a newer epoch, a pause, the end of the lease, a caller who has lost its right), or the store cannot be asked
+for as long as the ticket lives, both ends are broken off first and the ticket is settled then: whoever waits for it
+begins after the last byte of this session (G3). Before each piece the ticket's deadline is checked in the same step as
+the system call, so that a gateway that slept sends nothing more (G7).
 """
 
 import asyncio
@@ -15,14 +15,23 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 
 from gateway.core.clock import Clock, Deadline
-from gateway.core.decision import FORWARDED, LEASE_EXPIRED, STORE_UNAVAILABLE, TOKEN_INVALID, Refused
+from gateway.core.decision import (
+    FORWARDED,
+    KEYS_UNAVAILABLE,
+    LEASE_EXPIRED,
+    STORE_UNAVAILABLE,
+    TOKEN_INVALID,
+    Refused,
+)
 from gateway.core.faults import StoreUnavailable
+from gateway.core.request import Headers
 from gateway.core.session import FarEnd, Switched
 from gateway.core.websocket import GOING_AWAY, POLICY_VIOLATION, TRY_AGAIN_LATER, CloseCode, close_frame
 from gateway.core.write import Extended, Lapsed
 from gateway.flow.admission import Admission
 from gateway.flow.marks import Marks
 from gateway.flow.ports import Caller, NearEnd, Observer, Store
+from gateway.flow.standing import Standing
 from gateway.flow.ticket import Ticket
 from gateway.flow.waiting import Interest
 
@@ -43,11 +52,12 @@ _CLOSE_WITHIN_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A session that begins: its ticket, which ends at the deadline, and the upstream's end."""
+    """A session that begins: its ticket, which ends at the deadline, the upstream's end, and its handshake's fields."""
 
     ticket: Ticket
     switched: Switched
     deadline: Deadline
+    headers: Headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +95,16 @@ _CLAIM_EXPIRED = Cut(POLICY_VIOLATION, TOKEN_INVALID.name)
 
 
 class Sessions:
-    """Holds sessions until they end."""
+    """Holds sessions until they end. `standing`: None where nobody's right can change."""
 
-    def __init__(self, admission: Admission, store: Store, clock: Clock, observer: Observer) -> None:
+    def __init__(
+        self, admission: Admission, store: Store, clock: Clock, observer: Observer, standing: Standing | None = None
+    ) -> None:
         self._admission = admission
         self._store = store
         self._clock = clock
         self._observer = observer
+        self._standing = standing
 
     async def run(self, held: Held, caller: Caller) -> Marks:
         """Tell the agent that the protocol is switched, and pass bytes on until the session ends."""
@@ -101,7 +114,7 @@ class Sessions:
         began = self._clock.boot()
         self._observer.session_began(write.rule.upstream)
         lifetime = Lifetime(self._clock, held.deadline, write.expires)
-        keeping = asyncio.ensure_future(self._keep(ticket, lifetime))
+        keeping = asyncio.ensure_future(self._keep(held, lifetime))
         near: NearEnd | None = None
         try:
             await lifetime.is_told.wait()
@@ -131,15 +144,15 @@ class Sessions:
     def _reason(self, began: float, ended: Left | Cut) -> str:
         return f"a session of {self._clock.boot() - began:.1f} s; {ended.why}"
 
-    async def _keep(self, ticket: Ticket, lifetime: "Lifetime") -> Cut:
+    async def _keep(self, held: Held, lifetime: "Lifetime") -> Cut:
         """Extend the ticket until that is refused, or until its life is over."""
         try:
-            with self._admission.interest(ticket.admitted.write.resource) as interest:
-                return await self._extend_again(ticket, lifetime, interest)
+            with self._admission.interest(held.ticket.admitted.write.resource) as interest:
+                return await self._extend_again(held, lifetime, interest)
         finally:
             lifetime.is_told.set()
 
-    async def _extend_again(self, ticket: Ticket, lifetime: "Lifetime", interest: Interest) -> Cut:
+    async def _extend_again(self, held: Held, lifetime: "Lifetime", interest: Interest) -> Cut:
         while lifetime.holds():
             interest.forget()
             until = self._clock.after(LIFE_S)
@@ -147,7 +160,7 @@ class Sessions:
             lifetime.bound(until)
             try:
                 async with asyncio.timeout(lifetime.left()):
-                    cut = await self._extend(ticket, lifetime, until)
+                    cut = await self._extend(held, lifetime, until)
             except (StoreUnavailable, TimeoutError):
                 lifetime.store_is_away = True
                 await asyncio.sleep(min(_AGAIN_AFTER_S, max(0.0, lifetime.left())))
@@ -157,11 +170,15 @@ class Sessions:
             await interest.wait(lifetime.turn())
         return lifetime.over()
 
-    async def _extend(self, ticket: Ticket, lifetime: "Lifetime", until: Deadline) -> Cut | None:
-        paused = await self._admission.paused(ticket.admitted.write)
-        if paused is not None:
-            return Cut(POLICY_VIOLATION, paused.decision.name)
-        match await self._store.extend(ticket.admitted, ttl_s=LIFE_S):
+    async def _extend(self, held: Held, lifetime: "Lifetime", until: Deadline) -> Cut | None:
+        admitted = held.ticket.admitted
+        barred = None if self._standing is None else await self._standing.lost(admitted.write, held.headers)
+        if barred is None:
+            barred = await self._admission.paused(admitted.write)
+        if barred is not None:
+            code = TRY_AGAIN_LATER if barred.decision is KEYS_UNAVAILABLE else POLICY_VIOLATION
+            return Cut(code, barred.decision.name)
+        match await self._store.extend(admitted, ttl_s=LIFE_S):
             case Extended(lease_left_s):
                 # Counted from before the store was asked, and so never later than the lease's own end.
                 lifetime.renew(until, None if lease_left_s is None else until.earlier(LIFE_S - lease_left_s))

@@ -15,8 +15,9 @@ from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.request import Request
 from gateway.policy.aspect import Aspect, aspects_of
 from gateway.policy.condition import read_subject
-from gateway.policy.entry import Entry, ReadOnly
+from gateway.policy.entry import AnyEntry, Closed
 from gateway.policy.lenient_paths import LenientPaths
+from gateway.policy.lenient_segment import lenient_segments
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import Pattern
 from gateway.policy.reading.body import Body, BodyWanted
@@ -26,8 +27,8 @@ from gateway.policy.reading.body import Body, BodyWanted
 _AT_ONCE = 8192
 _OF_ANOTHER_RULE = Refused(
     AMBIGUOUS_TARGET,
-    "Nothing was forwarded: to a server that tells neither case nor a slash at the end this is a path of another rule. "
-    "Spell it as the policy does.",
+    "Nothing was forwarded: to a server that tells neither case, nor `-` from `_`, nor a slash at the end this is a "
+    "path of another rule. Spell it as the policy does.",
 )
 
 
@@ -35,17 +36,18 @@ _OF_ANOTHER_RULE = Refused(
 class Placed:
     """An entry by way of one of its patterns."""
 
-    entry: Entry | ReadOnly
+    entry: AnyEntry
     pattern: Pattern
 
 
 class Choice:
-    """The more specific pattern comes first; with the same path, entries with conditions before the one without."""
+    """The more specific pattern comes first; with the same path, entries with conditions before the one without, and of
+    those with conditions what is closed before what is open."""
 
     __slots__ = ("_batches", "_lenient", "_lenient_paths")
 
     def __init__(self, placed: Iterable[Placed], at_once: int = _AT_ONCE) -> None:
-        ordered = sorted(placed, key=lambda one: (one.pattern.precedence, not one.entry.matcher.conditions))
+        ordered = sorted(placed, key=_rank)
         self._batches = _batches(ordered, at_once)
         self._lenient_paths = LenientPaths([one.pattern for one in ordered])
         lenient = [Placed(one.entry, one.pattern.lenient) for one in ordered] if self._lenient_paths else []
@@ -72,8 +74,8 @@ class Choice:
     def _unless_of_another(
         self, taker: Placed, request: Request, segments: tuple[str, ...], body: Body
     ) -> Placed | BodyWanted | Refused:
-        """Of two that differ in nothing but case or a slash, both are the policy's own, and told apart by it."""
-        folded = tuple(map(str.casefold, segments))
+        """Of two that differ in nothing but case, marks or a slash, both are the policy's own, and told apart by it."""
+        folded = lenient_segments(segments)
         for batch in self._lenient:
             found = batch.taker(request, folded, slash=False, body=body)
             if isinstance(found, Placed):
@@ -89,6 +91,10 @@ class Choice:
             if first is not None:
                 return first
         return None
+
+
+def _rank(one: Placed) -> tuple[tuple[int, ...], bool, bool]:
+    return one.pattern.precedence, not one.entry.matcher.conditions, not isinstance(one.entry, Closed)
 
 
 def _batches(ordered: Sequence[Placed], at_once: int) -> "tuple[_Batch, ...]":

@@ -7,6 +7,7 @@ from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.request import Request
 from gateway.policy.finding import Wrong
 from gateway.policy.reading.body import Body, BodyWanted
+from gateway.policy.reading.body_type import Kind
 from gateway.policy.reading.fields import read_header
 from gateway.policy.reading.hidden import hidden_in
 from gateway.policy.reading.jsonbody import JsonValue, Missing, Number, Pointer, ambiguous_body, survives_double
@@ -36,6 +37,11 @@ class Amount:
 @dataclass(frozen=True, slots=True)
 class Absent:
     """Nothing stands there at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """Something stands there, whatever it is."""
 
 
 Scalar = Text | Truth | Amount | Absent
@@ -102,9 +108,26 @@ class GraphqlCondition:
         return (kind, None) in self.values or all((kind, name) in self.values for name in operation.fields)
 
 
-Condition = JsonCondition | HeaderCondition | QueryCondition | FormCondition | GraphqlCondition
+_OF_PRESENCE = frozenset((Present(),))
+
+
+@dataclass(frozen=True, slots=True)
+class PresenceCondition:
+    """Something must stand where `of` looks: whatever value, and be it null."""
+
+    of: JsonCondition | HeaderCondition | QueryCondition | FormCondition
+
+    @property
+    def values(self) -> frozenset[Present]:
+        return _OF_PRESENCE
+
+    def __str__(self) -> str:
+        return f"presence of {self.of}"
+
+
+Condition = JsonCondition | HeaderCondition | QueryCondition | FormCondition | GraphqlCondition | PresenceCondition
 # What a condition looks at, as far as it can be compared.
-Subject = Scalar | str | Operation | None
+Subject = Scalar | Present | str | Operation | None
 
 
 def first_unmet(
@@ -148,6 +171,8 @@ def _read(condition: Condition, request: Request, body: Body) -> Subject | BodyW
             return body.stray_field(name) if field is None else field
         case GraphqlCondition():
             return body.lacking("json") or body.operation()
+        case PresenceCondition(of):
+            return _presence(of, request, body)
         case JsonCondition(pointer):
             found = body.lacking("json") or body.find(pointer)
             if isinstance(found, BodyWanted | Refused):
@@ -157,6 +182,31 @@ def _read(condition: Condition, request: Request, body: Body) -> Subject | BodyW
             return body.stray_member(pointer, found) or Absent() if isinstance(found, Missing) else scalar(found)
 
 
+def _presence(
+    of: JsonCondition | HeaderCondition | QueryCondition | FormCondition, request: Request, body: Body
+) -> Subject | BodyWanted | Refused:
+    """None where nothing stands there: in no body, and in one of another type, which must not have the name either."""
+    match of:
+        case JsonCondition(pointer):
+            kind: Kind = "json"
+            name = pointer.tokens[0]
+        case FormCondition(name):
+            kind = "form"
+        case HeaderCondition() | QueryCondition():
+            return _present(_read(of, request, body), nothing=None)
+    if not body.may_be_there:
+        return None
+    if body.is_of_other_kind(kind):
+        return body.misplaced(name)
+    return _present(_read(of, request, body), nothing=Absent() if kind == "json" else None)
+
+
+def _present(found: Subject | BodyWanted | Refused, nothing: Subject) -> Present | BodyWanted | Refused | None:
+    if isinstance(found, BodyWanted | Refused):
+        return found
+    return None if found == nothing else Present()
+
+
 def _holds(condition: Condition, found: Subject) -> bool:
     if isinstance(condition, GraphqlCondition):
         return isinstance(found, Operation) and condition.holds(found)
@@ -164,7 +214,8 @@ def _holds(condition: Condition, found: Subject) -> bool:
 
 
 def is_of_body(condition: Condition) -> bool:
-    return isinstance(condition, JsonCondition | FormCondition | GraphqlCondition)
+    own = condition.of if isinstance(condition, PresenceCondition) else condition
+    return isinstance(own, JsonCondition | FormCondition | GraphqlCondition)
 
 
 def scalar(value: JsonValue | int | Decimal) -> Scalar | None:

@@ -48,7 +48,8 @@ def _pieces(target: Target, *, opaque_slash: bool) -> list[str]:
 
 def _decoded(text: str) -> str:
     for _ in range(_MOST_ESCAPES):
-        if "%" not in text:
+        undone = unquote(text) if "%" in text else text
+        if undone == text:
             break
-        text = unquote(text)
+        text = undone
     return text

@@ -1,6 +1,7 @@
 """Mounts below another one, and the paths at which a server that reads leniently finds them: they are not the other's.
 
-Two policies of one server are told apart by its paths, and it may tell neither case nor escapes.
+Two policies of one server are told apart by its paths, and it may tell neither case nor marks nor escapes, or drop a
+part of them.
 """
 
 import re
@@ -10,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from gateway.core.rule import Mount
 from gateway.core.target import Target
 from gateway.policy.decoded_path import decoded_segments
+from gateway.policy.lenient_segment import lenient_segment, lenient_segments
+from gateway.policy.shortened_path import may_be_shortened, shortened
 
 # What Rails and Spring take for a format, and with more behind it CGI's path info: `/admin.php/7`.
 _FORMAT = re.compile(r"\.[0-9A-Za-z]{1,10}\Z")
@@ -26,41 +29,50 @@ class DeeperMounts:
     def __init__(self, mounts: Iterable[Mount], *, opaque_slash: bool) -> None:
         found: defaultdict[_Segments, list[Mount]] = defaultdict(list)
         for mount in mounts:
-            found[folded(mount.segments)].append(mount)
+            found[lenient_segments(mount.segments)].append(mount)
         self._by_folded: Mapping[_Segments, Sequence[Mount]] = dict(found)
         self._lengths = tuple({len(segments) for segments in found})
         self._opaque_slash = opaque_slash
 
     def take(self, target: Target) -> bool:
-        """Whether a server that tells no case finds one of them there."""
+        """Whether a server that tells neither case nor marks finds one of them there."""
         return self._take(target.segments, target)
+
+    def take_shortened(self, target: Target) -> bool:
+        """As `take`, of a server that drops a program's name or a session from the path."""
+        if not may_be_shortened(target.path):
+            return False
+        return any(self._take(way.segments, target) for way in shortened(target.segments))
 
     def take_decoded(self, target: Target) -> bool:
         """As `take`, of a server that is reached with every escape undone."""
         return self._take(decoded_segments(target, opaque_slash=self._opaque_slash), target)
 
     def take_read(self, target: Target) -> bool:
-        """As `take_decoded`, of one that decodes slashes whatever the mount says, and drops a format's ending from the
-        segment that a mount ends with: nothing but this keeps a read from an API that must not be read."""
-        if "%" not in target.path and "." not in target.path:
+        """As `take_decoded` and `take_shortened`, of one that decodes slashes whatever the mount says, and drops a
+        format's ending from the segment that a mount ends with: nothing but this keeps a read from an API that must not
+        be read."""
+        if not may_be_respelled(target.path):
             return False
         segments = decoded_segments(target)
-        return self._take(segments, target) or self._take(segments, target, _without_format)
+        ways = (segments, *(way.segments for way in shortened(segments)))
+        return any(self._take(way, target) or self._take(way, target, without_format) for way in ways)
 
     def _take(self, segments: _Segments, target: Target, as_end: Callable[[str], str] = str) -> bool:
         """`as_end`: what the server makes of a segment that a mount ends with.
 
         What is spelled as a mount of some host is at other hosts what it looks like: at its own it takes that itself.
         """
-        own = folded(segments)
-        beginnings = ((*own[: at - 1], as_end(own[at - 1])) for at in self._lengths if at <= len(own))
+        ends = (at for at in self._lengths if at <= len(segments))
+        beginnings = ((*lenient_segments(segments[: at - 1]), lenient_segment(as_end(segments[at - 1]))) for at in ends)
         alike = (mount for beginning in beginnings for mount in self._by_folded.get(beginning, ()))
         return any(mount.host is None or target.segments[: len(mount.segments)] != mount.segments for mount in alike)
 
 
-def folded(segments: _Segments) -> _Segments:
-    return tuple(map(str.casefold, segments))
+def may_be_respelled(path: str) -> bool:
+    """Whether an escape, an ending or a bracket may hide from a look at its segments what a server makes of a path."""
+    return "%" in path or "." in path or "(" in path
 
 
-def _without_format(segment: str) -> str:
+def without_format(segment: str) -> str:
     return _FORMAT.sub("", segment.rstrip(_BLANKS)).rstrip(_BLANKS)

@@ -18,6 +18,7 @@ from gateway.policy.condition import (
     Amount,
     Condition,
     JsonCondition,
+    Present,
     Subject,
     Text,
     Truth,
@@ -93,7 +94,7 @@ def doubt_of(condition: Condition, found: Subject, has: Has) -> Refused | None:
             advice = _doubt_of_amount(amount, has)
         case None if isinstance(condition, JsonCondition):
             advice = _in_json(has)
-        case Truth() | Absent() | Operation() | None:
+        case Truth() | Absent() | Present() | Operation() | None:
             advice = None
     if advice is None:
         return None

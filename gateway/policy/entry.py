@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from gateway.core.rule import Rule, Upstream
 from gateway.policy.compensation import Compensation
-from gateway.policy.condition import Condition, GraphqlCondition
+from gateway.policy.condition import Condition, FormCondition, GraphqlCondition, JsonCondition
 from gateway.policy.finding import Finding
 from gateway.policy.fingerprint import NO_FINGERPRINT, Fingerprint
 from gateway.policy.key import Key
-from gateway.policy.pattern import Pattern
+from gateway.policy.only import Only
+from gateway.policy.pattern import READ_METHODS, Pattern
 from gateway.policy.query import Query
 from gateway.policy.reading.jsonbody import Pointer
 from gateway.policy.template import Template
@@ -31,13 +32,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """What a rule and a `read_only` entry have in common: which requests they take. `places` are the patterns'."""
+    """What all entries have in common: which requests they take. `places` are the patterns'."""
 
     upstream: Upstream
     patterns: tuple[Pattern, ...]
     places: tuple[Place, ...]
     conditions: tuple[Condition, ...]
     place: Place
+
+    @property
+    def reads_body(self) -> bool:
+        return any(isinstance(one, JsonCondition | FormCondition | GraphqlCondition) for one in self.conditions)
 
     @property
     def reads_graphql(self) -> bool:
@@ -50,7 +55,8 @@ class Entry:
 
     `key` is where their intents are named, None where they have none; `fingerprint` what two of one name are compared
     by. `compensation` is the request that takes one back; `weight` how much one counts where they are added up.
-    `amounts`: for each of the rule's budgets where a write's amount is found, None where it has none.
+    `amounts`: for each of the rule's budgets where a write's amount is found, None where it has none. `only`: all that
+    a write may say, None where nobody closed the list.
     """
 
     matcher: Matcher
@@ -61,6 +67,7 @@ class Entry:
     compensation: Compensation | None = None
     weight: int = 1
     amounts: tuple[Pointer | None, ...] = ()
+    only: Only | None = None
 
     @property
     def has_amounts(self) -> bool:
@@ -84,16 +91,37 @@ class ReadOnly:
 
 
 @dataclass(frozen=True, slots=True)
+class Closed:
+    """One of `closed`: requests that are refused, reads too. `anywhere`: it names no paths, and takes all that others
+    take, and reads."""
+
+    matcher: Matcher
+    anywhere: bool = False
+
+    @property
+    def label(self) -> str:
+        return "closed"
+
+    @property
+    def closes_reads(self) -> bool:
+        return any(not READ_METHODS.isdisjoint(pattern.methods) for pattern in self.matcher.patterns)
+
+
+AnyEntry = Entry | ReadOnly | Closed
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """One file. `place` is the upstream's name, `mount_place` its mount, `query` how it tells what was applied."""
 
     upstream: Upstream
     entries: tuple[Entry, ...]
     read_only: tuple[ReadOnly, ...]
+    closed: tuple[Closed, ...]
     place: Place
     mount_place: Place
     query: Query | None = None
 
     @property
-    def every_entry(self) -> tuple[Entry | ReadOnly, ...]:
-        return (*self.entries, *self.read_only)
+    def every_entry(self) -> tuple[AnyEntry, ...]:
+        return (*self.entries, *self.read_only, *self.closed)

@@ -1,11 +1,13 @@
-"""Where a path could be a more specific rule's to a server that tells neither case nor a slash at the end apart.
+"""Where a path could be a more specific rule's to a server that tells neither case nor a slash at the end apart, nor
+the marks in a segment.
 
 Express, ASP.NET and IIS are such servers: they run what `/admin/{id}` guards also for `/ADMIN/7`, which here falls to
-`/{kind}/{id}`.
+`/{kind}/{id}`; CherryPy runs what `/docs/publish_all` guards for `/docs/publish-all`.
 """
 
 from collections.abc import Sequence
 
+from gateway.policy.lenient_segment import lenient_segment
 from gateway.policy.pattern import Pattern
 
 
@@ -26,25 +28,25 @@ class LenientPaths:
         return self._ends_differ or any(self._folded)
 
     def may_be_of_another(self, taker: Pattern, segments: tuple[str, ...]) -> bool:
-        """Whether something that `taker` has a placeholder for is another pattern's text, whatever its case."""
+        """Whether something that `taker` has a placeholder for is another pattern's text, in any case and marks."""
         if self._ends_differ and (taker.names or taker.rest):
             return True
         for place, _ in taker.names:
-            if self._folded[place] and segments[place].casefold() in self._folded[place]:
+            if self._folded[place] and lenient_segment(segments[place]) in self._folded[place]:
                 return True
         if taker.rest is not None:
             for place in range(len(taker.segments), min(len(segments), len(self._folded))):
-                if segments[place].casefold() in self._folded[place]:
+                if lenient_segment(segments[place]) in self._folded[place]:
                     return True
         return False
 
 
 def _texts_beside_placeholders(patterns: Sequence[Pattern], place: int) -> frozenset[str]:
-    """The texts that stand at a place of some patterns, case folded; none where all have a text there."""
+    """The texts that stand at a place of some patterns, as they are compared; none where all have a text there."""
     if not any(_takes_any(pattern, place) for pattern in patterns):
         return frozenset()
     own = (pattern.segments[place] for pattern in patterns if place < len(pattern.segments))
-    return frozenset(text.casefold() for text in own if text is not None)
+    return frozenset(lenient_segment(text) for text in own if text is not None)
 
 
 def _takes_any(pattern: Pattern, place: int) -> bool:

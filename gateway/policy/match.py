@@ -20,49 +20,31 @@ from gateway.core.decision import (
     READS_DENIED,
     Refused,
 )
-from gateway.core.format_ending import FormatEndings
 from gateway.core.frozen import frozen
 from gateway.core.host import host_name
 from gateway.core.request import Request
 from gateway.core.rule import Mount, Upstream
-from gateway.core.target import Target
 from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
 from gateway.policy.choice import Choice, Placed
-from gateway.policy.decoded_path import hides_dots, is_escaped_twice
-from gateway.policy.deeper_mounts import DeeperMounts, folded
-from gateway.policy.entry import Entry, ReadOnly
-from gateway.policy.escaped_twice import EscapedTwice
-from gateway.policy.literal import misspelled_literal
+from gateway.policy.closed_reads import ClosedReads
+from gateway.policy.doubtful_path import DoubtfulPaths
+from gateway.policy.entry import AnyEntry, Closed, Entry, ReadOnly
+from gateway.policy.lenient_segment import lenient_segments
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
+from gateway.policy.reading.beside import brings_body
 from gateway.policy.reading.beside_path import query_overrules
 from gateway.policy.reading.body import Body, BodyWanted
 from gateway.policy.reading.graphql import may_be_write_in_url, write_in_url
-from gateway.policy.reading.hidden import hidden_in
 from gateway.policy.reading.mcp import changes_nothing, is_answer, is_endpoint, refused_as_task
 from gateway.policy.reading.parameters import overrides_method
 from gateway.policy.template import Template
 
-_OF_A_FORMAT = Refused(
+_READ_WITH_BODY = Refused(
     AMBIGUOUS_TARGET,
-    "Nothing was forwarded: the path's last segment ends as a format does, which the API would cut off. Send the path "
-    "without the ending; say in `Accept` which format is wanted.",
-)
-_OF_DEEPER = "in another case this is a path of another upstream. Spell it as that one's mount does"
-_DECODED_IS_OF_DEEPER = "with its escapes undone this is a path of another upstream. Send the path without them"
-_READS_AS_DEEPER = (
-    "without escapes, or what servers drop at a segment's end (`.json`, blanks), this is a path of another upstream, "
-    "which takes no reads. Send the path without them"
-)
-_ESCAPED_TWICE = Refused(
-    AMBIGUOUS_TARGET,
-    "Nothing was forwarded: the path has an escaped escape, and to a server that undoes both it is another rule's. "
-    "Escape once.",
-)
-_HIDES_DOTS = Refused(
-    AMBIGUOUS_TARGET,
-    "Nothing was forwarded: the path has a dot segment in an escaped escape. Send it without.",
+    "Nothing was forwarded: a DELETE that changes nothing by its path or query has a body, which some servers read in "
+    "their place. Send none.",
 )
 # A document of so many bytes has a thousand tokens at most, which are parsed in five milliseconds.
 _GRAPHQL_AT_ONCE = 2 << 10
@@ -107,31 +89,25 @@ class Index:
 
     __slots__ = (
         "_choice",
+        "_closed_reads",
         "_counted",
-        "_deeper",
-        "_denied_deeper",
-        "_escaped_twice",
-        "_formats",
+        "_doubtful",
         "_graphql",
         "_merged",
         "_needs_body",
         "upstream",
     )
 
-    def __init__(
-        self, upstream: Upstream, entries: Iterable[Entry | ReadOnly], deeper: Sequence[Upstream] = ()
-    ) -> None:
+    def __init__(self, upstream: Upstream, entries: Sequence[AnyEntry], deeper: Sequence[Upstream] = ()) -> None:
         """`deeper`: the upstreams that are mounted below this one."""
         self.upstream = upstream
-        opaque = upstream.mount.encoded_slash == "opaque"
-        denied = [other.mount for other in deeper if other.reads == "deny"]
-        self._deeper = DeeperMounts((other.mount for other in deeper), opaque_slash=opaque) if deeper else None
-        self._denied_deeper = DeeperMounts(denied, opaque_slash=opaque) if denied else None
-        self._formats = upstream.mount.format_endings
         self._merged = upstream.mount.names == "merged"
         placed = [Placed(entry, pattern) for entry in entries for pattern in entry.matcher.patterns]
         self._choice = Choice(placed)
-        self._escaped_twice = EscapedTwice((one.pattern for one in placed), opaque_slash=opaque)
+        # What is closed anywhere has no paths of its own.
+        paths = [one.pattern for one in placed if not (isinstance(one.entry, Closed) and one.entry.anywhere)]
+        self._doubtful = DoubtfulPaths(upstream.mount, deeper, paths)
+        self._closed_reads = ClosedReads(upstream, entries) or None
         self._counted = _counted(placed)
         graphql = {one.pattern.lenient.shape: one.pattern.lenient for one in placed if one.entry.matcher.reads_graphql}
         self._graphql = Paths(tuple(graphql.values())) if graphql else None
@@ -141,13 +117,9 @@ class Index:
         if self.upstream.protocol == "mcp" and is_of_other_site(request.headers):
             # MCP, Streamable HTTP, "Security Warning": a foreign Origin is refused, whatever is asked.
             return Refused(FORBIDDEN, "Nothing was forwarded: a browser has sent it for a page of another site.")
-        if "%" in request.target.path:
-            # Reads too: the mount tells whether they pass, and with whose credentials.
-            misspelled = misspelled_literal(self.upstream.mount.segments, request.target)
-            if misspelled is not None:
-                return misspelled
-            if hides_dots(request.target):
-                return _HIDES_DOTS
+        doubt = self._doubtful.of_any(request.target)
+        if doubt is not None:
+            return doubt
         # Of reads too: WordPress deletes at a GET.
         overridden = None if request.target.query is None else overrides_method(request.target)
         if overridden is not None:
@@ -160,10 +132,11 @@ class Index:
             if isinstance(harmless, BodyWanted):
                 return NeedsBody(self.upstream)
             if harmless:
-                return harmless if isinstance(harmless, Refused) else Read(self.upstream, None)
-        doubt = self._doubt_of_path(request.target)
+                closed = self._closed_reads and self._closed_reads.refusal(request, body)
+                return harmless if isinstance(harmless, Refused) else closed or Read(self.upstream, None)
+        doubt = self._doubtful.of_write(request.target)
         if doubt is not None:
-            return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {doubt}.")
+            return doubt
         segments, slash = split_slash(request.target)
         taker = self._choice.taker(request, segments, slash, body)
         if isinstance(taker, Placed):
@@ -173,22 +146,6 @@ class Index:
         if isinstance(taker, Refused):
             return taker
         return _not_switched() if asks_for_upgrade(request.headers) else self._unmatched(body)
-
-    def _doubt_of_path(self, target: Target) -> str | None:
-        """Why some readers would see another path than the rules do, and what to send."""
-        if self._deeper and self._deeper.take(target):
-            return _OF_DEEPER
-        # Without an escape, nothing of a path can be hidden.
-        if "%" not in target.path:
-            return None
-        if target.has_encoded_slash and self.upstream.mount.encoded_slash == "refuse":
-            return "the path has an encoded slash (%2F), which some servers take for a slash. Use a path without it"
-        if target.has_encoded_empty_segment:
-            return "an encoded slash (%2F) has nothing beside it, which some servers drop. Use a path without it"
-        if self._deeper and is_escaped_twice(target) and self._deeper.take_decoded(target):
-            return _DECODED_IS_OF_DEEPER
-        hidden = next(filter(None, map(hidden_in, target.segments)), None)
-        return None if hidden is None else f"a segment of the path {hidden}: readers differ in it. Send it without"
 
     def _unmatched(self, body: Body) -> Refused:
         operation = body.operation() if self._graphql and body.has_operation else "this write"
@@ -202,15 +159,14 @@ class Index:
         self, placed: Placed, request: Request, caller: Caller, body: Body
     ) -> Matched | Read | NeedsBody | Refused:
         entry = placed.entry
-        if self._formats is not None and _has_format(self._formats, placed.pattern, request.target):
-            return _OF_A_FORMAT
-        if "%" in request.target.path:
-            misspelled = misspelled_literal(placed.pattern.segments, request.target)
-            if misspelled is not None:
-                return misspelled
-            if self._escaped_twice.leads_astray(placed.pattern, request.target):
-                return _ESCAPED_TWICE
+        if isinstance(entry, Closed):
+            return _closed(entry)
+        doubt = self._doubtful.of_taken(request.method, placed.pattern, request.target)
+        if doubt is not None:
+            return doubt
         if isinstance(entry, ReadOnly):
+            if request.method == "DELETE" and brings_body(request) and not entry.matcher.reads_body:
+                return _READ_WITH_BODY
             lacking = self._overruled(placed, request, body) if self._merged else None
             if lacking is not None:
                 return self._needs_body if isinstance(lacking, BodyWanted) else lacking
@@ -227,6 +183,8 @@ class Index:
         lacking = None
         if self._merged or (matched.path and request.target.query is not None):
             lacking = body.overruled(matched.path, merged=self._merged)
+        if entry.only is not None:
+            lacking = lacking or entry.only.fault(request, body)
         lacking = lacking or _afterwards_lacking(matched, request, caller)
         if lacking is not None:
             return NeedsBody(self.upstream, matched) if isinstance(lacking, BodyWanted) else lacking
@@ -241,14 +199,17 @@ class Index:
         if self.upstream.reads == "deny":
             detail = f"Nothing was forwarded: upstream {self.upstream.name} takes no reads through this gateway."
             return Refused(READS_DENIED, f"{detail} Do not repeat it.")
+        if self._closed_reads is not None:
+            # Nothing is written: whatever body comes with a read, its query is the query.
+            closed = self._closed_reads.refusal(request, Body(replace(request, body=b"")))
+            if closed is not None:
+                return closed
         target = request.target
-        denied = self._denied_deeper
-        if denied and denied.take(target):
-            return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {_OF_DEEPER}.")
-        if denied and denied.take_read(target):
-            return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {_READS_AS_DEEPER}.")
+        doubt = self._doubtful.of_read(target)
+        if doubt is not None:
+            return doubt
         if self._graphql and target.query:
-            named = self._graphql.takers(tuple(map(str.casefold, split_slash(target)[0])), slash=False)
+            named = self._graphql.takers(lenient_segments(split_slash(target)[0]), slash=False)
             fault = write_in_url(target) if named or may_be_write_in_url(target) else None
             if fault is not None:
                 return fault
@@ -264,7 +225,7 @@ class Index:
             return None
         segments, slash = split_slash(target)
         first = self._choice.first_of_path(segments, slash)
-        if first and self._formats is not None and _has_format(self._formats, first.pattern, target):
+        if first and self._doubtful.cuts_format(first.pattern, target):
             # What it shows has another path.
             return None
         # Nothing is written: whatever body comes with a read, its query is the query.
@@ -279,6 +240,12 @@ class Index:
                 return None
             agreed = name
         return None if agreed is None else ResourceKey(agreed)
+
+
+def _closed(entry: Closed) -> Refused:
+    detail = f"Nothing was forwarded: the policy of upstream {entry.matcher.upstream.name} closes this write."
+    advice = "Do not repeat it; a policy has to allow it first."
+    return Refused(NO_POLICY, f"{detail} {advice}", why=f"{entry.label} at {entry.matcher.place}")
 
 
 def _afterwards_lacking(matched: Matched, request: Request, caller: Caller) -> BodyWanted | Refused | None:
@@ -300,11 +267,6 @@ def _afterwards_lacking(matched: Matched, request: Request, caller: Caller) -> B
     return matched.body.lacking("json") if fingerprint.needs_json and isinstance(named, str) else None
 
 
-def _has_format(formats: FormatEndings, pattern: Pattern, target: Target) -> bool:
-    """Whether the server would find another value in a path's last segment. A pattern's own text is meant as it is."""
-    return pattern.ends_open and formats.has(split_slash(target)[0][-1])
-
-
 def _not_switched() -> Refused:
     detail = "Not forwarded: no rule lets this path switch to another protocol. Send it without Upgrade."
     return Refused(BAD_REQUEST, detail)
@@ -319,7 +281,7 @@ def _counted(placed: Iterable[Placed]) -> Mapping[Shape, Iterable[tuple[Pattern,
     return {shape: tuple(distinct.values()) for shape, distinct in ways.items()}
 
 
-def _counts(entry: Entry | ReadOnly) -> TypeGuard[Entry]:
+def _counts(entry: AnyEntry) -> TypeGuard[Entry]:
     """Whether the gateway counts this rule's writes of a resource that a read can name too."""
     return isinstance(entry, Entry) and entry.rule.revision == "gateway" and entry.template.reads_only_target
 
@@ -356,7 +318,8 @@ def _named_host(request: Request) -> str | None:
 
 
 def lies_below(mount: Mount, other: Mount) -> bool:
-    """Whether `mount` takes a part of what `other` would take, whatever the case: at one host, if it names one."""
+    """Whether `mount` takes a part of what `other` would take, whatever the case and the marks: at one host, if it
+    names one."""
     above = len(other.segments)
     is_deeper = other.host in (None, mount.host) and len(mount.segments) > above
-    return is_deeper and folded(mount.segments[:above]) == folded(other.segments)
+    return is_deeper and lenient_segments(mount.segments[:above]) == lenient_segments(other.segments)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from gateway.core.target import Ambiguous, Target, read_target
 from gateway.policy.escape import escaped_path
 from gateway.policy.finding import Wrong
+from gateway.policy.lenient_segment import lenient_segment
 from gateway.policy.reading.hidden import hidden_in
 
 READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -47,10 +48,14 @@ class Pattern:
         places = (0 if own is not None else 1 for own in self.segments)
         return (*places, 2) if self.rest is not None else tuple(places)
 
+    def openness(self, place: int) -> int:
+        """How much it takes at one place of a path that is its own: text 0, a placeholder 1, the rest 2."""
+        return self.precedence[min(place, len(self.precedence) - 1)]
+
     @property
     def lenient(self) -> "Pattern":
-        """As a server reads it to which neither case nor a slash at the end makes another path: all are lower case."""
-        folded = tuple(own if own is None else own.casefold() for own in self.segments)
+        """As a server reads it to which neither case, nor another mark, nor a slash at the end makes another path."""
+        folded = tuple(own if own is None else lenient_segment(own) for own in self.segments)
         return replace(self, segments=folded, slash=False)
 
     @property
@@ -84,8 +89,9 @@ def split_slash(target: Target) -> tuple[tuple[str, ...], bool]:
     return (segments, False) if segments[-1] else (segments[:-1], True)
 
 
-def parse_pattern(text: str, *, upgrades: bool = False) -> Pattern | Wrong:
-    """Compile a `match`, or say what to write instead. `upgrades`: of a rule that takes handshakes, which are GETs."""
+def parse_pattern(text: str, *, upgrades: bool = False, closes: bool = False) -> Pattern | Wrong:
+    """Compile a `match`, or say what to write instead. `upgrades`: of a rule that takes handshakes, which are GETs.
+    `closes`: of an entry that refuses what it takes, reads too; HEAD is GET to a server (RFC 9110, section 9.3.2)."""
     methods_text, blank, path = text.partition(" ")
     if not blank or not path.startswith("/") or " " in path:
         return Wrong(f"`{text}` is not a match; write a method, one blank and a path, such as `PUT /reports/{{id}}`")
@@ -95,12 +101,14 @@ def parse_pattern(text: str, *, upgrades: bool = False) -> Pattern | Wrong:
             return Wrong(f"`{method}` is not a method; write methods with commas and no blanks, such as `PUT,PATCH`")
         if upgrades and method != "GET":
             return Wrong(f"a WebSocket handshake is a GET; write `GET {path}`, and another rule for {method}")
-        if method in READ_METHODS and not upgrades:
+        if method in READ_METHODS and not (upgrades or closes):
             return Wrong(f"{method} is a read and is never matched; remove it (`reads:` says whether reads pass)")
         if method in _NEVER_PASSED:
             return Wrong(f"{method} is never passed on; remove it")
     if len(set(methods)) < len(methods):
         return Wrong(f"`{methods_text}` names a method twice; remove one")
+    if closes and "GET" in methods and "HEAD" not in methods:
+        methods = (*methods, "HEAD")
     return _parse_path(text, methods, path)
 
 

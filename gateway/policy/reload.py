@@ -7,6 +7,7 @@ from pathlib import Path
 from gateway.policy.finding import Finding
 from gateway.policy.itself import Listeners
 from gateway.policy.load import PRINCIPALS, load_with
+from gateway.policy.renamed import renamed_resources
 from gateway.policy.ruleset import RuleSet
 from gateway.policy.secret import Secrets, Stamp, stamp_of
 
@@ -16,11 +17,14 @@ Stamps = tuple[tuple[str, Stamp], ...]
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """The new set is in force. `tenants_gone`: nobody is of these any more, whose intents may still be kept."""
+    """The new set is in force. `tenants_gone`: nobody is of these any more, whose intents may still be kept.
+    `rules_renaming`: these find another resource in the same requests than before, as UPSTREAM/RULE.
+    """
 
     upstreams: int
     rules: int
     tenants_gone: tuple[str, ...] = ()
+    rules_renaming: tuple[str, ...] = ()
 
 
 class PolicyHolder:
@@ -82,7 +86,8 @@ class PolicyHolder:
         self.current, self.credentials = loaded, secrets.contents
         # Only now: whoever finds the former one over asks for the one in force.
         former.end()
-        return Reloaded(len(loaded.upstreams), len(loaded.entries), tuple(sorted(gone)))
+        renaming = renamed_resources(former, loaded)
+        return Reloaded(len(loaded.upstreams), len(loaded.entries), tuple(sorted(gone)), renaming)
 
     def changed(self) -> bool:
         """Whether the files are other ones than at the last `open` or `reload`, and were so at the last look too.

@@ -17,7 +17,7 @@ from gateway.core.request import Headers, Request
 from gateway.core.rule import Rule, Upstream
 from gateway.core.target import Ambiguous, read_target
 from gateway.core.write import ResourceKey
-from gateway.policy.entry import Entry, Policy, ReadOnly
+from gateway.policy.entry import Closed, Entry, Policy, ReadOnly
 from gateway.policy.match import Index, Matched, Mounts, NeedsBody, Read, lies_below
 from gateway.policy.principals import Principals
 from gateway.policy.producers import Producers
@@ -34,6 +34,7 @@ class RuleSet:
     upstreams: tuple[Upstream, ...]
     entries: tuple[Entry, ...]
     read_only: tuple[ReadOnly, ...]
+    closed: tuple[Closed, ...]
     _mounts: Mounts = field(repr=False, compare=False)
     _producers: Producers = field(repr=False, compare=False)
     _queries: Mapping[str, Query] = field(repr=False)
@@ -52,8 +53,9 @@ class RuleSet:
     def match(self, request: Request, caller: Caller) -> Matched | Read | NeedsBody | Refused:
         """The rule that takes a request, or that it is a read, or why it is neither.
 
-        Refused: `no-upstream`, `reads-denied`, `no-policy` (a write that no rule matches: nothing passes unmatched),
-        `ambiguous-target`, and `resource-unresolved` where a condition meets text that is not UTF-8.
+        Refused: `no-upstream`, `reads-denied`, `no-policy` (a write that no rule matches, that the policy closes, or
+        that says more than its rule lists: nothing passes unmatched), `ambiguous-target`, and `resource-unresolved`
+        where a condition meets text that is not UTF-8.
         """
         index = self._mounts.find(request)
         return index if isinstance(index, Refused) else index.match(request, caller)
@@ -82,6 +84,11 @@ class RuleSet:
             host = _forwarded_host(request)
         digest = intent_digest(caller.tenant, resource, request.method, host, request.target, key)
         return Intent(key, caller.tenant, f"{request.method} {request.target.path}", digest)
+
+    def rule_named(self, upstream: str, name: str) -> Rule | None:
+        """The rule of this name; None if it is no longer there. Not for each request: it looks at all of them."""
+        every = (entry.rule for entry in self.entries)
+        return next((rule for rule in every if rule.name == name and rule.upstream.name == upstream), None)
 
     def query_of(self, upstream: str) -> Query | None:
         """How the upstream of this name tells what became of an intent; None if it cannot, or is no longer there."""
@@ -140,6 +147,7 @@ def build_ruleset(policies: Iterable[Policy], principals: Principals) -> RuleSet
         upstreams,
         entries,
         tuple(entry for policy in every for entry in policy.read_only),
+        tuple(entry for policy in every for entry in policy.closed),
         Mounts(_index(policy, upstreams) for policy in every),
         Producers(entries),
         {policy.upstream.name: policy.query for policy in every if policy.query is not None},

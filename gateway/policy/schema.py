@@ -74,6 +74,7 @@ def _by_kind(value: object) -> object:
 
 Name = StrictStr
 Texts = Annotated[list[StrictStr], BeforeValidator(_listed), Field(min_length=1)]
+Listed = Annotated[list[StrictStr], BeforeValidator(_listed)]
 Values = Annotated[list[Any], BeforeValidator(_listed), Field(min_length=1)]
 ConnectTime = Annotated[float, _duration(at_most="5m")]
 WaitTime = Annotated[float, _duration(at_most="1h")]
@@ -117,18 +118,44 @@ class Mount(Shape):
     form_in_json: Literal["refuse", "opaque"] = "refuse"
 
 
+def _form(value: object) -> Literal["named", "described"]:
+    """Of what is said by a word, or by fields."""
+    return "described" if isinstance(value, dict | Shape) else "named"
+
+
+class Presence(Shape):
+    present: Literal[True]
+
+
+FormValues = Annotated[
+    list[
+        Annotated[
+            Annotated[StrictStr, Tag("named")] | Annotated[Presence, Tag("described")],
+            Discriminator(_form),
+        ]
+    ],
+    BeforeValidator(_listed),
+    Field(min_length=1),
+]
+
+
 class When(Shape):
     tool: Texts | None = None
     answer: Literal[True] | None = None
     json_: Annotated[dict[StrictStr, Values], Field(alias="json")] = {}
     header: dict[StrictStr, Values] = {}
     query: dict[StrictStr, Values] = {}
-    form: dict[StrictStr, Texts] = {}
+    form: dict[StrictStr, FormValues] = {}
     graphql: Operations = {}
 
 
 class ReadOnly(Shape):
     match: Texts
+    when: When = When()
+
+
+class Closed(Shape):
+    match: Texts | None = None
     when: When = When()
 
 
@@ -219,18 +246,13 @@ class SignedAuthority(Shape):
     signed: Signed
 
 
-def _form(value: object) -> Literal["named", "described"]:
-    """Of what is said by a word, or by fields."""
-    return "described" if isinstance(value, dict | Shape) else "named"
-
-
 Authority = Annotated[
     Annotated[Literal["lease", "header"], Tag("named")] | Annotated[SignedAuthority, Tag("described")],
     Discriminator(_form),
 ]
 
 
-_ValueForm = Literal["any", "word", "integer"]
+_ValueForm = Literal["any", "word", "lowercase", "integer", "unpadded", "uuid"]
 ValueForms = Annotated[
     Annotated[_ValueForm, Tag("named")] | Annotated[dict[StrictStr, _ValueForm], Tag("described")], Discriminator(_form)
 ]
@@ -285,6 +307,11 @@ class Budget(Shape):
     total: Annotated[StrictInt, Field(ge=1)] | None = None
 
 
+class Only(Shape):
+    query: Listed | None = None
+    json_: Annotated[Listed | None, Field(alias="json")] = None
+
+
 class RuleFields(Shape):
     """What may stand under `defaults`: any field of a rule. None of them has to."""
 
@@ -293,6 +320,7 @@ class RuleFields(Shape):
     match: Texts | None = None
     upgrade: Literal["websocket"] | None = None
     when: When = When()
+    only: Only | None = None
     resource: StrictStr | None = None
     values: ValueForms = "any"
     authority: Authority = "lease"
@@ -324,6 +352,7 @@ class Policy(Shape):
     via: StrictStr | None = None
     reads: Literal["pass", "deny"] = "pass"
     read_only: list[ReadOnly] = []
+    closed: list[Closed] = []
     timeouts: Timeouts = Timeouts()
     limits: Limits = Limits()
     tls: Tls = Tls()

@@ -44,7 +44,8 @@ def _finding(source: Source, model: type[BaseModel], fault: ErrorDetails) -> Fin
         case "missing":
             return source.finding(path, f"`{path[-1]}` is missing; write `{path[-1]}: ...`")
         case "literal_error":
-            return source.finding(path, f"write {context['expected'].replace(chr(39), '`')}")
+            wanted = context["expected"].replace(chr(39), "`")
+            return source.finding(path, "write `true`" if wanted == "True" else f"write {wanted}")
         case "less_than_equal" | "greater_than_equal":
             bound = "at most" if "le" in context else "at least"
             return source.finding(path, f"this number must be {bound} {context.get('le', context.get('ge'))}")

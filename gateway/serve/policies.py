@@ -66,6 +66,13 @@ class Policies:
                 tenants=", ".join(reloaded.tenants_gone),
                 what_to_do="resolve their unknown intents before their agents repeat anything: fencegate intents list",
             )
+        if reloaded.rules_renaming:
+            self._log.warning(
+                "rules find other resources now: leases, epochs and intents of the old names hold nothing back under "
+                "the new ones, and what is in flight or in session under them is not waited for",
+                rules=", ".join(reloaded.rules_renaming[:_SHOWN]),
+                what_to_do="pause their upstreams for `timeouts.total`, and before the reload the next time",
+            )
         return ()
 
     async def watch(self) -> None:

@@ -36,6 +36,7 @@ from gateway.flow.parking import Parking
 from gateway.flow.pauses import Pauses
 from gateway.flow.quota import Quotas
 from gateway.flow.read import Reading
+from gateway.flow.standing import Standing
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from gateway.log import Log
@@ -169,10 +170,12 @@ def _takers(
     """Who takes requests for upstreams, and who takes the agents' own calls."""
     store, clock, wakes, tasks = means.store, means.clock, means.wakes, means.tasks
     admission = Admission(store, clock, wakes, tasks, means.pauses, places)
-    inline = Inline(admission, store, means.sender, clock, tasks, means.observer)
+    standing = Standing(rules, claims)
+    inline = Inline(admission, store, means.sender, clock, tasks, means.observer, standing)
     parking = Parking(store, admission, inline.quarantine, inline.room, clock, deliverer)
     quotas = Quotas(QuotaUse(store), tasks)
-    naming, reading, barring = Naming(store, inline.room), Reading(store, means.sender), Barring(means.pauses, quotas)
+    naming, barring = Naming(store, inline.room), Barring(means.pauses, quotas)
+    reading = Reading(store, means.sender, standing)
     leases = Leases(store, clock, wakes, tasks, quotas, lambda: secrets.token_urlsafe(_SECRET_BYTES), places)
     gate = Gate(rules, naming, inline, reading, claims, barring, parking)
     return gate, AgentApi(rules, leases, store, claims)

@@ -14,7 +14,8 @@ from gateway.core.request import Headers, Request
 from gateway.core.rule import Limits, Upstream
 from gateway.core.target import Target
 from gateway.core.whole_body import WholeBody
-from gateway.upstream.sender import HttpSender
+from gateway.upstream.connection_auth import wants_connection_authenticated
+from gateway.upstream.sender import HttpSender, Reply
 
 # RFC 9110, sections 15.5.2 and 15.5.4.
 _REFUSALS = frozenset((401, 403))
@@ -24,6 +25,11 @@ _WITHIN_S = 10.0
 _WANTED = (
     "Let it want a credential that only the gateway has, in `credentials` or `tls: {cert, key}`; or, if the network "
     "lets nobody but the gateway reach it, write `probe: off`."
+)
+_ASKS = "; it takes NTLM or Negotiate, with which agents cannot prove here who they are"
+_OTHER = (
+    "Put a credential of another kind into the policy, such as Basic, a token or a client's certificate: these two are "
+    "a connection's, and the gateway's connections are used for all agents."
 )
 _UNCLEAR = "Write a path that wants credentials: `probe: /path`; or `probe: off` if the network keeps all others out."
 
@@ -47,21 +53,25 @@ async def _examine(upstream: Upstream, sender: HttpSender) -> Check:
     return _judged(upstream, name, answered)
 
 
-def _judged(upstream: Upstream, name: str, status: int) -> Check:
+def _judged(upstream: Upstream, name: str, answer: Reply) -> Check:
+    status = answer.status
     if status not in _REFUSALS:
         answers = 200 <= status < 300
         saw = f"answers {status} without credentials" + (": it can be written past the gateway" if answers else "")
         return Check(name, False, saw if answers else f"{saw}, which tells nothing", _WANTED if answers else _UNCLEAR)
+    asks = _ASKS if wants_connection_authenticated(answer.headers) else ""
     if upstream.credentials or upstream.tls.cert is not None:
-        return Check(name, True, f"answers {status} without the gateway's credentials")
+        return Check(name, True, f"answers {status} without the gateway's credentials{asks}")
+    if asks:
+        return Check(name, False, f"answers {status} and wants credentials, of which its policy has none{asks}", _OTHER)
     saw = f"answers {status} and wants credentials, of which its policy has none: agents have them, and can write past"
     return Check(
         name, False, f"{saw} the gateway", "Take the credential away from the agents, and put it in the policy."
     )
 
 
-async def _ask(upstream: Upstream, target: Target, sender: HttpSender) -> int | NotSent | NoReply:
-    """The status of an answer whose body nobody reads."""
+async def _ask(upstream: Upstream, target: Target, sender: HttpSender) -> Reply | NotSent | NoReply:
+    """The head of an answer whose body nobody reads."""
     timeouts = replace(upstream.timeouts, total_s=min(upstream.timeouts.total_s, _WITHIN_S))
     bare = replace(
         upstream,
@@ -76,4 +86,4 @@ async def _ask(upstream: Upstream, target: Target, sender: HttpSender) -> int | 
     if isinstance(answer, NotSent | NoReply):
         return answer
     answer.close()
-    return answer.status
+    return answer

@@ -8,6 +8,7 @@ import httptools
 
 from gateway.core.faults import BrokenAnswer
 from gateway.core.request import HeaderPairs
+from gateway.upstream.connection_auth import wants_connection_authenticated
 from gateway.upstream.headers import without_cookies
 from gateway.upstream.wire import Wire
 
@@ -203,6 +204,8 @@ class Exchange:
         self._head_done = True
         # llhttp forgets it with the message's end.
         self._keep_alive = self._parser.should_keep_alive()
+        if status == 401 and wants_connection_authenticated(self.headers):
+            self._keep_alive = False
         if self._head_only or status in _BODILESS:
             self.complete = True
             # A body that does not belong here and comes all the same, late, would be the next request's answer.

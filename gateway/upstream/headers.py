@@ -9,7 +9,7 @@ from gateway.core.field_name import plain_name
 from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIXES, told_of_the_way
 from gateway.core.hop_by_hop import HOP_BY_HOP, nominated
 from gateway.core.kept_request import is_credential
-from gateway.core.prefer import without_later
+from gateway.core.prefer import ASKING, without_asking
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Upstream
 from gateway.core.token import authorization_is_a_token, shows_secret
@@ -59,7 +59,7 @@ class _Passing:
         # A proxy that sets the field as it is spelled passes its own clients' other spellings on.
         if name.lower() != plain and (plain in CLAIMS or plain.startswith(CLAIMS_PREFIXES)):
             return "dropped"
-        return "looked at" if plain == b"prefer" or is_credential(plain) else "passed"
+        return "looked at" if plain in ASKING or is_credential(plain) else "passed"
 
 
 _PASSING: dict[tuple[int, bool, bool], _Passing] = {}
@@ -121,8 +121,9 @@ def _wants_plain_answer(write: Write | None) -> bool:
 
 def _shown(name: bytes, value: bytes, upstream: Upstream, headers: Headers, *, is_fenced: bool) -> bytes | None:
     """The value as the upstream sees it; None where it sees no such field."""
-    if plain_name(name) == b"prefer":
-        return without_later(value) if is_fenced else value
+    plain = plain_name(name)
+    if plain in ASKING:
+        return without_asking(plain, value) if is_fenced else value
     return None if _is_token(name, value, upstream, headers) else value
 
 

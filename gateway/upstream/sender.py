@@ -13,6 +13,7 @@ from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Upstream
 from gateway.core.session import Switched
 from gateway.core.write import Admitted, Write
+from gateway.upstream.connection_auth import authenticates_connection
 from gateway.upstream.exchange import Exchange
 from gateway.upstream.handshake import Declined, Handshakes
 from gateway.upstream.headers import request_head
@@ -337,7 +338,7 @@ class _Attempt:
     async def _send_whole(self, upstream: Upstream, request: Request, write: Write | None) -> None:
         piece = self._outgoing.beginning
         framing = b"" if not piece and request.method in _BODILESS else _length(len(piece))
-        if piece and request.method not in _WITH_BODY:
+        if (piece and request.method not in _WITH_BODY) or authenticates_connection(request.headers):
             framing += self._as_last()
         unfenced = write is None and not self._for_read
         data = request_head(upstream, request, write=write, framing=framing, unfenced=unfenced) + piece
@@ -351,7 +352,7 @@ class _Attempt:
         """Stop where the upstream answers, or breaks off, before all of it has left."""
         piece, length = self._outgoing.beginning, rest.length
         framing = b"Transfer-Encoding: chunked\r\n" if length is None else _length(length)
-        if request.method not in _WITH_BODY:
+        if request.method not in _WITH_BODY or authenticates_connection(request.headers):
             framing += self._as_last()
         unfenced = write is None and not self._for_read
         unsent = request_head(upstream, request, write=write, framing=framing, unfenced=unfenced)
@@ -376,7 +377,7 @@ class _Attempt:
             piece = following
 
     def _as_last(self) -> bytes:
-        """An upstream that expects no body may take it for the next request: this one must be the last."""
+        """This one must be the last: an upstream may take its body, or what its sender proved, for the next one's."""
         self._last = True
         return b"Connection: close\r\n"
 

@@ -68,6 +68,17 @@ def test_what_is_most_likely_not_meant_is_a_warning(directory: Path) -> None:
     assert (shown["ok"], [finding["severity"] for finding in shown["findings"]]) == (True, ["warning"])
 
 
+def test_a_directory_that_is_not_read_is_a_warning(directory: Path) -> None:
+    """Principals in it would be nobody."""
+    (directory / "policies" / "sub").mkdir()
+    (directory / "policies" / "sub" / "principals.yaml").write_text("principals: []\n")
+
+    result = run(directory)
+
+    assert result.exit_code == 0
+    assert f"{directory}/policies/sub:1:1: `principals.yaml` in this directory is not read" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

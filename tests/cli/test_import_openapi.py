@@ -50,6 +50,23 @@ def test_what_it_writes_passes_the_check(document: Path, tmp_path: Path) -> None
     assert (checked.exit_code, checked.stdout) == (0, f"{tmp_path}/policies: 1 upstreams, 2 rules, no errors\n")
 
 
+def test_what_it_leaves_closed_the_check_knows_of(tmp_path: Path) -> None:
+    """By `closed` where a match can name it; the rest is told, and no rule takes it."""
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "api.yaml").write_text(
+        "openapi: 3.0.3\ninfo: {title: pets}\nservers: [{url: https://api.example}]\npaths:\n"
+        "  /pets: {put: {}}\n  /pets/{id}: {post: {}}\n  /pets/{id}:feed: {post: {}}\n"
+    )
+
+    written = run(tmp_path / "api.yaml", "--output", tmp_path / "policies" / "pets.yaml")
+    checked = CliRunner().invoke(main, ["check", str(tmp_path / "policies"), "--openapi", str(tmp_path / "api.yaml")])
+
+    assert written.exit_code == 0
+    [told, count] = checked.stdout.splitlines()
+    assert "POST /pets/{id}:feed: no rule of upstream pets takes it" in told
+    assert count == f"{tmp_path}/policies: 1 upstreams, 1 rules, 1 warnings"
+
+
 def test_a_policy_is_never_overwritten(document: Path, tmp_path: Path) -> None:
     """Somebody may have worked on it."""
     (tmp_path / "mine.yaml").write_text("mine")

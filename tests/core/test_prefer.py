@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.core.prefer import preferred_wait_s, without_later
+from gateway.core.prefer import ASKING, preferred_wait_s, without_asking, without_later
 from gateway.core.request import Headers
 
 
@@ -32,6 +32,24 @@ def test_the_first_wait_counts_and_has_a_limit(values: tuple[bytes, ...], second
 def test_a_preference_that_cannot_be_read_is_none(value: bytes) -> None:
     """A server may ignore any preference: it never refuses one."""
     assert preferred_wait_s(Headers(((b"Prefer", value),))) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "left"),
+    [
+        (b"prefer", b"respond-async, wait=10", b"wait=10"),
+        (b"x-arango-async", b"store", None),
+        (b"x-arango-async", b"true", None),
+        (b"x-amz-invocation-type", b"Event", None),
+        (b"x-amz-invocation-type", b" EVENT ", None),
+        (b"x-amz-invocation-type", b"DryRun", b"DryRun"),
+        (b"x-amz-invocation-type", b"RequestResponse", b"RequestResponse"),
+    ],
+)
+def test_nor_in_the_words_of_one_server(name: bytes, value: bytes, left: bytes | None) -> None:
+    """ArangoDB's job, Lambda's event; a trial run stays one."""
+    assert name in ASKING
+    assert without_asking(name, value) == left
 
 
 @pytest.mark.parametrize(

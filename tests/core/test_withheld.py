@@ -44,6 +44,7 @@ def test_an_observed_write_keeps_its_agents_own_key_and_epoch(name: bytes, dropp
         *(b"x-envoy-internal", b"x-envoy-external-address", b"x-authentik-username", b"x-userinfo"),
         *(b"x-endpoint-api-userinfo", b"x-apigateway-api-userinfo", b"impersonate-user", b"impersonate-group"),
         *(b"impersonate-uid", b"impersonate-extra-scopes", b"x-authenticated-scope", b"x-pomerium-claim-email"),
+        *(b"x-redmine-switch-user", b"es-security-runas-user", b"mscrmcallerid", b"callerobjectid"),
         *(b"sudo", b"x-hasura-role", b"x-hasura-user-id", b"x-middleware-subrequest"),
         *(b"x-vouch-user", b"x-ms-token-aad-id-token", b"ms-aspnetcore-clientcert", b"x-appengine-cron"),
         *(b"wl-proxy-client-cert", b"-wsru", b"iv-user", b"x-arr-ssl", b"x-accel-mapping", b"x-cf-proxy-signature"),

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from gateway.core.rule import Origin, Upstream
 from gateway.policy.choice import Placed
-from gateway.policy.condition import Condition, HeaderCondition
-from gateway.policy.entry import Matcher, Place, ReadOnly
+from gateway.policy.condition import Condition, HeaderCondition, PresenceCondition
+from gateway.policy.entry import Closed, Matcher, Place, ReadOnly
 from gateway.policy.pattern import Pattern, parse_pattern
 
 _UPSTREAM = Upstream("api", Origin("http", "127.0.0.1", 9000))
@@ -20,8 +20,9 @@ def pattern(path: str, method: str = "PUT") -> Pattern:
     return parsed
 
 
-def placed(own: Pattern, *conditions: Condition) -> Placed:
-    return Placed(ReadOnly(Matcher(_UPSTREAM, (own,), (_PLACE,), conditions, _PLACE)), own)
+def placed(own: Pattern, *conditions: Condition, closes: bool = False) -> Placed:
+    matcher = Matcher(_UPSTREAM, (own,), (_PLACE,), conditions, _PLACE)
+    return Placed(Closed(matcher) if closes else ReadOnly(matcher), own)
 
 
 def _paths(*pieces: str, longest: int) -> list[str]:
@@ -39,4 +40,5 @@ targets = st.sampled_from(["/", *(path + end for path in _paths("a", "A", "b", l
 _NAMES = ("h", "i", "j")
 headers = st.dictionaries(st.sampled_from(_NAMES), st.sampled_from("xyz"), max_size=3)
 _condition = st.builds(HeaderCondition, st.sampled_from(_NAMES), st.sampled_from([*map(frozenset, ("x", "y", "xy"))]))
-conditions = st.lists(_condition, max_size=2, unique_by=str).map(tuple)
+_presence = st.sampled_from(_NAMES).map(lambda name: PresenceCondition(HeaderCondition(name, frozenset())))
+conditions = st.lists(st.one_of(_condition, _presence), max_size=2, unique_by=str).map(tuple)

@@ -1,4 +1,6 @@
-"""Paths that a server which tells neither case nor a slash at the end apart takes for another rule's or mount's."""
+"""Paths that a server which tells neither case nor marks nor a slash at the end apart, or drops a part of them, takes
+for another rule's or mount's.
+"""
 
 from pathlib import Path
 
@@ -25,6 +27,11 @@ writes:
   - {name: unflagged, match: "PUT /a/b/c/d/{id}", resource: "x/{path.id}"}
   - {name: ended, match: "PUT /ended/all/", resource: all}
   - {name: unended, match: "PUT /ended/{id}", resource: "ended/{path.id}"}
+  - {name: publish, match: "POST /docs/publish_all", resource: docs}
+  - {name: dash, match: "PUT /both/a-b", resource: both}
+  - {name: underscore, match: "PUT /both/a_b", resource: both}
+  - {name: all, match: "PATCH /{rest...}", resource: "all/{path.rest}"}
+  - {name: one, match: "PATCH /admin/{id}", resource: "admin/{path.id}"}
 """
 
 
@@ -63,13 +70,32 @@ def cased(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
         ("PUT", "/ended/all", "ambiguous-target"),
         ("PUT", "/ended/7", "unended"),
         ("GET", "/ADMIN/7", "read"),
+        ("POST", "/docs/search%C4%B1", "any"),
+        ("PUT", "/adm%C4%B1n/7", "ambiguous-target"),
+        ("PUT", "/ADM%C4%B0N/7", "ambiguous-target"),
+        ("POST", "/docs/publish_all", "publish"),
+        ("POST", "/docs/publish-all", "ambiguous-target"),
+        ("POST", "/docs/Publish.All", "ambiguous-target"),
+        ("POST", "/docs/publish-alls", "any"),
+        ("POST", "/docs/0f1d2c3b-4a59-4687-9a0b-c1d2e3f40007", "any"),
+        ("PUT", "/both/a-b", "dash"),
+        ("PUT", "/both/a_b", "underscore"),
+        ("PUT", "/both/a.b", "ambiguous-target"),
+        ("PATCH", "/index.php/admin/7", "ambiguous-target"),
+        ("PATCH", "/(S(x))/Admin/7", "ambiguous-target"),
+        ("PATCH", "/admin.php/7", "ambiguous-target"),
+        ("PATCH", "/index.php/other/7", "all"),
+        ("PATCH", "/admin/7.php", "one"),
+        ("POST", "/docs/search.php", "ambiguous-target"),
+        ("GET", "/index.php/admin/7", "read"),
     ],
 )
 def test_a_path_that_a_lenient_server_takes_for_a_more_specific_rules_is_refused(
     cased: RuleSet, method: str, target: str, taken: str
 ) -> None:
-    """Express, ASP.NET and IIS tell neither case nor a slash at the end. What no rule takes is refused anyway, reads
-    are reads, and of two rules that differ in nothing else the policy itself says which is which."""
+    """Express, ASP.NET and IIS tell neither case nor a slash at the end, CherryPy no marks, and PHP drops its program's
+    name. What no rule takes is refused anyway, reads are reads, and of two rules that differ in nothing else the policy
+    itself says which is which."""
     assert name_of(cased.match(request(method, target), CALLER)) == taken
 
 
@@ -87,6 +113,10 @@ def test_only_where_that_rules_conditions_hold(cased: RuleSet, flag: str, taken:
         ("PUT", "/%41dmin/7", "ambiguous-target"),
         ("PUT", "/%61dmin/7", "ambiguous-target"),
         ("PUT", "/adminx/7", "root"),
+        ("PUT", "/adm%C4%B1n/7", "ambiguous-target"),
+        ("PUT", "/index.php/admin/7", "ambiguous-target"),
+        ("PUT", "/admin.php/7", "ambiguous-target"),
+        ("PUT", "/docs/index.php", "root"),
         ("PUT", "/Deep/admin/7", "no-policy"),
         ("GET", "/ADMIN/7", "read"),
     ],
@@ -122,6 +152,10 @@ def test_nor_does_another_case_lead_to_a_more_general_mount(
         ("GET", "/admin%2500/purge", "ambiguous-target"),
         ("GET", "/admin%2520.json", "ambiguous-target"),
         ("GET", "/open/x%252F..%252F..%252Fadmin", "ambiguous-target"),
+        ("GET", "/index.php/admin/purge", "ambiguous-target"),
+        ("GET", "/(S(x))/admin/purge", "ambiguous-target"),
+        ("GET", "/adm%C4%B1n/purge", "ambiguous-target"),
+        ("GET", "/index.php/docs", "read"),
         ("GET", "/docs/admin.json", "read"),
         ("GET", "/administration.json", "read"),
         ("GET", "/open.json", "read"),

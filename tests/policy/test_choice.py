@@ -15,6 +15,7 @@ from gateway.core.decision import AMBIGUOUS_TARGET, NO_POLICY, Refused
 from gateway.core.request import Request
 from gateway.policy.choice import Choice, Placed
 from gateway.policy.condition import Condition, first_unmet
+from gateway.policy.entry import Closed
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.pattern import Pattern, split_slash
 from gateway.policy.reading.body import Body
@@ -131,12 +132,14 @@ def chosen(entries: list[Placed], asked: Request, at_once: int) -> object:
 
 
 def one_by_one(entries: list[Placed], asked: Request) -> Placed | None:
-    """The first that takes the request: from the left text before a placeholder before the rest, then conditions."""
+    """The first that takes the request: from the left text before a placeholder before the rest, then conditions, then
+    what is closed."""
 
-    def order(one: Placed) -> tuple[list[int], bool]:
+    def order(one: Placed) -> tuple[list[int], bool, bool]:
         own = one.pattern.segments
         places = range(len(split_slash(asked.target)[0]))
-        return [2 if at >= len(own) else own[at] is None for at in places], not one.entry.matcher.conditions
+        openness = [2 if at >= len(own) else own[at] is None for at in places]
+        return openness, not one.entry.matcher.conditions, not isinstance(one.entry, Closed)
 
     fitting = [one for one in entries if asked.method in one.pattern.methods and one.pattern.takes(asked.target)]
     met = [one for one in fitting if first_unmet(one.entry.matcher.conditions, asked, Body(asked)) is None]
@@ -144,14 +147,17 @@ def one_by_one(entries: list[Placed], asked: Request) -> Placed | None:
 
 
 @given(
-    st.lists(st.tuples(patterns, conditions), min_size=4, max_size=16), targets, headers, st.sampled_from((1, 3, 100))
+    st.lists(st.tuples(patterns, conditions, st.booleans()), min_size=4, max_size=16),
+    targets,
+    headers,
+    st.sampled_from((1, 3, 100)),
 )
 def test_the_same_entry_is_found_as_one_by_one(
-    drawn: list[tuple[Pattern, tuple[Condition, ...]]], target: str, sent: dict[str, str], at_once: int
+    drawn: list[tuple[Pattern, tuple[Condition, ...], bool]], target: str, sent: dict[str, str], at_once: int
 ) -> None:
     """Bits and batches change how long it takes, and not which entry takes a request; nor whether to a server that
     tells neither case nor a slash at the end it were a more specific one's."""
-    entries = [placed(own, *wanted) for own, wanted in drawn]
+    entries = [placed(own, *wanted, closes=closes) for own, wanted, closes in drawn]
     asked = request("PUT", target, *sent.items())
 
     folded = request("PUT", target.lower().rstrip("/") or "/", *sent.items())

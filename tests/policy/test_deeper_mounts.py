@@ -6,7 +6,10 @@ from gateway.core.rule import Mount
 from gateway.core.target import Target, read_target
 from gateway.policy.deeper_mounts import DeeperMounts
 
-MOUNTS = (Mount(("api", "admin")), Mount(("api", "v1.0")), Mount(("api", "hosted", "x"), host="a.example"))
+MOUNTS = (
+    *(Mount(("api", "admin")), Mount(("api", "v1.0")), Mount(("api", "back_office"))),
+    Mount(("api", "hosted", "x"), host="a.example"),
+)
 
 
 def target(path: str) -> Target:
@@ -44,6 +47,17 @@ def target(path: str) -> Target:
         ("/api/v1.0", True, True, True),
         ("/api/v1.0.json", False, False, True),
         ("/api/v1", False, False, False),
+        ("/api/v1-0", True, True, False),
+        ("/api/back-office/7", True, True, False),
+        ("/api/back.office", True, True, True),
+        ("/api/back-offices", False, False, False),
+        ("/api/adm%C4%B1n", True, True, True),
+        ("/api/index.php/admin/7", False, False, True),
+        ("/api/(S(x))/Admin", False, False, True),
+        ("/api/index.php%2Fadmin", False, False, True),
+        ("/api/index.php/admin.json", False, False, True),
+        ("/api/admin.wsgi/7", False, False, True),
+        ("/index.php/api/other", False, False, False),
         ("/api/hosted/x", False, False, False),
         ("/api/hosted/X", True, True, False),
         ("/api/hosted/x.json", False, False, True),
@@ -57,6 +71,25 @@ def test_a_mount_is_found_where_such_a_server_finds_it(path: str, plainly: bool,
     assert mounts.take(target(path)) is plainly
     assert mounts.take_decoded(target(path)) is decoded
     assert mounts.take_read(target(path)) is read
+
+
+@pytest.mark.parametrize(
+    ("path", "taken"),
+    [
+        ("/api/index.php/admin/7", True),
+        ("/api/(S(x))/admin", True),
+        ("/api/admin.php/7", True),
+        ("/api/%28S(x))/adm%C4%B0n.php", True),
+        ("/api/admin.json", False),
+        ("/api/index.php/other", False),
+        ("/api/hosted/index.php/x", True),
+        ("/api/hosted/x", False),
+        ("/api/other", False),
+    ],
+)
+def test_a_program_or_a_session_in_a_path_hides_no_mount(path: str, taken: bool) -> None:
+    """Of a write, which is told by nothing else that a server drops."""
+    assert DeeperMounts(MOUNTS, opaque_slash=False).take_shortened(target(path)) is taken
 
 
 @pytest.mark.parametrize(

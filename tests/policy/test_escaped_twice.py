@@ -56,13 +56,3 @@ def test_the_method_makes_no_difference() -> None:
     patterns = EscapedTwice([pattern("/m/{id}"), pattern("/m/{id}/publish", "POST")], opaque_slash=False)
 
     assert patterns.leads_astray(pattern("/m/{id}"), target("/m/7%252Fpublish"))
-
-
-@pytest.mark.parametrize("at_once", [1, 2, 100])
-def test_the_more_specific_pattern_is_found_in_whatever_batch(at_once: int) -> None:
-    """They are compared in their order."""
-    patterns = EscapedTwice(map(pattern, reversed(PATHS)), opaque_slash=False, at_once=at_once)
-
-    assert patterns.leads_astray(pattern("/f/{path...}"), target("/f/a%252Fsecret"))
-    assert not patterns.leads_astray(pattern("/f/{path...}"), target("/f/a%252Fsecrets"))
-    assert patterns.leads_astray(pattern("/m/{id}"), target("/m/7%252Fpublish"))

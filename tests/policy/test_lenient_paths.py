@@ -26,7 +26,7 @@ def test_nothing_is_compared_where_no_text_stands_beside_a_placeholder(paths: tu
     assert bool(LenientPaths([pattern(path) for path in paths])) is expected
 
 
-TEXTS = ("/{kind}/{id}", "/admin/{id}", "/{kind}/all", "/files/{rest...}", "/files/a/secret")
+TEXTS = ("/{kind}/{id}", "/admin/{id}", "/{kind}/all", "/{kind}/rest_all", "/files/{rest...}", "/files/a/secret")
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,9 @@ TEXTS = ("/{kind}/{id}", "/admin/{id}", "/{kind}/all", "/files/{rest...}", "/fil
         ("/files/{rest...}", "/files/b/c/d", False),
         ("/files/{rest...}", "/files/A/Secret", True),
         ("/files/a/secret", "/files/a/secret", False),
+        ("/{kind}/{id}", "/x/rest-all", True),
+        ("/{kind}/{id}", "/x/a-b", False),
+        ("/{kind}/{id}", "/adm%C4%B1n/7", True),
     ],
 )
 def test_a_placeholder_whose_value_is_another_patterns_text_is_compared(taker: str, path: str, expected: bool) -> None:

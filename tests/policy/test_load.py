@@ -23,6 +23,7 @@ from gateway.policy.finding import Finding
 from gateway.policy.fingerprint import NO_FINGERPRINT, Fingerprint
 from gateway.policy.load import load_policies
 from gateway.policy.match import Matched
+from gateway.policy.only import Only
 from tests.policy.asking import HEAD, one_rule, request, rules
 
 EXAMPLES = Path(__file__).parents[2] / "policies"
@@ -53,6 +54,9 @@ reads: deny
 read_only:
   - match: [POST /reports/search, "REPORT /reports/{path...}"]
     when: {query: {dry: '1'}}
+closed:
+  - {match: [GET /reports/dump, PUT /reports/dump], when: {query: {all: {present: true}}, header: {x-all: [a, b]}}}
+  - when: {form: {all: {present: true}}}
 timeouts: {connect: 250ms, total: 1m, late: 2h}
 limits: {body: 64KiB, stream: 1GiB, response_head: 4096, connections: 7}
 tls: {verify: false}
@@ -76,6 +80,7 @@ writes:
     mode: observe
     match: PUT /reports/{id}
     when: {json: {/kind: body}}
+    only: {query: dry, json: [/kind, /id, /to]}
     resource: report/{path.id}
     authority: header
     revision: gateway
@@ -121,6 +126,8 @@ def test_every_field_is_compiled(tmp_path: Path) -> None:
     assert rule.fence == Fence("strict", "serial", 1.0, 3.0, "contiguous")
     assert rule.intent == IntentTerms("required", 172_800.0, 16 << 20, "retry")
     assert ruleset.query_of("reports") is not None
+    assert ruleset.entries[0].only == Only(frozenset({"dry"}), {"kind": None, "id": None, "to": None})
+    assert [(entry.anywhere, entry.closes_reads) for entry in ruleset.closed] == [(False, True), (True, False)]
     assert upstream.native_key == NativeKey(b"Idempotency-Key", 86_400.0)
     assert upstream.replay_headers == {b"x-total", b"retry-after"}
     assert upstream.probe == read_target("/reports/me?brief=1")

@@ -22,6 +22,15 @@ def test_the_more_specific_pattern_precedes(specific: str, other: str) -> None:
     assert pattern(specific).precedence < pattern(other).precedence
 
 
+@pytest.mark.parametrize(
+    ("path", "told"), [("/a/{x}", (0, 1)), ("/{x}/a/{r...}", (1, 0, 2, 2, 2)), ("/{r...}", (2, 2)), ("/a", (0,))]
+)
+def test_each_place_of_a_path_is_taken_by_text_a_placeholder_or_the_rest(path: str, told: tuple[int, ...]) -> None:
+    """The rest takes all places from its own on."""
+    assert tuple(pattern(path).openness(place) for place in range(len(told))) == told
+
+
 def test_to_lenient_servers_neither_case_nor_a_slash_at_the_end_makes_a_path() -> None:
-    """Placeholders stay placeholders."""
+    """Nor other marks; placeholders stay placeholders."""
+    assert pattern("/a-b/{x_y}").lenient.shape == pattern("/a_b/{z}").lenient.shape
     assert pattern("/Ab/{x}/").lenient.shape == pattern("/aB/{y}").lenient.shape == (("ab", None), False, False)

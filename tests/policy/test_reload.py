@@ -222,6 +222,7 @@ NOBODY: dict[str, Callable[[Path], object]] = {
     "an empty list": lambda path: path.write_text("principals: []\n"),
     "null": lambda path: path.write_text("principals: null\n"),
     "an empty file": lambda path: path.write_text(""),
+    "only a comment": lambda path: path.write_text("# nobody yet\n"),
     "a directory": lambda path: (path.unlink(), path.mkdir()),
     "a link that leads nowhere": lambda path: (path.unlink(), path.symlink_to(path.with_name("gone"))),
 }

@@ -200,3 +200,13 @@ def test_an_upstream_is_told_for_a_request_that_no_rule_takes(ruleset: RuleSet) 
 
     assert not isinstance(upstream, Refused)
     assert upstream.name == "api"
+
+
+def test_a_rule_is_found_again_by_its_name(ruleset: RuleSet) -> None:
+    """Within its upstream, by which alone a name is one rule's."""
+    found = ruleset.rule_named("api", "below")
+
+    assert found is not None
+    assert found.name == "below"
+    assert ruleset.rule_named("api", "gone") is None
+    assert ruleset.rule_named("other", "below") is None

@@ -109,6 +109,20 @@ async def test_a_rule_says_what_is_compared(
         assert len(gate.upstream.seen) == 1
 
 
+async def test_null_says_something_and_a_form_cannot_be_compared(store_url: str, tmp_path: Path) -> None:
+    """A member that is missing is another request than one that is null, whichever comes first."""
+    missing, null = b'{"to": "x"}', b'{"amount": null, "to": "x"}'
+    async with mail(store_url, tmp_path, intent="{{mode: required, fingerprint: [/amount]}}") as gate:
+        for key, first, other in (("k-1", missing, null), ("k-2", null, missing)):
+            assert (await send(gate, key, body=first)).decision == "forwarded"
+            told = await send(gate, key, body=other)
+            assert (told.status, told.decision) == (422, "intent-mismatch")
+        form = await send(gate, "k-3", "Content-Type: application/x-www-form-urlencoded", body=b"amount=5")
+
+        assert (form.status, form.decision) == (400, "ambiguous-target")
+        assert len(gate.upstream.seen) == 2
+
+
 @pytest.mark.parametrize("size", [1, 300_000], ids=["in memory", "on disk"])
 async def test_a_call_of_json_rpc_is_not_its_id(store_url: str, tmp_path: Path, size: int) -> None:
     """A client numbers its calls anew after a restart; the replay carries the id that was asked now."""

@@ -241,6 +241,19 @@ async def test_a_repeated_grant_with_a_key_is_the_same_lease(store_url: str, tmp
         assert [answer.decision for answer in others] == ["lease-held"] * 3
 
 
+@pytest.mark.parametrize("takeover", [False, True], ids=["plain", "as a takeover"])
+async def test_a_grant_that_was_taken_over_is_not_repeated(store_url: str, tmp_path: Path, takeover: bool) -> None:
+    """Its key asked for the lease that is lost: the same call again takes nothing back from whoever has it."""
+    async with stack(store_url, tmp_path) as gate:
+        key = "Idempotency-Key: task-17"
+        await lease_call(gate, "leases", key, holder="a", ttl_s=60)
+        taken = await lease_call(gate, "leases", key, holder="b", ttl_s=60, takeover=True)
+        again = await lease_call(gate, "leases", key, holder="a", ttl_s=60, takeover=takeover)
+
+        assert (taken.status, again.status, again.decision) == (201, 409, "lease-lost")
+        assert await gate.highest("report/7") == json.loads(taken.body)["epoch"]
+
+
 async def test_epochs_are_registered_where_they_are_granted_elsewhere_only(store_url: str, tmp_path: Path) -> None:
     """A lease authority grants its own: an epoch from outside would shut every holder out."""
     async with stack(store_url, tmp_path) as gate:

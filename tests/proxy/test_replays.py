@@ -9,6 +9,7 @@ import pytest
 from tests.proxy.mail import mail, send
 from tests.raw import RawAnswer
 from tests.recording import RecordingUpstream, Seen, answering
+from tests.stack import POLICY, stack
 
 HEADS = {
     "every byte": b"Content-Type: application/octet-stream",
@@ -225,6 +226,27 @@ async def test_another_query_is_another_intent_however_it_is_spelled(store_url: 
         assert told == ["forwarded"] * 4
         assert {answer.decision for answer in again} == {"replayed"}
         assert len(gate.upstream.seen) == 4
+
+
+async def test_characters_that_need_no_escape_are_the_same_intents(store_url: str, tmp_path: Path) -> None:
+    """In the path, and a blank in the query, which forms write as a plus."""
+    alike = [["a~b", "a%7Eb", "%61~b"], ["a%20b?q=a%20b", "a%20b?q=a+b", "%61%20b?q=%61+b"]]
+    async with mail(store_url, tmp_path) as gate:
+        told = [[(await send(gate, target=f"/mail/{box}")).decision for box in boxes] for boxes in alike]
+
+        assert told == [["forwarded", "replayed", "replayed"]] * 2
+        assert len(gate.upstream.seen) == 2
+
+
+async def test_a_key_that_names_the_resource_is_one_quoted_or_not(store_url: str, tmp_path: Path) -> None:
+    """Its lease too: what is made under a key belongs to whoever has the key."""
+    policy = POLICY.replace("reports/{{id}}", "reports").replace("path.id", "header.idempotency-key")
+    async with stack(store_url, tmp_path, policy + "    intent: {{mode: required}}\n") as gate:
+        await gate.lease("report/o1")
+        told = [await gate.write("/reports", f"Idempotency-Key: {key}") for key in ("o1", '"o1"')]
+
+        assert [answer.decision for answer in told] == ["forwarded", "replayed"]
+        assert len(gate.upstream.seen) == 1
 
 
 async def test_a_quoted_key_and_a_bare_one_are_the_same(store_url: str, tmp_path: Path) -> None:

@@ -93,6 +93,26 @@ async def test_a_tenant_that_is_gone_is_told(tmp_path: Path) -> None:
     assert (told["level"], told["tenants"]) == ("warning", "default")
 
 
+async def test_a_rule_that_finds_another_resource_is_told(tmp_path: Path) -> None:
+    """What the old name still guards is in nobody's way under the new one."""
+    (tmp_path / "in-force").mkdir()
+    policies = write_policy(tmp_path, 9)
+    holder = PolicyHolder.open(policies, {})
+    assert isinstance(holder, PolicyHolder)
+    with (tmp_path / "log").open("ab") as lines:
+        log = Log("json", descriptor=lines.fileno())
+        snapshot = Snapshot(policies, tmp_path / "in-force")
+        taken = Policies(holder, snapshot, log, ParentMetrics(tmp_path), lambda _: None)
+        file = policies / "reports.yaml"
+        file.write_text(file.read_text().replace("resource: report/", "resource: paper/"))
+
+        assert taken.reload() == ()
+        assert taken.reload() == ()
+
+    _, told, _ = map(json.loads, (tmp_path / "log").read_text().splitlines())
+    assert (told["level"], told["rules"]) == ("warning", "reports/write")
+
+
 async def test_workers_that_cannot_be_given_the_policies_are_given_them_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,18 @@ async def test_an_answer_is_judged_by_its_status(
     assert bool(check.what_to_do) is not ok
 
 
+@pytest.mark.parametrize("credentials", [KEY, ()], ids=["the gateway's own", "the agents'"])
+async def test_an_api_that_takes_a_connections_proof_is_named(credentials: tuple[tuple[bytes, bytes], ...]) -> None:
+    """It is no way for agents; where the gateway has a credential of its own, nobody needs it."""
+    asks = b"HTTP/1.1 401 X\r\nContent-Length: 0\r\nWWW-Authenticate: Negotiate, NTLM\r\n\r\n"
+    async with RecordingUpstream(answering(asks)) as upstream:
+        (check,) = await examine(upstream_at(upstream.port, credentials=credentials, probe=probe()))
+
+    assert "it takes NTLM or Negotiate" in check.saw
+    assert check.ok is bool(credentials)
+    assert ("credential of another kind" in check.what_to_do) is not check.ok
+
+
 async def test_it_is_asked_once_by_a_get_with_nothing_of_the_gateways() -> None:
     """At the path as agents spell it, forwarded as theirs would be."""
     async with RecordingUpstream() as upstream:

@@ -95,6 +95,15 @@ def test_a_fenced_write_is_not_asked_to_be_done_after_its_answer(mode: Mode | No
     assert forwarded(upstream(), *pairs, write=write) == [HOST, *sent]
 
 
+def test_nor_by_the_fields_of_single_servers() -> None:
+    """A read, of which nothing comes later, keeps them."""
+    pairs = (b"X_Arango_Async", b"store"), (b"X-Amz-Invocation-Type", b"Event")
+    came = [b"X_Arango_Async: store", b"X-Amz-Invocation-Type: Event"]
+
+    assert forwarded(upstream(), *pairs, write=WRITE) == [HOST]
+    assert forwarded(upstream(), *pairs, write=None) == [HOST, *came]
+
+
 def test_a_policy_may_have_its_own_preferences() -> None:
     """They replace the agent's."""
     to = upstream(credentials=((b"Prefer", b"respond-async"),))

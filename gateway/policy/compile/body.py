@@ -3,7 +3,15 @@
 from collections.abc import Iterator
 
 from gateway.policy import schema
-from gateway.policy.condition import Condition, FormCondition, GraphqlCondition, JsonCondition, RootField
+from gateway.policy.compile.presence import asks_presence
+from gateway.policy.condition import (
+    Condition,
+    FormCondition,
+    GraphqlCondition,
+    JsonCondition,
+    PresenceCondition,
+    RootField,
+)
 from gateway.policy.entry import Entry
 from gateway.policy.reading.body_type import Kind
 from gateway.policy.reading.formbody import parse_field
@@ -12,12 +20,17 @@ from gateway.policy.report import Report
 from gateway.policy.source import Path
 
 
-def form_conditions(report: Report, path: Path, when: schema.When) -> Iterator[FormCondition]:
-    """`path` is that of `when`."""
+def form_conditions(
+    report: Report, path: Path, when: schema.When, *, closes: bool
+) -> Iterator[FormCondition | PresenceCondition]:
+    """`path` is that of `when`; `closes`: of an entry of `closed`."""
     for name, values in when.form.items():
         field = report.take_key((*path, "form", name), parse_field(name))
-        if field is not None:
-            yield FormCondition(field, frozenset(values))
+        is_asked = asks_presence(report, (*path, "form", name), values, closes=closes)
+        if field is None:
+            continue
+        texts = frozenset(value for value in values if isinstance(value, str))
+        yield PresenceCondition(FormCondition(field, frozenset())) if is_asked else FormCondition(field, texts)
 
 
 def graphql_conditions(report: Report, path: Path, when: schema.When) -> Iterator[GraphqlCondition]:
@@ -82,7 +95,7 @@ def check_parts(report: Report, path: Path, entry: Entry) -> None:
 
 def _kinds(conditions: tuple[Condition, ...]) -> Iterator[Kind]:
     for condition in conditions:
-        match condition:
+        match condition.of if isinstance(condition, PresenceCondition) else condition:
             case JsonCondition() | GraphqlCondition():
                 yield "json"
             case FormCondition():

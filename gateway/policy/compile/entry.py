@@ -1,4 +1,4 @@
-"""The entries of `writes` and `read_only`: patterns, conditions, the resource's template, and how writes are fenced."""
+"""The entries of `writes`, `read_only` and `closed`: patterns, conditions, and of rules how writes are fenced."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -11,7 +11,9 @@ from gateway.policy.compile.budget import check_retain, compile_amounts, compile
 from gateway.policy.compile.compensation import check_compensation_reads, compile_compensation
 from gateway.policy.compile.intent import compile_fingerprint, compile_key, intent_terms
 from gateway.policy.compile.message import check_messages, message_conditions
+from gateway.policy.compile.only import check_only_reads, compile_only
 from gateway.policy.compile.parking import approval_s, check_parked_reads, check_parking, parks
+from gateway.policy.compile.presence import asks_presence
 from gateway.policy.compile.template import check_arriving, compile_template
 from gateway.policy.compile.upgrade import check_upgrade, check_upgrade_reads
 from gateway.policy.compile.values import with_values
@@ -19,6 +21,7 @@ from gateway.policy.condition import (
     Condition,
     HeaderCondition,
     JsonCondition,
+    PresenceCondition,
     QueryCondition,
     Scalar,
     contradiction,
@@ -44,7 +47,7 @@ def compile_write(
     check_upgrade(report, path, shape, upstream)
     check_parking(report, path, shape)
     check_retain(report, path, shape, upstream.timeouts.total_s)
-    matcher = _matcher(report, path, shape, upstream)
+    matcher = compile_matcher(report, path, shape, upstream)
     template = compile_template(report, (*path, "resource"), shape.resource, matcher.patterns)
     key = compile_key(report, (*path, "intent"), shape.intent, matcher.patterns)
     fingerprint = compile_fingerprint(report, (*path, "intent"), shape.intent)
@@ -71,11 +74,15 @@ def compile_write(
         risk=shape.effect.risk,
         budgets=compile_budgets(report, path, shape),
     )
-    amounts = compile_amounts(report, path, shape)
-    entry = Entry(matcher, rule, template, key, fingerprint, compensation, shape.effect.weight, amounts)
-    for check in (check_parts, check_parked_reads, check_upgrade_reads, check_compensation_reads):
-        check(report, path, entry)
+    said = compile_amounts(report, path, shape), compile_only(report, path, shape)
+    entry = Entry(matcher, rule, template, key, fingerprint, compensation, shape.effect.weight, *said)
+    _check_reads(report, path, entry)
     return entry
+
+
+def _check_reads(report: Report, path: Path, entry: Entry) -> None:
+    for check in (check_parts, check_parked_reads, check_upgrade_reads, check_compensation_reads, check_only_reads):
+        check(report, path, entry)
 
 
 def _token_from(report: Report, path: Path, shape: schema.Rule, upstream: Upstream) -> tuple[TokenSource, ...]:
@@ -93,7 +100,7 @@ def _fence(shape: schema.Fence) -> Fence:
 
 def compile_read_only(report: Report, at: int, shape: schema.ReadOnly, upstream: Upstream) -> ReadOnly:
     """One of `read_only`; its faults are noted."""
-    return ReadOnly(_matcher(report, ("read_only", at), shape, upstream))
+    return ReadOnly(compile_matcher(report, ("read_only", at), shape, upstream))
 
 
 def _check_promises(report: Report, path: Path, rule: schema.Rule, capabilities: schema.Capabilities) -> None:
@@ -140,14 +147,17 @@ def _check_unknown(report: Report, path: Path, intent: schema.Intent, capabiliti
         )
 
 
-def _matcher(report: Report, path: Path, shape: schema.Rule | schema.ReadOnly, upstream: Upstream) -> Matcher:
-    when = shape.when
+def compile_matcher(
+    report: Report, path: Path, shape: schema.Rule | schema.ReadOnly | schema.Closed, upstream: Upstream
+) -> Matcher:
+    """Which requests an entry takes; its faults are noted. `path` is the entry's."""
+    when, closes = shape.when, isinstance(shape, schema.Closed)
     upgrades = isinstance(shape, schema.Rule) and shape.upgrade is not None
     patterns: list[Pattern] = []
     places = []
-    for at, text in enumerate(shape.match):
+    for at, text in enumerate(shape.match or ()):
         where = (*path, "match", at)
-        pattern = report.take(where, parse_pattern(text, upgrades=upgrades))
+        pattern = report.take(where, parse_pattern(text, upgrades=upgrades, closes=closes))
         if pattern is None:
             continue
         if not _is_under(pattern, upstream.mount.segments):
@@ -158,13 +168,13 @@ def _matcher(report: Report, path: Path, shape: schema.Rule | schema.ReadOnly, u
         patterns.append(pattern)
         places.append(report.place(where))
     messages = message_conditions(report, (*path, "when"), when, upstream)
-    conditions = (*_conditions(report, (*path, "when"), when, upstream), *messages)
+    conditions = (*_conditions(report, (*path, "when"), when, upstream, closes=closes), *messages)
     check_conditions(report, (*path, "when"), conditions)
     never = contradiction(conditions)
     if never is not None:
         report.add((*path, "when"), never)
     matcher = Matcher(upstream, tuple(patterns), tuple(places), conditions, report.place(path))
-    check_messages(report, path, when, matcher)
+    check_messages(report, path, when, matcher, closes=closes)
     return matcher
 
 
@@ -175,21 +185,33 @@ def _is_under(pattern: Pattern, mount: tuple[str, ...]) -> bool:
     return all(segment is None or segment == other for segment, other in zip(own, mount, strict=False))
 
 
-def _conditions(report: Report, path: Path, when: schema.When, upstream: Upstream) -> Iterator[Condition]:
+def _conditions(
+    report: Report, path: Path, when: schema.When, upstream: Upstream, *, closes: bool
+) -> Iterator[Condition]:
     """Headers and query first: where they do not hold, the body need not be read."""
     for name, values in when.header.items():
         lower = report.take_key((*path, "header", name), header_that_arrives(name, upstream))
+        if asks_presence(report, (*path, "header", name), values, closes=closes):
+            yield PresenceCondition(HeaderCondition(lower or "", frozenset()))
+            continue
         texts = _compiled(report, (*path, "header", name), values, _text)
         if lower is not None and texts:
             yield HeaderCondition(lower, texts)
     for name, values in when.query.items():
+        if asks_presence(report, (*path, "query", name), values, closes=closes):
+            yield PresenceCondition(QueryCondition(name, frozenset()))
+            continue
         texts = _compiled(report, (*path, "query", name), values, _text)
         if texts:
             yield QueryCondition(name, texts)
-    yield from form_conditions(report, path, when)
+    yield from form_conditions(report, path, when, closes=closes)
     yield from graphql_conditions(report, path, when)
     for text, values in when.json_.items():
         pointer = report.take_key((*path, "json", text), parse_pointer(text))
+        if asks_presence(report, (*path, "json", text), values, closes=closes):
+            if pointer is not None:
+                yield PresenceCondition(JsonCondition(pointer, frozenset()))
+            continue
         scalars: frozenset[Scalar] = _compiled(report, (*path, "json", text), values, parse_scalar)
         if pointer is not None and scalars:
             yield JsonCondition(pointer, scalars)

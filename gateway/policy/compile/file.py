@@ -6,6 +6,7 @@ from itertools import chain
 from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, NativeKey, Origin, Protocol, Timeouts, Tls, Upstream
 from gateway.core.target import Ambiguous, Target, read_target
 from gateway.policy import schema
+from gateway.policy.compile.closed import compile_closed
 from gateway.policy.compile.entry import compile_read_only, compile_write
 from gateway.policy.compile.format_endings import compile_format_endings
 from gateway.policy.compile.json_types import compile_json_types
@@ -40,6 +41,7 @@ def compile_policy(source: Source, shape: schema.Policy, secrets: Secrets) -> Po
         for at, rule in enumerate(shape.writes)
     ]
     reads = [compile_read_only(report, at, entry, upstream) for at, entry in enumerate(shape.read_only)]
+    closed = [compile_closed(report, at, shape, upstream) for at in range(len(shape.closed))]
     query = compile_query(report, shape.capabilities.query, upstream.mount)
     _check_names(report, shape)
     if report.findings:
@@ -47,7 +49,8 @@ def compile_policy(source: Source, shape: schema.Policy, secrets: Secrets) -> Po
     return Policy(
         upstream,
         tuple(entry for entry in writes if entry is not None),
-        tuple(entry for entry in reads if entry is not None),
+        tuple(reads),
+        tuple(closed),
         report.place(("upstream",)),
         report.place(("mount",)),
         query,

@@ -46,8 +46,9 @@ def _tool_conditions(report: Report, path: Path, when: schema.When, upstream: Up
     yield JsonCondition(_NAME, frozenset(map(Text, when.tool)))
 
 
-def check_messages(report: Report, path: Path, when: schema.When, matcher: Matcher) -> None:
-    """Whether an entry can take a message at all: reads of the protocol pass before, and tools have one endpoint."""
+def check_messages(report: Report, path: Path, when: schema.When, matcher: Matcher, *, closes: bool) -> None:
+    """Whether an entry can take a message at all: reads of the protocol pass before it, unless it `closes` them, and
+    tools have one endpoint."""
     upstream = matcher.upstream
     if upstream.protocol != "mcp":
         return
@@ -56,7 +57,7 @@ def check_messages(report: Report, path: Path, when: schema.When, matcher: Match
         mount = "/" + "/".join(upstream.mount.segments)
         message = f"messages are sent to the mount itself, `{mount}`; write `POST {mount}`, or mount the upstream there"
         report.add((*path, "match"), message)
-    if elsewhere or any(one.methods != ("POST",) for one in matcher.patterns):
+    if closes or elsewhere or any(one.methods != ("POST",) for one in matcher.patterns):
         return
     methods = [one.values for one in matcher.conditions if isinstance(one, JsonCondition) and one.pointer == _METHOD]
     if methods and all(isinstance(value, Text) and value.value in READS for value in methods[0]):

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from gateway.core.rule import Upstream
 from gateway.core.target import Ambiguous, read_target
-from gateway.policy.entry import Entry, ReadOnly
+from gateway.policy.entry import AnyEntry, Closed, Entry
 from gateway.policy.finding import Finding, Wrong
 from gateway.policy.openapi.operation import Document, Operation
+from gateway.policy.openapi.whole_segment import WholeSegments
 from gateway.policy.openapi.wording import comment
 from gateway.policy.pattern import Pattern
 from gateway.policy.ruleset import RuleSet
@@ -89,19 +90,27 @@ def uncovered(ruleset: RuleSet, upstream: Upstream, document: Document, file: st
 
     A rule with conditions counts as taking its path: which values its operations have, the document does not say.
     """
-    every: tuple[Entry | ReadOnly, ...] = (*ruleset.entries, *ruleset.read_only)
+    every: tuple[AnyEntry, ...] = (*ruleset.entries, *ruleset.read_only, *ruleset.closed)
     entries = [entry for entry in every if entry.matcher.upstream is upstream]
     base = _base(document, upstream)
     operations = [(each, _operation_reach(each, base)) for each in document.operations]
-    return (*_gaps(entries, operations, upstream, file), *_idle(entries, operations, upstream))
+    return (*_gaps(entries, operations, base, upstream, file), *_idle(entries, operations, upstream))
 
 
 def _gaps(
-    entries: list[Entry | ReadOnly], operations: list[tuple[Operation, _Reach]], upstream: Upstream, file: str
+    entries: list[AnyEntry],
+    operations: list[tuple[Operation, _Reach]],
+    base: tuple[str, ...],
+    upstream: Upstream,
+    file: str,
 ) -> Iterator[Finding]:
     taken = _Reaches(reach for entry in entries for reach in _entry_reaches(entry, upstream))
+    whole = WholeSegments(entries, upstream)
     for operation, reach in operations:
-        if not taken.cover(reach):
+        part = whole.of(operation, base)
+        if part is not None and part.named_by is not None:
+            yield Finding(file, 1, 1, _taken_whole(operation, part.named_by), "warning")
+        elif not (taken.cover(reach) if part is None else part.is_taken):
             named = f" ({comment(operation.operation_id)})" if operation.operation_id else ""
             message = (
                 f"{comment(str(operation))}{named}: no rule of upstream {upstream.name} takes it, so that agents get "
@@ -110,13 +119,21 @@ def _gaps(
             yield Finding(file, 1, 1, message, "warning")
 
 
-def _idle(
-    entries: list[Entry | ReadOnly], operations: list[tuple[Operation, _Reach]], upstream: Upstream
-) -> Iterator[Finding]:
+def _taken_whole(operation: Operation, entry: Entry) -> str:
+    return (
+        f"{comment(str(operation))}: {entry.label} takes it, and names its resource by the whole segment, apart from "
+        "what the id alone names; give the rule a form that has no such text, such as `values: word`, or close it"
+    )
+
+
+def _idle(entries: list[AnyEntry], operations: list[tuple[Operation, _Reach]], upstream: Upstream) -> Iterator[Finding]:
     described = _Reaches(reach for _, reach in operations)
     for entry in entries:
         if isinstance(entry, Entry) and entry.rule.upgrade is not None:
             # What OpenAPI has no words for.
+            continue
+        if isinstance(entry, Closed) and (entry.anywhere or entry.closes_reads):
+            # Of reads a document is not asked.
             continue
         if not any(described.meet(reach) for reach in _entry_reaches(entry, upstream)):
             message = f"{entry.label} takes no operation of the document; remove it, or keep it for what is undescribed"
@@ -152,7 +169,7 @@ def _literal(piece: str) -> str | None:
     return piece if isinstance(target, Ambiguous) else target.segments[0]
 
 
-def _entry_reaches(entry: Entry | ReadOnly, upstream: Upstream) -> Iterator[_Reach]:
+def _entry_reaches(entry: AnyEntry, upstream: Upstream) -> Iterator[_Reach]:
     base = tuple(piece for piece in upstream.base_path.split("/") if piece)
     for pattern in entry.matcher.patterns:
         segments = _forwarded(pattern, upstream)

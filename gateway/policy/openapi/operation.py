@@ -1,12 +1,14 @@
 """The writing operations of a document, and what it says of each."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gateway.policy.compile.json_types import parse_json_type
 from gateway.policy.finding import Wrong
+from gateway.policy.openapi.body import BodyMembers, body_members
+from gateway.policy.openapi.parameter import Kind, parameters, path_kinds
 from gateway.policy.openapi.tree import Node, Tree, read_tree
 
 # The methods that OpenAPI 3.1 knows and that are no reads. TRACE is never forwarded.
@@ -38,7 +40,7 @@ class Credential:
 class Operation:
     """One writing operation. `path` as the document has it, `server` one of its own, `faults` what was not readable.
 
-    `json_types`: the types of its body that end in `+json`. `integers`: which parameters of its path are integers.
+    `json_types`: the types of its body that end in `+json`. `kinds`: what the parameters of its path are, by name.
     """
 
     method: str
@@ -50,7 +52,8 @@ class Operation:
     server: str | None
     faults: tuple[str, ...]
     json_types: tuple[str, ...] = ()
-    integers: frozenset[str] = frozenset()
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    body: BodyMembers = field(default_factory=BodyMembers)
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -111,15 +114,16 @@ def _operations(tree: Tree, path: str, item: Node) -> Iterator[Operation]:
             _server(found) or _server(item),
             faults,
             _json_types(tree, found),
-            _integers(tree, item, found),
+            path_kinds(tree, item, found),
+            body_members(tree, found),
         )
 
 
 def _headers(tree: Tree, item: Node, operation: Node) -> tuple[tuple[Header, ...], tuple[str, ...]]:
-    """The operation's own headers over those of its path (OpenAPI 3.1, section 4.8.10)."""
+    """The operation's own headers over those of its path."""
     headers: dict[str, Header] = {}
     faults: list[str] = []
-    for parameter in (*_list(item.get("parameters")), *_list(operation.get("parameters"))):
+    for parameter in parameters(item, operation):
         found = tree.resolved(parameter)
         if isinstance(found, Wrong):
             faults.append(f"a parameter was not read: {found.message}")
@@ -128,19 +132,6 @@ def _headers(tree: Tree, item: Node, operation: Node) -> tuple[tuple[Header, ...
         if found.get("in") == "header" and name:
             headers[name.lower()] = Header(name, _is_true(found.get("required")))
     return tuple(headers.values()), tuple(dict.fromkeys(faults))
-
-
-def _integers(tree: Tree, item: Node, operation: Node) -> frozenset[str]:
-    """The names of the path's parameters that the document calls integers."""
-    named: dict[str, bool] = {}
-    for parameter in (*_list(item.get("parameters")), *_list(operation.get("parameters"))):
-        found = tree.resolved(parameter)
-        if isinstance(found, Wrong) or found.get("in") != "path":
-            continue
-        schema = tree.resolved(found.get("schema"))
-        kind = None if isinstance(schema, Wrong) else schema.get("type")
-        named[_text(found.get("name"))] = kind in ("integer", ["integer"])
-    return frozenset(name for name, is_integer in named.items() if is_integer)
 
 
 def _json_types(tree: Tree, operation: Node) -> tuple[str, ...]:

@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_to_send
 from gateway.policy.openapi.operation import Document, Header
 from gateway.policy.openapi.proposal import Proposal, native_key, propose, unread_keys
-from gateway.policy.openapi.wording import comment
+from gateway.policy.openapi.wording import REASON_LENGTH, comment
 from gateway.policy.url import parse_url
 
 # What YAML reads as this very text, without quotes.
@@ -40,13 +40,14 @@ def policy_text(document: Document, source: str, upstream: str) -> PolicyText:
         f"upstream: {_scalar(upstream)}",
         f"url: {_scalar(url)}",
         f"# Agents call /{upstream}/...; the API gets what is behind it.",
-        f"mount: {{path: /{upstream}, strip: true}}",
+        *_mount(proposals, upstream),
         *_json_types(ruled),
         "",
         *(f"# DECIDE: {question}" for question in questions),
         *_credentials(document, upstream),
         *_capabilities(document, ruled),
-        *_read_only(ruled),
+        *_read_only(proposals),
+        *_closed(proposals),
         "writes:" if ruled else "writes: []",
     ]
     for each in proposals:
@@ -107,6 +108,14 @@ def _capabilities(document: Document, ruled: Iterable[Proposal]) -> Iterator[str
     yield ""
 
 
+def _mount(proposals: Iterable[Proposal], upstream: str) -> Iterator[str]:
+    if any(each.path.names_format for each in proposals):
+        yield "# The API takes formats at the end of paths (`.json`): a thing would have a second name."
+        yield f"mount: {{path: /{upstream}, strip: true, format_endings: refuse}}"
+        return
+    yield f"mount: {{path: /{upstream}, strip: true}}"
+
+
 def _json_types(ruled: Iterable[Proposal]) -> Iterator[str]:
     named = sorted({name for each in ruled for name in each.operation.json_types})
     if named:
@@ -114,14 +123,30 @@ def _json_types(ruled: Iterable[Proposal]) -> Iterator[str]:
         yield f"json_types: [{', '.join(map(json.dumps, named))}]"
 
 
-def _read_only(ruled: Iterable[Proposal]) -> Iterator[str]:
-    likely = [each for each in ruled if each.reads_like]
+def _read_only(proposals: Iterable[Proposal]) -> Iterator[str]:
+    likely = [each for each in proposals if each.reads_like and each.is_named]
     if not likely:
         return
-    yield "# DECIDE: these look like reads. Where one changes nothing, uncomment its line and remove its rule below."
+    yield "# DECIDE: these look like reads. Where one changes nothing, uncomment its line, and remove all else that is"
+    yield "# said of it below."
     yield "# read_only:"
     for each in likely:
         yield f"#   - match: {_scalar(each.match)}  # {each.reads_like}"
+    yield ""
+
+
+def _closed(proposals: Iterable[Proposal]) -> Iterator[str]:
+    """Told to the gateway too: a looser rule would take some of them."""
+    named = [each for each in proposals if each.closed is not None and each.is_named]
+    if not named:
+        return
+    yield "# DECIDE: these stay closed, whatever rule takes their paths. To open one, remove it here, and uncomment its"
+    yield "# rule below once it names what is written."
+    yield "closed:"
+    for each in named:
+        yield f"  - match: {_scalar(each.match)}"
+        if each.path.query:
+            yield f"    when: {{query: {_mapping(each.path.query)}}}"
     yield ""
 
 
@@ -133,20 +158,40 @@ def _rule(each: Proposal) -> Iterator[str]:
         yield f"  # DECIDE: {question}"
     if each.closed is not None:
         yield f"  # Closed: {comment(each.match)}"
+        if each.is_named:
+            yield from (f"  # {line.removeprefix('  ')}" for line in _fields(each))
         return
     if each.parent:
         yield "  # A create or an action without an id of its own: it belongs to what stands before it in the path."
     if each.conditional:
         yield "  # Takes If-Match."
+    yield from (f"  # {note}." for note in each.notes)
+    yield from _fields(each)
+
+
+def _fields(each: Proposal) -> Iterator[str]:
     yield f"  - name: {_scalar(each.name)}"
     yield f"    match: {_scalar(each.match)}"
+    if each.path.query:
+        yield f"    when: {{query: {_mapping(each.path.query)}}}"
     yield f"    resource: {_scalar(each.resource)}"
-    if each.integers:
-        yield "    values: integer"
+    if each.forms:
+        yield f"    values: {_values(each)}"
     if each.key is not None:
         yield from _intent(each.key)
     elif each.operation.method == "POST":
         yield "    # intent: {mode: required}  # where a second execution would do harm"
+
+
+def _values(each: Proposal) -> str:
+    """One word where all parts of the resource have one form."""
+    forms = set(each.forms.values())
+    of_all = len(forms) == 1 and len(each.forms) == each.resource.count("{")
+    return min(forms) if of_all else _mapping(each.forms)
+
+
+def _mapping(pairs: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f"{_scalar(name)}: {_scalar(value)}" for name, value in pairs.items()) + "}"
 
 
 def _intent(key: Header) -> Iterator[str]:
@@ -164,9 +209,11 @@ def _key_places(key: Header) -> str:
 def _open(each: Proposal) -> Iterator[str]:
     """What the document leaves open for one operation."""
     if each.closed is not None:
-        yield f"no rule: {comment(each.closed)}"
+        yield f"no rule: {comment(each.closed, REASON_LENGTH)}"
     yield from (comment(fault) for fault in each.operation.faults)
-    if each.reads_like and each.closed is None:
+    if each.closed is None:
+        yield from (comment(question, REASON_LENGTH) for question in each.asks)
+    if each.reads_like and each.is_named:
         yield f"is it a read? ({each.reads_like}) It is a write until you say otherwise"
 
 

@@ -1,55 +1,48 @@
-"""One operation as a rule: what matches it, the resource that it writes, and what the document leaves open."""
+"""A rule for each writing operation, as far as the document says what it takes."""
 
-import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from gateway.core.target import Ambiguous, read_target
-from gateway.policy.escape import escaped
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_to_read, header_to_send
+from gateway.policy.openapi.doubt import Doubt, Items
 from gateway.policy.openapi.operation import Document, Header, Operation
-from gateway.policy.openapi.wording import placeholder_name, reading_word, rule_name
+from gateway.policy.openapi.parameter import FORMS
+from gateway.policy.openapi.spelling import Spellings
+from gateway.policy.openapi.takers import Takers, Way
+from gateway.policy.openapi.translation import Translation, translate
+from gateway.policy.openapi.wording import comment, reading_word, rule_name
 from gateway.policy.pattern import Pattern, parse_pattern
 from gateway.policy.template import parse_template
+from gateway.policy.value_form import ValueForm
 
-_WHOLE = re.compile(r"\{([^{}]*?)(\+|\*|\.\.\.)?\}")
+_ELSEWHERE = "it has a server of its own, which is another upstream; write a policy for that one"
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A rule for one operation. `closed` says why it gets none; `reads_like` the word that makes it look like a read.
 
-    `key` is the header in which the operation takes an idempotency key. `integers`: whether all parameters of its path
-    are integers, and so what names the resource.
+    `key` is the header in which the operation takes an idempotency key. `forms`: how the parts of the resource are
+    spelled; `notes` why so. `asks` is left open beside the rule. `is_named`: whether a match takes the requests of the
+    operation and no others, so that it can be closed by one.
     """
 
     operation: Operation
     name: str
+    path: Translation
     match: str
     resource: str
     parent: bool
     key: Header | None
     conditional: bool
     reads_like: str | None
-    closed: str | None
-    integers: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Path:
-    """A path as patterns spell it, and the resource's part up to its last placeholder.
-
-    `parameters`: the placeholders, as the document calls them.
-    """
-
-    match: str
-    resource: str
-    rests: frozenset[str]
-    last: str
-    whole: bool
-    parameters: frozenset[str] = frozenset()
+    closed: str | None = None
+    forms: Mapping[str, ValueForm] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
+    is_named: bool = True
 
 
 def native_key(document: Document) -> str | None:
@@ -66,7 +59,52 @@ def _names_a_key(header: Header) -> bool:
 def propose(document: Document, upstream: str) -> tuple[Proposal, ...]:
     """One proposal for each writing operation, mounted at `/UPSTREAM`, in the order of the document."""
     proposer = _Proposer(document, upstream)
-    return tuple(proposer.propose(operation) for operation in document.operations)
+    every = [proposer.propose(operation) for operation in document.operations]
+    items = Items(_ruled(every))
+    every = [each if each.closed else _doubted(each, items.doubt(each.operation, each.path)) for each in every]
+    return tuple(_spelled(every))
+
+
+def _ruled(proposals: Iterable[Proposal]) -> Iterator[tuple[Operation, Translation]]:
+    return ((each.operation, each.path) for each in proposals if each.closed is None)
+
+
+def _doubted(each: Proposal, doubt: Doubt) -> Proposal:
+    if doubt.exact is not None:
+        # What stands behind the collection in the paths of its things.
+        name = doubt.exact.name
+        upstream = each.resource.partition("/")[0]
+        resource = "/".join((upstream, *each.path.named, f"{{json:/{name}}}"))
+        form = FORMS[doubt.exact.kind]
+        return replace(each, resource=resource, forms={f"json:/{name}": form})
+    asks = doubt.asks if doubt.asks and not each.reads_like else None
+    return replace(each, closed=doubt.closes, asks=(asks,) if asks else ())
+
+
+def _spelled(every: list[Proposal]) -> Iterator[Proposal]:
+    """With the forms of their values. No rule takes the requests of an operation that no match can name."""
+    spellings = Spellings(_ruled(every))
+    takers = Takers(
+        Way(at, each.operation.method, each.path.segments, each.path.slash)
+        for at, each in enumerate(every)
+        if each.closed is None
+    )
+    closed: dict[int, str] = {}
+    for each in every:
+        if not each.path.partial or each.closed == _ELSEWHERE or each.path.names_format:
+            continue
+        for taken in takers.taking(each.operation.method, each.path.partial, slash=each.path.slash):
+            if not spellings.keeps_out(every[taken.way.rule].path, taken.parts, each.operation):
+                told = f"it would take `{comment(str(each.operation))}` too, whose id it cannot tell from the rest"
+                closed.setdefault(taken.way.rule, told)
+    for at, each in enumerate(every):
+        if each.path.wrong is not None:
+            yield each
+            continue
+        asks = (*each.asks, *spellings.asks(each.path))
+        forms = each.forms or {f"path.{name}": form for name, form in spellings.forms(each.path).items()}
+        why = each.closed or closed.get(at)
+        yield replace(each, forms=forms, notes=spellings.notes(each.path), asks=asks, closed=why)
 
 
 class _Proposer:
@@ -77,85 +115,50 @@ class _Proposer:
         self._upstream = upstream
         self._key = (native_key(document) or "").lower()
         self._names: set[str] = set()
-        self._seen: dict[tuple[str, object], str] = {}
+        self._seen: dict[tuple[str, object], dict[tuple[tuple[str, str], ...], str]] = {}
 
     def propose(self, operation: Operation) -> Proposal:
         name = rule_name(operation.operation_id or f"{operation.method.lower()}-{operation.path}", self._names)
-        translated = _translated(operation.path)
-        closed: str | None
-        if isinstance(translated, Wrong):
-            path, closed = _Path(operation.path, "", frozenset(), "", whole=True), translated.message
-        else:
-            path, closed = translated, self._fault(operation, translated, name)
+        path = translate(operation.path)
+        match = f"{operation.method} /{self._upstream}{path.match}"
+        resource = f"{self._upstream}/{path.resource}" if path.resource else self._upstream
+        fault = path.wrong or _fault(match, resource, path)
+        elsewhere = _ELSEWHERE if operation.server is not None and operation.server != self._server else None
+        twin = None if fault or elsewhere else self._twin(match, path, name)
         return Proposal(
             operation,
             name,
-            self._match(operation, path),
-            self._resource(path),
+            path,
+            match,
+            resource,
             parent=operation.method == "POST" and not path.whole,
             key=next((one for one in operation.headers if one.name.lower() == self._key), None),
             conditional=any(header.name.lower() == "if-match" for header in operation.headers),
             reads_like=_reads_like(operation, path.last),
-            closed=closed,
-            integers=bool(path.parameters) and path.parameters <= operation.integers,
+            closed=elsewhere or fault or twin,
+            is_named=not (elsewhere or fault or twin),
         )
 
-    def _match(self, operation: Operation, path: _Path) -> str:
-        return f"{operation.method} /{self._upstream}{path.match}"
-
-    def _resource(self, path: _Path) -> str:
-        return f"{self._upstream}/{path.resource}" if path.resource else self._upstream
-
-    def _fault(self, operation: Operation, path: _Path, name: str) -> str | None:
-        """Why this operation gets no rule, if so: the policy must load, and no rule may take another one's requests."""
-        if operation.server is not None and operation.server != self._server:
-            return "it has a server of its own, which is another upstream; write a policy for that one"
-        pattern = parse_pattern(self._match(operation, path))
-        template = parse_template(self._resource(path), path.rests)
-        for compiled in (pattern, template):
-            if isinstance(compiled, Wrong):
-                return compiled.message
+    def _twin(self, match: str, path: Translation, name: str) -> str | None:
+        """Why no second rule may take what another one takes; by what stands in the query only values can tell."""
+        pattern = parse_pattern(match)
         assert isinstance(pattern, Pattern)
-        first = self._seen.setdefault((operation.method, pattern.shape), name)
-        return None if first == name else f"it has the same requests as {first}; keep one of the two"
+        query = tuple(sorted(path.query.items()))
+        seen = self._seen.setdefault((pattern.methods[0], pattern.shape), {})
+        first = seen.setdefault(query, name)
+        if first != name:
+            return f"it has the same requests as {first}; keep one of the two"
+        others = [other for other in seen if other and query and [n for n, _ in other] != [n for n, _ in query]]
+        if others:
+            del seen[query]
+            return f"its query does not tell it from {seen[others[0]]}'s; write both rules yourself"
+        return None
 
 
-def _translated(path: str) -> _Path | Wrong:
-    """A path template of OpenAPI (section 4.8.8) as a match. Wrong: what a match cannot say exactly."""
-    if not path.startswith("/"):
-        return Wrong("its path does not begin with a slash; correct the document")
-    pieces = path[1:].split("/")
-    taken: set[str] = set()
-    segments: list[str] = []
-    resource: list[str] = []
-    rests: set[str] = set()
-    parameters: set[str] = set()
-    kept = 0
-    for piece in pieces:
-        found = _WHOLE.fullmatch(piece)
-        if found is None and ("{" in piece or "}" in piece):
-            return Wrong("a segment of its path is text and a placeholder in one, which no match can say exactly")
-        if found is None:
-            segments.append(piece)
-            resource.append(_one_spelling(piece))
-            continue
-        name = placeholder_name(found[1], taken)
-        rests |= {name} if found[2] else set()
-        parameters.add(found[1])
-        segments.append(f"{{{name}...}}" if found[2] else f"{{{name}}}")
-        resource.append(f"{{path.{name}}}")
-        kept = len(resource)
-    # Behind the last placeholder stand a collection or an action of what it names. Without one, the path is the name.
-    named = [piece for piece in resource[: kept or len(resource)] if piece]
-    last = next((piece for piece in reversed(pieces) if piece and "{" not in piece), "")
-    whole = kept > 0 and kept == len([piece for piece in pieces if piece])
-    return _Path("/" + "/".join(segments), "/".join(named), frozenset(rests), last, whole, frozenset(parameters))
-
-
-def _one_spelling(piece: str) -> str:
-    """A literal segment as resources spell it: `%61` and `a` are one. What cannot be matched is refused elsewhere."""
-    target = read_target(f"/{piece}")
-    return piece if isinstance(target, Ambiguous) or len(target.segments) > 1 else escaped(target.segments[0])
+def _fault(match: str, resource: str, path: Translation) -> str | None:
+    """Why the policy would not load with this rule, if so."""
+    compiled = (parse_pattern(match), parse_template(resource, path.rests))
+    return next((one.message for one in compiled if isinstance(one, Wrong)), None)
 
 
 def _reads_like(operation: Operation, last_segment: str) -> str | None:

@@ -8,6 +8,8 @@ _HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile("[A-Za-z][a-z]*")
 _NAME_LENGTH = 64
 _COMMENT_LENGTH = 100
+# Of what is said here with a comment in it.
+REASON_LENGTH = 250
 # Verbs and nouns by which APIs call a search. A guess is only ever a question to whoever owns the policy.
 _READING = frozenset(
     {
@@ -58,17 +60,18 @@ def placeholder_name(text: str, taken: set[str]) -> str:
     return name
 
 
-def comment(text: str) -> str:
+def comment(text: str, length: int = _COMMENT_LENGTH) -> str:
     """One line of printable text."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text[:1000]).split())
-    return line if len(line) <= _COMMENT_LENGTH else f"{line[: _COMMENT_LENGTH - 3].rstrip()}..."
+    return line if len(line) <= length else f"{line[: length - 3].rstrip()}..."
 
 
 def reading_word(operation_id: str, last_segment: str) -> str | None:
     """The word by which an operation looks like a read; None if it does not. An id begins with its verb."""
-    verb = _words(operation_id)[:1]
-    return next((word for word in (*verb, *_words(last_segment)) if word in _READING), None)
+    verb = words(operation_id)[:1]
+    return next((word for word in (*verb, *words(last_segment)) if word in _READING), None)
 
 
-def _words(text: str) -> list[str]:
+def words(text: str) -> list[str]:
+    """The words of a name, in lower case: of `petId` and `pet-id` two."""
     return [word.lower() for word in _WORD.findall(_HUMP.sub(" ", text[:200]))]

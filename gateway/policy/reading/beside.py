@@ -69,13 +69,18 @@ def _as_fields() -> Refused:
 
 def has_body(request: Request) -> bool:
     """Whether there is a body, or may be one that has not been read: a target that is asked about has none."""
+    if brings_body(request):
+        return True
+    headers = request.headers
+    return request.body is None and not headers.all(b"content-length") and bool(headers.all(b"content-type"))
+
+
+def brings_body(request: Request) -> bool:
+    """Whether there is a body, or one is announced: a `Content-Type` alone is none (RFC 9112, section 6)."""
     if request.body is not None:
         return bool(request.body)
-    headers = request.headers
-    length = headers.first(b"content-length")
-    if length is not None:
-        return length.strip(b"0") != b""
-    return any(headers.all(name) for name in (b"transfer-encoding", b"content-type"))
+    length = request.headers.first(b"content-length")
+    return length.strip(b"0") != b"" if length is not None else bool(request.headers.all(b"transfer-encoding"))
 
 
 def contradicts(value: JsonValue, name: str, text: str | None) -> bool:
@@ -103,6 +108,12 @@ def only_in_body(name: str) -> Refused:
     """The refusal of a body with a name that a rule looks at in the query, which the API may take from either."""
     detail = f"Nothing was forwarded: a rule looks at {name} in the query, and the API may take the body's."
     return Refused(AMBIGUOUS_TARGET, f"{detail} Send it in the query.")
+
+
+def misplaced(name: str) -> Refused:
+    """The refusal of a name in a body of another type than the one in which a rule looks for it."""
+    detail = f"Nothing was forwarded: a rule looks for {name} in a body of another type, and the API may find it here."
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it without.")
 
 
 def twice(name: str) -> Refused:

@@ -17,6 +17,7 @@ from gateway.policy.reading.beside import (
     contradicts,
     has_body,
     is_spelled,
+    misplaced,
     only_in_body,
     twice,
 )
@@ -60,6 +61,11 @@ class Body:
     @property
     def is_there(self) -> bool:
         return self._request.body is not None
+
+    @property
+    def may_be_there(self) -> bool:
+        """Whether the request has a body, as far as its headers tell."""
+        return has_body(self._request)
 
     @property
     def json(self) -> JsonReader:
@@ -107,6 +113,26 @@ class Body:
         if stray is None:
             return cookie_named(self._request.headers, (name,))
         return stray if isinstance(stray, Refused) else twice(name)
+
+    def is_of_other_kind(self, kind: Kind) -> bool:
+        """Whether its type says plainly that it is JSON where a form is looked at, or a form where JSON is."""
+        return self._beside_query() in (("form", "multipart") if kind == "json" else ("json", "multipart"))
+
+    def misplaced(self, name: str) -> BodyWanted | Refused | None:
+        """The refusal of a body of another kind that has a name at its top: to its API it may be the same one."""
+        kind = self._beside_query()
+        if kind == "form" or kind == "multipart":
+            fields = self._beside_as(kind) if self.is_there else BodyWanted()
+            if isinstance(fields, BodyWanted | Refused):
+                return fields
+            return misplaced(name) if fields.has(name) else None
+        lacking = self.lacking("json")
+        if lacking is not None:
+            return lacking
+        value = self.json.value()
+        if isinstance(value, Refused):
+            return value
+        return misplaced(name) if contradicts(value, name, None) else None
 
     def lacking_beside_query(self) -> BodyWanted | Refused | None:
         """What keeps the query from being read: a body that some servers take for it, and that is not here."""

@@ -101,8 +101,9 @@ class JsonReader:
         return self._value
 
     def find(self, pointer: "Pointer") -> JsonValue | Missing | Refused:
-        """What `pointer` leads to in a request; an empty body has no members. Refused as `value`, and where a name on
-        the way has a twin."""
+        """What `pointer` leads to in a request; an empty body has no members. Refused as `value`, where a name on the
+        way has a twin, and where an object stands in place of a list: an API that takes one item for a list of one
+        finds that item there, whatever its member "0" says."""
         value = self.value() if self._body else None
         if isinstance(value, Refused):
             return value
@@ -110,7 +111,7 @@ class JsonReader:
             return MISSING
         for at, token in enumerate(pointer.tokens):
             if isinstance(value, dict):
-                doubt = self._doubt(pointer, at, value)
+                doubt = _no_list(pointer, token) if _INDEX.fullmatch(token) else self._doubt(pointer, at, value)
                 if doubt is not None:
                     return doubt
             found = _member(value, token)
@@ -218,6 +219,10 @@ def _behind_blanks(text: str, at: int) -> int:
 
 def ambiguous_body(why: str, advice: str = "Send one plain JSON value in UTF-8.") -> Refused:
     return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: the body is read as JSON, and {why}. {advice}")
+
+
+def _no_list(pointer: "Pointer", token: str) -> Refused:
+    return ambiguous_body(f"{pointer.text} has an object where {token} is a place in a list", "Send a list there.")
 
 
 def _overridden(member: str) -> Refused:

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from gateway.policy.reading.hidden import seen
 
 # Rails, Symfony, Laravel and WordPress (a GET too); ServiceStack and .NET; what override middlewares of Express and Koa
-# look for in a query; Google's servers; Alfresco; PrestaShop. WordPress takes its whole path from `rest_route`.
+# look for in a query; Google's servers, which take any header so, too; Alfresco; PrestaShop. WordPress takes its whole
+# path from `rest_route`.
 OVERRIDING = frozenset(
     (
         "_method",
@@ -19,6 +20,7 @@ OVERRIDING = frozenset(
         "x-method-override",
         "x-tunneled-method",
         "$httpmethod",
+        "$httpheaders",
         "alf_method",
         "ps_method",
         "rest_route",
@@ -27,7 +29,7 @@ OVERRIDING = frozenset(
 # Of a form's fields, this one says in which coding all others are (HTML, section 4.10.21).
 FORM_COMMANDS = OVERRIDING | {"_charset_"}
 # Every one of them has one of these words; most requests have none.
-_WORDS = (b"method", b"route", b"charset")
+_WORDS = (b"method", b"route", b"charset", b"httpheaders")
 # Readers drop these: a word with one inside is the word to them.
 _CONTROLS = bytes((*range(0x20), 0x7F))
 _PIECE = re.compile(r"[^\[\].]+")

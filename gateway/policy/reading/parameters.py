@@ -43,6 +43,16 @@ def read_query(target: Target, name: str) -> str | Refused | None:
     return value if value.isascii() or not _SURROGATE.search(value) else _unreadable(f"query parameter {name}")
 
 
+def names_in_query(target: Target) -> tuple[str, ...] | Refused:
+    """The names of all parameters, as they are spelled. Refused: a query that two readers take apart in two ways."""
+    if target.query is None:
+        return ()
+    fault = _read_parameters(target.query).fault
+    if fault is not None:
+        return _ambiguous(fault)
+    return tuple(name for name, value in query_fields(target.query) if name or value)
+
+
 def overrides_method(target: Target) -> Refused | None:
     """The refusal of a request whose query would make another method or path of it: a read would write, and a write
     would be another rule's, or none's."""

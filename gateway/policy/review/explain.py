@@ -1,20 +1,23 @@
 """The trail of a match: what was asked, which rule took it, and why each other rule of the upstream did not."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gateway.core.caller import Caller
-from gateway.core.decision import PASSED, Refused
+from gateway.core.decision import NO_POLICY, PASSED, READS_DENIED, Refused
 from gateway.core.request import Request
 from gateway.core.websocket import asks_for_upgrade
-from gateway.policy.condition import GraphqlCondition, first_unmet
+from gateway.policy.condition import GraphqlCondition, PresenceCondition, first_unmet
 from gateway.policy.doubtful_value import doubt_of_unmet
-from gateway.policy.entry import Entry, ReadOnly
+from gateway.policy.entry import AnyEntry, Closed, Entry, ReadOnly
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.pattern import READ_METHODS
 from gateway.policy.reading.body import Body, BodyWanted
 from gateway.policy.review.answer import Answer, answer, form_fault
 from gateway.policy.ruleset import RuleSet
 
+# What answers a request that is closed, unless some server could take it for another one.
+_CLOSING = (NO_POLICY.name, READS_DENIED.name)
 _REFUSED_ITSELF = "would take it, but the request itself is refused: see the detail"
 
 
@@ -71,10 +74,14 @@ def explain(ruleset: RuleSet, request: Request, caller: Caller) -> Explanation:
     mount = (upstream.mount.host or "") + "/" + "/".join(upstream.mount.segments)
     taker = _taker(ruleset, request, caller)
     is_read = request.method in READ_METHODS and not asks_for_upgrade(request.headers)
-    if is_read or form_fault(request) is not None or (told.decision == PASSED.name and taker is None):
+    if form_fault(request) is not None or (told.decision == PASSED.name and taker is None and not is_read):
         return Explanation(request.method, request.target.raw, mount, told, ())
-    entries: tuple[Entry | ReadOnly, ...] = (*ruleset.entries, *ruleset.read_only)
-    considered = tuple(_considered(entry, request, taker) for entry in entries if entry.matcher.upstream is upstream)
+    # No rule is asked about a read, and of what is closed only that which names one.
+    open_ones: tuple[AnyEntry, ...] = () if is_read else (*ruleset.entries, *ruleset.read_only)
+    closed = (one for one in ruleset.closed if not is_read or one.closes_reads)
+    own = [one for one in (*open_ones, *closed) if one.matcher.upstream is upstream]
+    by = taker or (_closer(own, request) if told.decision in _CLOSING else None)
+    considered = tuple(_considered(entry, request, by) for entry in own)
     return Explanation(request.method, request.target.raw, mount, told, considered)
 
 
@@ -85,14 +92,29 @@ def _taker(ruleset: RuleSet, request: Request, caller: Caller) -> Entry | ReadOn
     return None
 
 
-def _considered(entry: Entry | ReadOnly, request: Request, taker: Entry | ReadOnly | None) -> Considered:
-    texts = tuple(pattern.text for pattern in entry.matcher.patterns)
+def _closer(entries: Iterable[AnyEntry], request: Request) -> Closed | None:
+    """What closes a request that no other entry has taken."""
+    closed = (entry for entry in entries if isinstance(entry, Closed))
+    return next((entry for entry in closed if _unfit(entry, request) is None), None)
+
+
+def _considered(entry: AnyEntry, request: Request, taker: AnyEntry | None) -> Considered:
+    anywhere = isinstance(entry, Closed) and entry.anywhere
+    texts = ("(any path)",) if anywhere else tuple(pattern.text for pattern in entry.matcher.patterns)
     return Considered(entry.label, str(entry.matcher.place), texts, entry is taker, _why(entry, request, taker))
 
 
-def _why(entry: Entry | ReadOnly, request: Request, taker: Entry | ReadOnly | None) -> str:
+def _why(entry: AnyEntry, request: Request, taker: AnyEntry | None) -> str:
     if entry is taker:
-        return "takes this request"
+        return "closes this request" if isinstance(entry, Closed) else "takes this request"
+    unfit = _unfit(entry, request)
+    if unfit is not None:
+        return unfit
+    return f"would take it, but {taker.label} is more specific" if taker else _REFUSED_ITSELF
+
+
+def _unfit(entry: AnyEntry, request: Request) -> str | None:
+    """Why it would not take the request; None if it would."""
     paths = [pattern for pattern in entry.matcher.patterns if pattern.takes(request.target)]
     if not paths:
         return "has another path"
@@ -102,12 +124,14 @@ def _why(entry: Entry | ReadOnly, request: Request, taker: Entry | ReadOnly | No
     unmet = first_unmet(entry.matcher.conditions, request, body)
     match unmet:
         case None:
-            return f"would take it, but {taker.label} is more specific" if taker else _REFUSED_ITSELF
+            return None
         case BodyWanted():
             return "reads the body, which was not given"
         case Refused(_, detail):
             return detail
         case GraphqlCondition():
             return f"wants {unmet.wanted}, and this is {body.operation()}"
+        case PresenceCondition(of):
+            return f"wants {of}, which is not there"
     doubt = doubt_of_unmet(unmet, request, body)
     return f"wants another value of {unmet}" if doubt is None else doubt.detail

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from gateway.core.rule import Rule
 from gateway.policy.aspect import aspects_of
 from gateway.policy.condition import Condition
-from gateway.policy.entry import Entry, Place, Policy, ReadOnly
+from gateway.policy.entry import AnyEntry, Closed, Place, Policy
 from gateway.policy.finding import Finding
 from gateway.policy.pattern import Pattern
 from gateway.policy.review.overlap import Made, overlapping
@@ -50,7 +50,7 @@ def _shadowed(policies: tuple[Policy, ...]) -> Iterator[Finding]:
     mounts = {(policy.upstream.mount.host, policy.upstream.mount.segments): policy for policy in policies}
     for policy in policies:
         own = policy.upstream.mount
-        for entry in policy.every_entry:
+        for entry in (one for one in policy.every_entry if not (isinstance(one, Closed) and one.anywhere)):
             for pattern, place in zip(entry.matcher.patterns, entry.matcher.places, strict=True):
                 fixed = _literal_prefix(pattern)
                 for length in range(len(own.segments) + 1, len(fixed) + 1):
@@ -76,7 +76,7 @@ class _Way:
 
     __slots__ = ("entry", "pattern", "place")
 
-    def __init__(self, entry: Entry | ReadOnly, pattern: Pattern, place: Place) -> None:
+    def __init__(self, entry: AnyEntry, pattern: Pattern, place: Place) -> None:
         self.entry, self.pattern, self.place = entry, pattern, place
 
     @property
@@ -85,9 +85,12 @@ class _Way:
 
 
 def _unordered(policy: Policy) -> Iterator[Finding]:
-    """Two entries for one method and the same paths, and no condition that keeps them apart."""
+    """Two entries for one method and the same paths, and no condition that keeps them apart. What is closed on a
+    condition comes before all that is open on one."""
     groups: defaultdict[tuple[str, object], list[_Way]] = defaultdict(list)
     for entry in policy.every_entry:
+        if isinstance(entry, Closed) and entry.matcher.conditions:
+            continue
         for pattern, place in zip(entry.matcher.patterns, entry.matcher.places, strict=True):
             way = _Way(entry, pattern, place)
             for method in pattern.methods:

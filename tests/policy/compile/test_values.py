@@ -83,6 +83,23 @@ def test_a_number_and_its_digits_are_one(ruleset: RuleSet, note: str, resource: 
     assert (said.decision, said.resource) == ("forwarded" if resource else "ambiguous-target", resource)
 
 
+@pytest.mark.parametrize(
+    ("body", "decision"),
+    [
+        ('{"note": 7.0}', "resource-unresolved"),
+        ('{"note": 7e0}', "resource-unresolved"),
+        ('[{"note": 7}]', "resource-unresolved"),
+        ('{"Note": 7}', "ambiguous-target"),
+        ('{"note": 7, "Note": 8}', "ambiguous-target"),
+    ],
+)
+def test_a_body_that_names_no_integer_plainly_has_no_resource(ruleset: RuleSet, body: str, decision: str) -> None:
+    """Readers would make 7 of some, and look into a list's first."""
+    said = answer(ruleset, request("POST", "/notes", body=body), NOBODY)
+
+    assert (said.decision, said.resource) == (decision, None)
+
+
 def test_fields_and_parameters_have_the_form_too(ruleset: RuleSet) -> None:
     """Wherever a rule takes them from."""
     kind = ("Content-Type", "application/x-www-form-urlencoded")

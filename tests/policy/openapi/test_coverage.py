@@ -104,3 +104,34 @@ def test_thousands_are_compared_in_a_moment(tmp_path: Path) -> None:
     found = uncovered(ruleset, ruleset.upstreams[0], read, "a.json")
 
     assert [finding.message.partition(" ")[0] for finding in found] == ["PUT", "rule"]
+
+
+def test_what_the_policy_closes_is_no_gap(tmp_path: Path) -> None:
+    """Somebody has looked at it. Nor is an entry idle that closes reads, of which the document is not asked."""
+    closed = "closed: [{match: PUT /m/b}, {match: GET /m/c}, {when: {header: {x-a: a}}}, {match: PUT /m/none}]\n"
+
+    found = compared(tmp_path, "PUT /m/a", {"/a": {"put": {}}, "/b": {"put": {}}, "/c": {"put": {}}}, SERVED + closed)
+
+    assert found == ["PUT /c", "closed"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "mount", "told"),
+    [
+        ("resource: 'x/{path.x}'", "", "names its resource by the whole segment"),
+        ("resource: 'x/{path.x}', values: word", "", "no rule of upstream api takes it"),
+        ("resource: x", "", None),
+        ("resource: 'x/{path.x}'", ", format_endings: [json]", "names its resource by the whole segment"),
+        ("resource: 'x/{path.x}'", ", format_endings: [erase]", "names its resource by the whole segment"),
+    ],
+    ids=["of the whole segment", "a form keeps it out", "not of the segment", "another ending", "no format"],
+)
+def test_a_rule_that_takes_text_and_id_as_one(tmp_path: Path, rule: str, mount: str, told: str | None) -> None:
+    """Its resource is none that whoever writes the id would know."""
+    head = SERVED.replace(", strip: true", f", strip: true{mount}")
+    ruleset = rules(tmp_path, f"{head}writes:\n  - {{name: one, match: 'POST /m/a/{{x}}', {rule}}}\n")
+    read = document(tmp_path, {"/a/{id}": {"post": {}}, "/a/{id}:erase": {"post": {}}})
+
+    found = uncovered(ruleset, ruleset.upstreams[0], read, "a.json")
+
+    assert [(told or "-") in one.message for one in found] == ([True] if told else [])

@@ -139,26 +139,12 @@ def test_json_types_of_bodies_are_read(tmp_path: Path) -> None:
     }
 
 
-def test_a_paths_parameter_may_be_an_integer(tmp_path: Path) -> None:
-    """By its schema, the operation's over its path's; what cannot be read is none."""
-    integer, text_type = {"type": "integer"}, {"type": "string"}
+def test_what_a_path_and_a_body_hold_is_read(tmp_path: Path) -> None:
+    """Of one operation, the parameters of its path too."""
+    parameters = [{"name": "id", "in": "path", "schema": {"type": "integer"}}]
+    put = {"requestBody": {"content": {"application/json": {"schema": {"properties": {"id": {"type": "integer"}}}}}}}
 
-    read = document(
-        tmp_path,
-        {
-            "/a/{a}/{b}/{c}/{d}/{e}": {
-                "parameters": [
-                    {"name": "a", "in": "path", "schema": integer},
-                    {"name": "b", "in": "path", "schema": integer},
-                    {"name": "c", "in": "path", "schema": {"$ref": "#/components/schemas/Id"}},
-                    {"name": "d", "in": "query", "schema": integer},
-                    {"name": "e", "in": "path"},
-                    {"name": "x", "in": "path", "schema": {"type": ["integer", "null"]}},
-                ],
-                "put": {"parameters": [{"name": "b", "in": "path", "schema": text_type}]},
-            }
-        },
-        components={"schemas": {"Id": {"type": ["integer"]}}},
-    )
+    (operation,) = document(tmp_path, {"/a/{id}": {"parameters": parameters, "put": put}}).operations
 
-    assert read.operations[0].integers == {"a", "c"}
+    assert operation.kinds == {"id": "integer"}
+    assert (operation.body.kinds, operation.body.exact) == ({"id": "integer"}, True)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.core.caller import Caller
+from gateway.core.decision import Refused
 from gateway.policy.finding import Wrong
 from gateway.policy.load import load_policies
 from gateway.policy.match import Matched
@@ -18,7 +19,7 @@ from gateway.policy.openapi.policy_text import policy_text
 from gateway.policy.openapi.tree import Tree
 from gateway.policy.openapi.wording import upstream_name
 from gateway.policy.ruleset import RuleSet
-from tests.policy.asking import request
+from tests.policy.asking import name_of, request
 from tests.policy.openapi.documents import document
 
 PETS: dict[str, Any] = {
@@ -54,7 +55,8 @@ capabilities:
   # Some operations take If-Match; it is forwarded, and the API's 412 comes back untouched.
   conditional: true
 
-# DECIDE: these look like reads. Where one changes nothing, uncomment its line and remove its rule below.
+# DECIDE: these look like reads. Where one changes nothing, uncomment its line, and remove all else that is
+# said of it below.
 # read_only:
 #   - match: POST /pets/pets/search  # `search` in its name
 
@@ -159,13 +161,63 @@ def test_the_types_that_are_json_are_named(tmp_path: Path) -> None:
 
 
 def test_ids_that_are_integers_are_written_so(tmp_path: Path) -> None:
-    """Where all parameters of the path are."""
+    """Of all parts of a resource, or of single ones."""
     parameters = [{"name": "id", "in": "path", "schema": {"type": "integer"}}]
     paths = {"/pets/{id}": {"put": {"parameters": parameters}}, "/{kind}/{id}": {"put": {"parameters": parameters}}}
 
     rules = loaded(policy_text(document(tmp_path, paths), "pets.json", "pets").text)
 
-    assert [[part.form for part in entry.template.parts] for entry in rules.entries] == [["integer"], ["any", "any"]]
+    assert [[part.form for part in entry.template.parts] for entry in rules.entries] == [
+        ["integer"],
+        ["any", "integer"],
+    ]
+
+
+def test_what_stays_closed_is_closed_to_other_rules_too(tmp_path: Path) -> None:
+    """Where a match can name it; its rule stands commented out, and takes its place as soon as somebody decides."""
+    read = document(tmp_path, {"/users/{id}": {"patch": {}}, "/users/me?x=y": {"patch": {"operationId": "me"}}})
+
+    text = policy_text(read, "users.json", "up").text
+
+    ruleset = loaded(text)
+    assert name_of(ruleset.match(request("PATCH", "/up/users/me?x=y"), Caller())) == "no-policy"
+    assert name_of(ruleset.match(request("PATCH", "/up/users/7"), Caller())) == "patch-users-id"
+    entry = text.index("closed:"), text.index("\nwrites:")
+    opened = (text[: entry[0]] + text[entry[1] :]).replace("  # - name", "  - name").replace("  #   ", "    ")
+    assert name_of(loaded(opened).match(request("PATCH", "/up/users/me?x=y"), Caller())) == "me"
+
+
+def test_no_rule_takes_an_action_of_an_id(tmp_path: Path) -> None:
+    """Neither as another resource, nor by the ending of a format."""
+    paths = {
+        "/users/{id}": {"post": {}, "put": {}},
+        "/users/{id}:erase": {"post": {}},
+        "/users/{id}.json": {"put": {}},
+    }
+
+    policy = policy_text(document(tmp_path, paths), "users.json", "up")
+
+    ruleset = loaded(policy.text)
+    assert policy.rules == 2
+    for method, target, wanted in (
+        ("POST", "/up/users/7", "up/users/7"),
+        ("POST", "/up/users/7:erase", "ambiguous-target"),
+        ("PUT", "/up/users/7.json", "ambiguous-target"),
+    ):
+        found = ruleset.resolve_target(method, target, Caller())
+        assert (found.decision.name if isinstance(found, Refused) else found[0]) == wanted
+
+
+def test_questions_stand_beside_their_rules(tmp_path: Path) -> None:
+    """A value of several spellings, and a body that may name a thing that is there."""
+    by_number = {"parameters": [{"name": "n", "in": "path", "schema": {"type": "number"}}]}
+    body = {"requestBody": {"content": {"application/json": {"schema": {"properties": {"id": {}}}}}}}
+
+    policy = policy_text(document(tmp_path, {"/a/{n}": {"put": by_number}, "/a": {"post": body}}), "a.json", "up")
+
+    assert "  # DECIDE: how is `{n}` spelled? It is a number" in policy.text
+    assert "  # DECIDE: its body has `id`: does it write over what `/a/{n}` writes?" in policy.text
+    assert policy.rules == 2
 
 
 def test_five_thousand_operations_load(tmp_path: Path) -> None:
@@ -179,7 +231,28 @@ def test_five_thousand_operations_load(tmp_path: Path) -> None:
 
 
 words = st.text(max_size=12) | st.sampled_from(
-    ["{id}", "{a-b}", "{x+}", "{", "..", "%2F", "%zz", ";", "true", "a: b", "#", "\n- x"]
+    [
+        "{id}",
+        "{a-b}",
+        "{x+}",
+        "{id}:a",
+        "{id}.json",
+        "?a=b",
+        "?c=d",
+        "a",
+        "me",
+        "batch",
+        "move",
+        "{",
+        "..",
+        "%2F",
+        "%zz",
+        ";",
+        "true",
+        "a: b",
+        "#",
+        "\n- x",
+    ]
 )
 anything: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | words,

@@ -1,6 +1,7 @@
 """One operation as a rule."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ def test_a_path_becomes_a_match_and_a_resource(
         "/a//b",
         "/../b",
         "/a;v=1",
-        "/a?b=c",
+        "/a?b={c}",
         "/{a+}/b",
         "a/b",
         "/{a",
@@ -119,17 +120,98 @@ def test_a_likely_read_is_a_question(
 
 
 @pytest.mark.parametrize(
-    ("path", "integers", "values"),
+    ("path", "integers", "forms"),
     [
-        ("/pets/{petId}", ["petId"], True),
-        ("/pets/{petId}/photos/{n}", ["petId", "n"], True),
-        ("/owners/{name}/pets/{petId}", ["petId"], False),
-        ("/pets", ["petId"], False),
+        ("/pets/{petId}", ["petId"], {"path.pet_id": "integer"}),
+        ("/pets/{petId}/photos/{n}", ["petId", "n"], {"path.pet_id": "integer", "path.n": "integer"}),
+        ("/owners/{name}/pets/{petId}", ["petId"], {"path.pet_id": "integer"}),
+        ("/pets", ["petId"], {}),
     ],
     ids=["all", "both", "one of two", "none"],
 )
-def test_ids_are_integers_if_all_of_the_path_are(tmp_path: Path, path: str, integers: list[str], values: bool) -> None:
+def test_each_id_has_the_form_that_the_document_says(
+    tmp_path: Path, path: str, integers: list[str], forms: dict[str, str]
+) -> None:
     """What the document says of one says nothing of another."""
     parameters = [{"name": name, "in": "path", "schema": {"type": "integer"}} for name in integers]
 
-    assert proposed(tmp_path, "put", path, parameters=parameters).integers is values
+    assert proposed(tmp_path, "put", path, parameters=parameters).forms == forms
+
+
+@pytest.mark.parametrize(
+    ("paths", "closed"),
+    [
+        (["/a/{x}?do=b", "/a/{x}"], [False, False]),
+        (["/a/{x}?do=b", "/a/{x}?do=c"], [False, False]),
+        (["/a/{x}?do=b", "/a/{y}?do=b"], [False, True]),
+        (["/a/{x}?do=b", "/a/{x}?b=do", "/a/{x}"], [False, True, False]),
+    ],
+    ids=["beside the path alone", "values of one name", "the same", "another name"],
+)
+def test_a_query_in_a_path_is_a_condition(tmp_path: Path, paths: list[str], closed: list[bool]) -> None:
+    """The resource is that of the path; what no condition tells apart stays closed."""
+    found = propose(document(tmp_path, {path: {"post": {}} for path in paths}), "up")
+
+    assert [one.closed is not None for one in found] == closed
+    assert found[0].resource == "up/a/{path.x}"
+
+
+def test_an_id_in_the_body_names_the_item(tmp_path: Path) -> None:
+    """Where it is exactly what the path of the item has: both are one resource then."""
+    integer = {"type": "integer"}
+    body = {"content": {"application/json": {"schema": {"properties": {"id": integer}}}}}
+    parameters = [{"name": "id", "in": "path", "schema": integer}]
+    paths = {"/a/docs": {"put": {"requestBody": body}}, "/a/docs/{id}": {"delete": {"parameters": parameters}}}
+
+    whole, item = propose(document(tmp_path, paths), "up")
+
+    assert (whole.resource, whole.forms) == ("up/a/docs/{json:/id}", {"json:/id": "integer"})
+    assert (item.resource, item.forms) == ("up/a/docs/{path.id}", {"path.id": "integer"})
+
+
+ERASE = {"/users/{id}:erase": {"post": {"operationId": "erase"}}}
+
+
+@pytest.mark.parametrize(
+    ("user", "closed", "form"),
+    [
+        ({"/users/{id}": {"post": {}}}, False, "word"),
+        (
+            {"/users/{id}": {"post": {"parameters": [{"name": "id", "in": "path", "schema": {"type": "integer"}}]}}},
+            False,
+            "integer",
+        ),
+        (
+            {"/users/{id}": {"post": {"parameters": [{"name": "id", "in": "path", "schema": {"type": "number"}}]}}},
+            True,
+            None,
+        ),
+        ({"/{path+}": {"post": {}}}, True, None),
+        ({"/users/{id}": {"put": {}}}, False, None),
+    ],
+    ids=["text", "an integer", "a number", "all that follows", "another method"],
+)
+def test_no_rule_takes_what_no_match_can_name(tmp_path: Path, user: Any, closed: bool, form: str | None) -> None:
+    """Its ids become words where that keeps the other operation out; else it is closed too."""
+    one, erase = propose(document(tmp_path, {**user, **ERASE}), "up")
+
+    assert erase.closed
+    assert (one.closed is not None, next(iter(one.forms.values()), None)) == (closed, form)
+    assert any("erase" in note for note in one.notes) is (form == "word")
+
+
+def test_a_form_counts_for_all_rules_of_a_thing(tmp_path: Path) -> None:
+    """Or one of them would make a resource that the others refuse."""
+    paths = {"/users/{id}": {"post": {}, "delete": {}}, "/users/{user}/name": {"put": {}}, **ERASE}
+
+    *rules, _ = propose(document(tmp_path, paths), "up")
+
+    assert [list(one.forms.values()) for one in rules] == [["word"]] * 3
+
+
+def test_a_format_at_a_paths_end_is_the_mounts(tmp_path: Path) -> None:
+    """No form is needed: the mount refuses the ending to every rule."""
+    user, as_json = propose(document(tmp_path, {"/users/{id}": {"put": {}}, "/users/{id}.json": {"put": {}}}), "up")
+
+    assert (user.closed, user.forms) == (None, {})
+    assert as_json.path.names_format

@@ -122,6 +122,28 @@ def test_a_pointer_leads_to_one_value_or_none(pointer: str, found: JsonValue | M
     assert compiled.find(DOCUMENT) == found
 
 
+@pytest.mark.parametrize(
+    ("pointer", "body", "doubtful"),
+    [
+        ("/items/0/id", b'{"items": [{"id": 7}]}', False),
+        ("/items/0/id", b'{"items": {"0": {"id": 7}, "id": 8}}', True),
+        ("/items/0/id", b'{"items": {"id": 8}}', True),
+        ("/items/0/id", b'{"items": 7}', False),
+        ("/0/id", b'{"0": {"id": 7}}', True),
+        ("/a/00", b'{"a": {"00": 7}}', False),
+        ("/a/b7", b'{"a": {"b7": 7}}', False),
+    ],
+)
+def test_an_index_is_a_place_in_a_list(pointer: str, body: bytes, doubtful: bool) -> None:
+    """An API that takes one item for a list of one reads `items` itself where the rule would read its member "0"."""
+    compiled = parse_pointer(pointer)
+    assert isinstance(compiled, Pointer)
+
+    found = JsonReader(body).find(compiled)
+
+    assert isinstance(found, Refused) is doubtful
+
+
 # Nobody sees these, and to Python a name with them is an identifier.
 IDENTIFIERS = "\u034f\ufe0f\u1160\u3164\uffa0\u17b4\u180b\U000e0100"
 

@@ -29,6 +29,7 @@ def asked(query: str) -> str | Refused | None:
         ("&" * 999 + "r=7", "7"),
         ("a[0]=1&a[1]=2&r=7", "7"),
         ("r=7]%3D8&a[0]==1", "7]=8"),
+        ("r=7?r=8", "7?r=8"),
     ],
     ids=lambda text: repr(text)[:30],
 )

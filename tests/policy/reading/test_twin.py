@@ -45,6 +45,12 @@ def test_ways_are_looked_for_on_the_whole_way() -> None:
     assert found("/a.b", '{"a.b": "x", "a": {"b": "y"}}') is AMBIGUOUS_TARGET
 
 
+@pytest.mark.parametrize("twin", ["DOC", "_doc", "doc\u200b"], ids=ascii)
+def test_an_object_on_the_way_has_twins_too(twin: str) -> None:
+    """A reader that takes one of the two finds the rest of the way in it."""
+    assert found("/doc/id", f'{{"doc": {{"id": "7"}}, "{twin}": {{"id": "8"}}}}') is AMBIGUOUS_TARGET
+
+
 @pytest.mark.parametrize("other", ["doc.name", "document", "doc_ids", "id", "docs.id", "x.doc.id", "", ".", "[]", "_"])
 def test_another_name_is_no_twin(other: str) -> None:
     """What leads elsewhere makes no doubt."""

@@ -252,3 +252,40 @@ writes:
         ("ambiguous-target", "observe", None),
     ]
     assert "  mode       observe\n  would      idempotency-key-required\n" in str(keyless)
+
+
+CLOSING = """\
+mount: {path: /x}
+closed:
+  - match: PUT /x/archive
+  - match: GET /x/dump
+  - when: {query: {sudo: {present: true}}}
+writes:
+  - {name: one, match: "PUT /x/{id}", resource: "x/{path.id}", only: {query: [page]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "decision", "why"),
+    [
+        ("PUT", "/x/archive", "no-policy", ["closed is more specific", "closes this", "another path", "not there"]),
+        ("PUT", "/x/7?sudo", "no-policy", ["closed is more specific", "another path", "another path", "closes this"]),
+        ("PUT", "/x/7", "forwarded", ["takes this request", "another path", "another path", "which is not there"]),
+        ("PUT", "/x/7?p=1", "no-policy", ["see the detail", "another path", "another path", "which is not there"]),
+        ("GET", "/x/dump", "reads-denied", ["closes this request", "which is not there"]),
+        ("GET", "/x/Dump", "ambiguous-target", ["has another path", "which is not there"]),
+        ("GET", "/x/y?sudo=1", "reads-denied", ["has another path", "closes this request"]),
+    ],
+)
+def test_it_shows_what_closes_a_request(
+    tmp_path: Path, method: str, target: str, decision: str, why: list[str]
+) -> None:
+    """Of a read only those entries are shown that close some."""
+    told = explain(rules(tmp_path, HEAD + CLOSING), request(method, target), CALLER)
+
+    assert told.answer.decision == decision
+    assert len(told.considered) == len(why)
+    assert all(part in one.why for part, one in zip(why, told.considered, strict=True)), told
+    assert [one.why for one in told.considered if one.taken] == [
+        one.why for one in told.considered if one.why in ("closes this request", "takes this request")
+    ]

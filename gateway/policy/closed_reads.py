@@ -1,0 +1,78 @@
+"""Reads that a policy closes, and messages of MCP that count as such: at all paths at which some server finds them.
+
+Another read than the one that is meant has no rule to fall to: it would pass. So every spelling that some server takes
+for a closed one is refused.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from gateway.core.decision import AMBIGUOUS_TARGET, READS_DENIED, Refused
+from gateway.core.request import Request
+from gateway.core.rule import Upstream
+from gateway.core.target import Target
+from gateway.policy.choice import Choice, Placed
+from gateway.policy.decoded_path import decoded_segments
+from gateway.policy.deeper_mounts import may_be_respelled, without_format
+from gateway.policy.entry import AnyEntry, Closed
+from gateway.policy.lenient_segment import lenient_segments
+from gateway.policy.pattern import READ_METHODS, split_slash
+from gateway.policy.reading.body import Body
+from gateway.policy.shortened_path import shortened
+
+_SPELLED_OTHERWISE = Refused(
+    AMBIGUOUS_TARGET,
+    "Nothing was forwarded: to a server that tells neither case, marks nor escapes, or drops a part of the path, this "
+    "is a read that the policy closes. Do not repeat it.",
+)
+
+
+class ClosedReads:
+    """Those of one upstream. False where it has none."""
+
+    __slots__ = ("_choice", "_closed", "_upstream")
+
+    def __init__(self, upstream: Upstream, entries: Iterable[AnyEntry]) -> None:
+        placed = [
+            Placed(one, pattern) for one in entries if isinstance(one, Closed) for pattern in one.matcher.patterns
+        ]
+        is_mcp = upstream.protocol == "mcp"
+        self._closed = [one for one in placed if is_mcp or not READ_METHODS.isdisjoint(one.pattern.methods)]
+        self._choice = Choice(replace(one, pattern=one.pattern.lenient) for one in self._closed)
+        self._upstream = upstream
+
+    def __bool__(self) -> bool:
+        return bool(self._closed)
+
+    def refusal(self, request: Request, body: Body) -> Refused | None:
+        """`reads-denied` for a read that is closed, and `ambiguous-target` where only some servers find one."""
+        for segments in dict.fromkeys(_spellings(request.target)):
+            found = self._choice.taker(request, segments, slash=False, body=body)
+            if isinstance(found, Refused):
+                return found
+            if isinstance(found, Placed):
+                return self._denied(found.entry) if self._is_exact(request, found) else _SPELLED_OTHERWISE
+        return None
+
+    def _is_exact(self, request: Request, found: Placed) -> bool:
+        if isinstance(found.entry, Closed) and found.entry.anywhere:
+            return True
+        own = (one.pattern for one in self._closed if one.entry is found.entry)
+        return any(request.method in pattern.methods and pattern.takes(request.target) for pattern in own)
+
+    def _denied(self, entry: AnyEntry) -> Refused:
+        detail = f"Nothing was forwarded: the policy of upstream {self._upstream.name} closes this read."
+        return Refused(READS_DENIED, f"{detail} Do not repeat it.", why=f"{entry.label} at {entry.matcher.place}")
+
+
+def _spellings(target: Target) -> Iterator[tuple[str, ...]]:
+    """The segments, as the most lenient servers compare them, in all ways in which they are read."""
+    plain = split_slash(target)[0]
+    yield lenient_segments(plain)
+    if not may_be_respelled(target.path):
+        return
+    for segments in (plain, decoded_segments(target), decoded_segments(target, opaque_slash=True)):
+        for way in (segments, *(one.segments for one in shortened(segments))):
+            yield lenient_segments(way)
+            if way:
+                yield lenient_segments((*way[:-1], without_format(way[-1])))

@@ -1,0 +1,125 @@
+"""A path that some server takes for another rule's or another upstream's: of two readings none is guessed.
+
+Upstreams and rules are told apart by paths, and servers differ in case, marks, escapes and in what they cut off.
+"""
+
+from collections.abc import Sequence
+
+from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.rule import Mount, Upstream
+from gateway.core.target import Target
+from gateway.policy.decoded_path import hides_dots, is_escaped_twice
+from gateway.policy.deeper_mounts import DeeperMounts
+from gateway.policy.escaped_twice import EscapedTwice
+from gateway.policy.literal import misspelled_literal
+from gateway.policy.pattern import Pattern, split_slash
+from gateway.policy.reading.hidden import hidden_in
+from gateway.policy.shortened_paths import ShortenedPaths
+
+
+def _refused(why: str) -> Refused:
+    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}.")
+
+
+_OF_A_FORMAT = _refused(
+    "the path's last segment ends as a format does, which the API would cut off. Send the path without the ending; say "
+    "in `Accept` which format is wanted"
+)
+_OF_DEEPER = _refused(
+    "in another case, or with other marks (`-` for `_`), this is a path of another upstream. Spell it as that one's "
+    "mount does"
+)
+_SHORTENED_IS_OF_DEEPER = _refused(
+    "without what servers drop of a path (`index.php`, `.php`, `(S(x))`) this is one of another upstream. Send it "
+    "without that"
+)
+_DECODED_IS_OF_DEEPER = _refused(
+    "with its escapes undone this is a path of another upstream. Send the path without them"
+)
+_READS_AS_DEEPER = _refused(
+    "without escapes, or what servers drop of it (`index.php`, `.json`, `(S(x))`, blanks), this is a path of another "
+    "upstream, which takes no reads. Send the path without them"
+)
+_ESCAPED_TWICE = _refused(
+    "the path has an escaped escape, and to a server that undoes both it is another rule's. Escape once"
+)
+_SHORTENED = _refused(
+    "to a server that drops a program's name, its ending or a session from a path (`index.php`, `.php`, `(S(x))`) this "
+    "is another rule's. Send the path without it"
+)
+_HIDES_DOTS = _refused("the path has a dot segment in an escaped escape. Send it without")
+_HAS_SLASH = _refused("the path has an encoded slash (%2F), which some servers take for a slash. Use a path without it")
+_HAS_EMPTY_SEGMENT = _refused(
+    "an encoded slash (%2F) has nothing beside it, which some servers drop. Use a path without it"
+)
+
+
+class DoubtfulPaths:
+    """Those of one upstream, told in the order in which more is known of a request."""
+
+    __slots__ = ("_deeper", "_denied_deeper", "_escaped_twice", "_mount", "_shortened")
+
+    def __init__(self, mount: Mount, deeper: Sequence[Upstream], patterns: Sequence[Pattern]) -> None:
+        """`deeper`: the upstreams that are mounted below this one. `patterns`: of all its entries."""
+        opaque = mount.encoded_slash == "opaque"
+        denied = [other.mount for other in deeper if other.reads == "deny"]
+        self._mount = mount
+        self._deeper = DeeperMounts((other.mount for other in deeper), opaque_slash=opaque) if deeper else None
+        self._denied_deeper = DeeperMounts(denied, opaque_slash=opaque) if denied else None
+        self._escaped_twice = EscapedTwice(patterns, opaque_slash=opaque)
+        self._shortened = ShortenedPaths(patterns)
+
+    def of_any(self, target: Target) -> Refused | None:
+        """Of reads too: the mount tells whether they pass, and with whose credentials."""
+        # Without an escape, nothing of a path can be hidden.
+        if "%" not in target.path:
+            return None
+        misspelled = misspelled_literal(self._mount.segments, target)
+        if misspelled is not None:
+            return misspelled
+        return _HIDES_DOTS if hides_dots(target) else None
+
+    def of_read(self, target: Target) -> Refused | None:
+        """Only a mount that takes no reads could be read by another spelling."""
+        if self._denied_deeper is None:
+            return None
+        if self._denied_deeper.take(target):
+            return _OF_DEEPER
+        return _READS_AS_DEEPER if self._denied_deeper.take_read(target) else None
+
+    def of_write(self, target: Target) -> Refused | None:
+        """Before any rule is asked."""
+        if self._deeper and self._deeper.take(target):
+            return _OF_DEEPER
+        if self._deeper and self._deeper.take_shortened(target):
+            return _SHORTENED_IS_OF_DEEPER
+        if "%" not in target.path:
+            return None
+        if target.has_encoded_slash and self._mount.encoded_slash == "refuse":
+            return _HAS_SLASH
+        if target.has_encoded_empty_segment:
+            return _HAS_EMPTY_SEGMENT
+        if self._deeper and is_escaped_twice(target) and self._deeper.take_decoded(target):
+            return _DECODED_IS_OF_DEEPER
+        hidden = next(filter(None, map(hidden_in, target.segments)), None)
+        if hidden is None:
+            return None
+        return _refused(f"a segment of the path {hidden}: readers differ in it. Send it without")
+
+    def of_taken(self, method: str, taker: Pattern, target: Target) -> Refused | None:
+        """Of a write that a pattern takes."""
+        if self.cuts_format(taker, target):
+            return _OF_A_FORMAT
+        if "%" in target.path:
+            misspelled = misspelled_literal(taker.segments, target)
+            if misspelled is not None:
+                return misspelled
+            if self._escaped_twice.leads_astray(taker, target):
+                return _ESCAPED_TWICE
+        return _SHORTENED if self._shortened.lead_astray(method, taker, target) else None
+
+    def cuts_format(self, taker: Pattern, target: Target) -> bool:
+        """Whether the server would find another value in a path's last segment. A pattern's own text is meant as it
+        is."""
+        formats = self._mount.format_endings
+        return formats is not None and taker.ends_open and formats.has(split_slash(target)[0][-1])

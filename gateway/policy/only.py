@@ -1,0 +1,103 @@
+"""A rule's `only`: all names that a write may have in its query and in its JSON body. What has another one is refused.
+
+Other readings look for names that are known to be trouble. A closed list needs to know none: a name in another
+spelling, one that only some servers look at, and one that the API gets next year are simply not in it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from gateway.core.decision import NO_POLICY, Refused
+from gateway.core.request import Request
+from gateway.policy.reading.body import Body, BodyWanted
+from gateway.policy.reading.jsonbody import JsonValue, Pointer
+from gateway.policy.reading.parameters import names_in_query
+
+# By member what may stand below it: None where anything may.
+Tree = Mapping[str, "Tree | None"]
+_MOST_SHOWN = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """`query`: the names of parameters; `json`: the members of a body. None: whatever a request has there."""
+
+    query: frozenset[str] | None = None
+    json: Tree | None = None
+
+    def fault(self, request: Request, body: Body) -> BodyWanted | Refused | None:
+        """The refusal of a request that says more, in `no-policy`; as `ambiguous-target` where readers differ in it."""
+        if self.query is not None and request.target.query:
+            fault = self._fault_of_query(request, self.query)
+            if fault is not None:
+                return fault
+        if self.json is None or not body.may_be_there:
+            return None
+        lacking = body.lacking("json")
+        if lacking is not None:
+            return lacking
+        value = body.json.value()
+        if isinstance(value, Refused):
+            return value
+        if not isinstance(value, dict | list):
+            return _refused("the body is no JSON object or list")
+        stray = next(_strays(value, self.json), None)
+        return None if stray is None else _refused(f"the body has {_shown(stray)}")
+
+    def allows(self, pointer: Pointer) -> bool:
+        """Whether a body may have what a pointer leads to, whatever stands there."""
+        known = self.json
+        for token in pointer.tokens:
+            if known is None:
+                return True
+            if token not in known:
+                return False
+            known = known[token]
+        return known is None
+
+    def _fault_of_query(self, request: Request, known: frozenset[str]) -> Refused | None:
+        names = names_in_query(request.target)
+        if isinstance(names, Refused):
+            return names
+        stray = next((name for name in names if name not in known), None)
+        return None if stray is None else _refused(f"the query has {_shown(stray)}")
+
+
+def _refused(why: str) -> Refused:
+    advice = "Send it without, or have the policy allow it first."
+    return Refused(NO_POLICY, f"Nothing was forwarded: {why}, which the rule of this write does not list. {advice}")
+
+
+def _shown(name: str) -> str:
+    return repr(name[:_MOST_SHOWN])
+
+
+def _strays(value: JsonValue, tree: Tree) -> Iterator[str]:
+    """Pointers to the members that no listed pointer leads to, by or below. Items of a list stand for the list."""
+    pending: list[tuple[JsonValue, Tree, str]] = [(value, tree, "")]
+    while pending:
+        item, known, way = pending.pop()
+        if isinstance(item, list):
+            pending.extend((each, known, way) for each in item if isinstance(each, dict | list))
+        elif isinstance(item, dict):
+            for name, below in item.items():
+                at = f"{way}/{name.replace('~', '~0').replace('/', '~1')}"
+                if name not in known:
+                    yield at
+                    continue
+                deeper = known[name]
+                if deeper is not None and isinstance(below, dict | list):
+                    pending.append((below, deeper, at))
+
+
+def tree_of(pointers: Iterable[Pointer]) -> Tree:
+    """The members on the way to some places; anything may stand at their ends and below."""
+    return _tree(pointer.tokens for pointer in pointers)
+
+
+def _tree(ways: Iterable[tuple[str, ...]]) -> Tree:
+    beyond: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for first, *others in ways:
+        beyond[first].append(tuple(others))
+    return {name: None if () in ends else _tree(ends) for name, ends in beyond.items()}

@@ -1,0 +1,114 @@
+"""A path of a document as a match and a resource, as far as they can say it exactly."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from gateway.policy.escape import escaped
+from gateway.policy.finding import Wrong
+from gateway.policy.openapi.segment import Partial, Segment, Slot, parse_segment
+from gateway.policy.openapi.wording import placeholder_name
+
+# No resource has a name of so many parts, and hostile paths are to take no time.
+_SEGMENTS = 100
+_PAIR = re.compile("([A-Za-z0-9_.-]+)=([A-Za-z0-9_.-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A path as patterns spell it, and `named`, its pieces as resources do; `kept`, how many of them the resource has.
+
+    `names`: by each placeholder what the document calls it. `query`: what stands in the path's query. `wrong`: why a
+    match cannot say it; `segments` are there all the same.
+    """
+
+    match: str
+    segments: tuple[Segment, ...]
+    slash: bool = False
+    named: tuple[str, ...] = ()
+    kept: int = 0
+    rests: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    wrong: str | None = None
+
+    @property
+    def resource(self) -> str:
+        return "/".join(self.named[: self.kept])
+
+    @property
+    def whole(self) -> bool:
+        """Whether the path ends with what names the thing, and nothing stands behind it."""
+        return bool(self.names) and self.kept == len(self.named)
+
+    @property
+    def last(self) -> str:
+        """The last text of the path."""
+        return next((one for one in reversed(self.segments) if isinstance(one, str)), "")
+
+    @property
+    def partial(self) -> tuple[Segment, ...]:
+        """The segments where one is text and a placeholder in one, and requests can have it; else none."""
+        parts = [one for one in self.segments if isinstance(one, Partial)]
+        return self.segments if parts and not any(one.is_refused for one in parts) else ()
+
+    @property
+    def names_format(self) -> bool:
+        """Whether it is another path's with the format of the answer at its end: `/docs/{id}.json`."""
+        last = self.segments[-1] if self.segments and not self.slash else None
+        return isinstance(last, Partial) and last.is_format
+
+
+def translate(path: str) -> Translation:
+    """A path template of OpenAPI (section 4.8.8). `wrong` says what a match cannot."""
+    bare, mark, query = path.partition("?")
+    pieces = bare.removeprefix("/").split("/", _SEGMENTS)
+    if len(pieces) > _SEGMENTS:
+        return Translation(path, (), wrong=f"its path has more than {_SEGMENTS} segments; shorten it")
+    slash = not pieces[-1]
+    segments = tuple(map(parse_segment, pieces[:-1] if slash else pieces))
+    pairs = _pairs(query) if mark else {}
+    if not path.startswith("/"):
+        return Translation(path, segments, wrong="its path does not begin with a slash; correct the document")
+    if any(isinstance(one, Partial) for one in segments):
+        why = "a segment of its path is text and a placeholder in one, which no match can say exactly"
+        return Translation(path, segments, slash, wrong=why)
+    if isinstance(pairs, Wrong):
+        return Translation(path, segments, slash, wrong=pairs.message)
+    return _spelled(pieces, Translation(path, segments, slash, query=pairs))
+
+
+def _spelled(pieces: list[str], read: Translation) -> Translation:
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    rests: set[str] = set()
+    named: list[str] = []
+    for at, segment in enumerate(read.segments):
+        if not isinstance(segment, Slot):
+            named.append(escaped(str(segment)))
+            continue
+        name = placeholder_name(segment.name, taken)
+        names[name] = segment.name
+        rests |= {name} if segment.rest else set()
+        pieces[at] = f"{{{name}...}}" if segment.rest else f"{{{name}}}"
+        named.append(f"{{path.{name}}}")
+    # Behind the last placeholder stand a collection or an action of what it names. Without one, the path is the name.
+    slots = [at for at, one in enumerate(read.segments, 1) if isinstance(one, Slot)]
+    kept = slots[-1] if slots else len(named)
+    return replace(
+        read,
+        match="/" + "/".join(pieces),
+        named=tuple(named),
+        kept=kept,
+        rests=frozenset(rests),
+        names=names,
+    )
+
+
+def _pairs(query: str) -> Mapping[str, str] | Wrong:
+    """What a rule can name of a path's query: plain values, each of one name."""
+    found = [_PAIR.fullmatch(pair) for pair in query.split("&")]
+    pairs = {pair[1]: pair[2] for pair in found if pair is not None}
+    if len(pairs) < len(found):
+        return Wrong("the query in its path is no plain `name=value`; say it in a rule with `when: {query: ...}`")
+    return pairs

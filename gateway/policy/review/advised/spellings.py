@@ -1,0 +1,45 @@
+"""Rules of an upstream that make one resource and do not agree how its values are spelled."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gateway.policy.entry import Entry
+from gateway.policy.finding import Finding
+from gateway.policy.producers import Skeleton, skeleton
+from gateway.policy.review.advised.warning import warning
+from gateway.policy.ruleset import RuleSet
+from gateway.policy.value_form import ValueForm
+
+_LOOSE: tuple[ValueForm, ...] = ("any", "unpadded", "word", "lowercase", "integer", "uuid")
+
+
+def loose_spellings(rules: RuleSet) -> Iterator[Finding]:
+    """A rule that takes more spellings of a resource's values than another one: to the API they may be one thing."""
+    alike: defaultdict[tuple[str, Skeleton], list[Entry]] = defaultdict(list)
+    for entry in rules.entries:
+        alike[entry.rule.upstream.name, skeleton(entry.template)].append(entry)
+    for entries in alike.values():
+        strictest = max(entries, key=_strictness)
+        for entry in entries:
+            form = _looser(entry, strictest)
+            if form is not None:
+                yield warning(
+                    entry,
+                    f"makes the resources of rule `{strictest.rule.name}` ({strictest.matcher.place}), and takes "
+                    f"spellings of them that that one refuses: `07` and `7` may be one to the API, and are two here; "
+                    f"write `values: {form}` in both",
+                )
+
+
+def _strictness(entry: Entry) -> int:
+    return sum(map(_LOOSE.index, _forms(entry)))
+
+
+def _looser(entry: Entry, strict: Entry) -> ValueForm | None:
+    """The form that is wanted where the first differs."""
+    pairs = zip(_forms(entry), _forms(strict), strict=True)
+    return next((other for own, other in pairs if _LOOSE.index(own) < _LOOSE.index(other)), None)
+
+
+def _forms(entry: Entry) -> tuple[ValueForm, ...]:
+    return tuple(part.form for part in entry.template.parts)

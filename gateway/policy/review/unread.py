@@ -1,0 +1,33 @@
+"""Directories among the policies, in which nothing is read: rules there do not count, and principals are nobody's."""
+
+from pathlib import Path
+
+from gateway.policy.finding import Finding
+from gateway.policy.load import PRINCIPALS
+
+
+def unread_directories(directory: Path) -> tuple[Finding, ...]:
+    """A warning for each that has files of policies in it. Those that begin with a dot are the system's own: of a
+    mounted ConfigMap they hold its files a second time.
+    """
+    try:
+        found = sorted(path for path in directory.iterdir() if path.is_dir() and not path.name.startswith("."))
+        return tuple(_warning(path, name) for path in found if (name := _first(path)) is not None)
+    except OSError:
+        # What cannot be read there is no fault of what can be read here.
+        return ()
+
+
+def _first(directory: Path) -> str | None:
+    """The file whose loss would be the worst."""
+    names = sorted(path.name for path in directory.iterdir() if path.suffix in (".yaml", ".yml"))
+    return PRINCIPALS if PRINCIPALS in names else next(iter(names), None)
+
+
+def _warning(directory: Path, name: str) -> Finding:
+    if name == PRINCIPALS:
+        told = "nobody in it may call, and without another one everybody may"
+    else:
+        told = "no rule in it counts"
+    message = f"`{name}` in this directory is not read: {told}; let it stand beside the other policies"
+    return Finding(str(directory), 1, 1, message, "warning")

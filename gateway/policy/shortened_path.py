@@ -1,0 +1,61 @@
+"""Paths of which some server drops a segment, or a segment's ending, before it looks for what is meant.
+
+PHP, CGI, ASP.NET and ColdFusion find the program `index.php` in `/index.php/admin/purge` and hand it what follows (RFC
+3875, section 4.1.5); where a file serves a path without its ending, `/admin.php/purge` is `/admin/purge`. ASP.NET takes
+`(S(x))` anywhere for a session without a cookie.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_ENDING = r"\.(?:php[3-8]?|phtml|cgi|fcgi|pl|py|wsgi|asp|aspx|ashx|asmx|svc|cfm|cfc)"
+_PROGRAM = re.compile(f"(?P<stem>.*){_ENDING}", re.IGNORECASE | re.DOTALL)
+# Of ASP.NET 1.x it is an id of 24 characters, and later one or more of such as `S(id)`.
+_SESSION = re.compile(r"\((?:(?:[A-Z]\([^()]*\))+|[0-9a-z]{24})\)", re.IGNORECASE)
+_EITHER = re.compile(rf"{_ENDING}(?:/|\Z)|/\(", re.IGNORECASE)
+# What a server runs for a directory, when nothing follows.
+_INDEX = ("index", "default")
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """What is left of a path. `places`: at which of its segments each of these stood."""
+
+    segments: tuple[str, ...]
+    places: tuple[int, ...]
+
+
+def may_be_shortened(path: str) -> bool:
+    """Whether a path as it came may have such a segment; nearly none has."""
+    return "%" in path or (("." in path or "(" in path) and _EITHER.search(path) is not None)
+
+
+def shortened(segments: tuple[str, ...], texts: Sequence[str | None] = ()) -> frozenset[Shortened]:
+    """The ways in which servers shorten it. `texts`: what a rule itself names at some places, which is meant so.
+
+    Of several programs the first is run, and what follows is its to read: that one alone, and all of them, are tried.
+    """
+    places = tuple(at for at in _droppable(segments) if at >= len(texts) or texts[at] is None)
+    if not places:
+        return frozenset()
+    ways = {_without(segments, some, cut=cut) for some in (places[:1], places) for cut in (False, True)}
+    return frozenset(way for way in ways if way.segments != segments)
+
+
+def _droppable(segments: tuple[str, ...]) -> Iterator[int]:
+    return (at for at, segment in enumerate(segments) if _PROGRAM.fullmatch(segment) or _SESSION.fullmatch(segment))
+
+
+def _without(segments: tuple[str, ...], places: tuple[int, ...], *, cut: bool) -> Shortened:
+    """`cut`: of programs only the endings are dropped."""
+    left: list[tuple[str, int]] = []
+    for at, segment in enumerate(segments):
+        program = _PROGRAM.fullmatch(segment) if at in places else None
+        if at not in places:
+            left.append((segment, at))
+        elif program is not None and cut and program["stem"]:
+            left.append((program["stem"], at))
+        elif program is not None and at == len(segments) - 1 and program["stem"].lower() not in _INDEX:
+            left.append((segment, at))
+    return Shortened(tuple(segment for segment, _ in left), tuple(at for _, at in left))

@@ -1,0 +1,37 @@
+"""The members of an operation's body."""
+
+from typing import Any
+
+import pytest
+
+from gateway.policy.openapi.body import BodyMembers, body_members
+from gateway.policy.openapi.parameter import Kind
+from gateway.policy.openapi.tree import Tree
+
+PET = {"properties": {"id": {"type": "integer"}, "made": {"type": "string", "readOnly": True}, "name": {}}}
+TREE = Tree({"components": {"schemas": {"Pet": PET}, "requestBodies": {"B": {"content": {"application/json": {}}}}}})
+KINDS: dict[str, Kind] = {"id": "integer", "name": "text"}
+
+
+def sent(*types: str, schema: Any) -> dict[str, Any]:
+    return {"requestBody": {"content": {name: {"schema": schema} for name in types}}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "kinds", "exact"),
+    [
+        (sent("application/json", schema={"$ref": "#/components/schemas/Pet"}), KINDS, True),
+        (sent("application/json", "application/xml", schema=PET), KINDS, False),
+        (sent("application/json", schema={"allOf": [{"$ref": "#/components/schemas/Pet"}, "nonsense"]}), KINDS, False),
+        (sent("application/json", schema={**PET, "anyOf": []}), KINDS, False),
+        (sent("application/json", schema={"type": "array", "items": PET}), {}, True),
+        (sent("application/json", schema={"$ref": "https://x.example"}), {}, False),
+        ({"requestBody": {"$ref": "#/components/requestBodies/B"}}, {}, False),
+        ({"requestBody": {"content": ["application/json"]}}, {}, False),
+        ({}, {}, False),
+    ],
+    ids=["JSON", "XML too", "merged", "alternatives", "a list", "unread", "no schema", "nonsense", "none"],
+)
+def test_the_members_that_a_caller_sends(operation: dict[str, Any], kinds: dict[str, Kind], exact: bool) -> None:
+    """Those of any type of media; exact where the body can be nothing else."""
+    assert body_members(TREE, operation) == BodyMembers(kinds, exact)

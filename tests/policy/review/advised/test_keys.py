@@ -1,0 +1,42 @@
+"""Keys that an API would honour."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.policy.review.advised.keys import dropped_keys
+from tests.policy.asking import HEAD, rules
+
+NATIVE = "capabilities: {idempotency_key: X-Key}\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "more", "warned"),
+    [
+        (NATIVE, "", True),
+        (NATIVE, ", intent: {mode: 'off'}", True),
+        (NATIVE, ", intent: {mode: optional}", False),
+        (NATIVE, ", mode: observe", False),
+        (NATIVE, ", upgrade: websocket", False),
+        ("", "", False),
+    ],
+    ids=["by default", "off", "optional", "it observes", "a session", "the API takes none"],
+)
+def test_a_rule_without_intents_drops_keys(tmp_path: Path, head: str, more: str, warned: bool) -> None:
+    """The header is the gateway's own there: a repeat under the agent's key acts again."""
+    method = "GET" if "upgrade" in more else "POST"
+    rule = f'{{name: one, match: "{method} /x/{{id}}", resource: "x/{{path.id}}"{more}}}'
+    found = list(dropped_keys(rules(tmp_path, f"{HEAD}{head}writes:\n  - {rule}\n")))
+
+    assert ["in X-Key: an agent's key is dropped" in one.message for one in found] == ([True] if warned else [])
+
+
+def test_the_others_of_an_upstream_are_counted(tmp_path: Path) -> None:
+    """One warning for all of its rules."""
+    rule = '  - {name: NAME, match: "POST /x/NAME/{id}", resource: "x/{path.id}"}\n'
+    policy = f"{HEAD}{NATIVE}writes:\n" + "".join(rule.replace("NAME", name) for name in ("a", "b", "c"))
+
+    [found] = dropped_keys(rules(tmp_path, policy))
+
+    assert (found.line, found.column) == (5, 5)
+    assert found.message.startswith("rule `a` (and 2 others of its upstream) has no intents")

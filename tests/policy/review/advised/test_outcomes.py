@@ -1,0 +1,49 @@
+"""Statuses that prove more than their policy most likely means."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.policy.review.advised.outcomes import proved_too_much
+from tests.policy.asking import HEAD, rules
+
+RULE = '{name: one, match: "PUT /x/{id}", resource: "x/{path.id}"}'
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "told"),
+    [
+        ("{}", None),
+        ("{unknown: [202, 408, 5xx]}", None),
+        ("{not_applied: [4xx, 503]}", None),
+        ("{not_applied: [409]}", None),
+        (
+            "{unknown: [202]}",
+            "takes 500, 501, 502 and others for proof that a write was applied, and 408 for proof that it was not",
+        ),
+        ("{unknown: [502, 408]}", "takes 500, 501, 503 and others for proof that a write was applied;"),
+        ("{unknown: [5xx]}", "takes 408 for proof that it was not, so that a repeat runs again"),
+        ("{unknown: [5xx], not_applied: [409]}", "takes 408 for proof that it was applied"),
+    ],
+    ids=[
+        "the default",
+        "the default and more",
+        "one that proves a no",
+        "another list",
+        "neither",
+        "one of 5xx",
+        "no 408",
+        "408 of no list",
+    ],
+)
+def test_a_list_of_the_unknown_replaces_the_default(tmp_path: Path, outcomes: str, told: str | None) -> None:
+    """What is left out of it proves something; told once, at the first rule."""
+    policy = (
+        f"{HEAD}outcomes: {outcomes}\nwrites:\n  - {RULE}\n  - {RULE.replace('one', 'two').replace('PUT', 'POST')}\n"
+    )
+    found = list(proved_too_much(rules(tmp_path, policy)))
+
+    assert [(one.severity, one.line, told in one.message) for one in found if told] == (
+        [("warning", 5, True)] if told else []
+    )
+    assert bool(found) is (told is not None)

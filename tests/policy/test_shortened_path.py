@@ -1,0 +1,67 @@
+"""What servers leave of a path: without a program's name, its ending, or a session."""
+
+import pytest
+
+from gateway.policy.shortened_path import may_be_shortened, shortened
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        ("index.php/admin/7", {"admin/7", "index/admin/7"}),
+        ("app/index.PHP/admin", {"app/admin", "app/index/admin"}),
+        ("admin.php/purge", {"purge", "admin/purge"}),
+        ("docs/publish.aspx", {"docs/publish"}),
+        ("docs/index.php", {"docs", "docs/index"}),
+        ("docs/Default.aspx", {"docs", "docs/Default"}),
+        ("(S(abc))/admin", {"admin"}),
+        ("x/(A(1)F(2)S(3))/admin", {"x/admin"}),
+        ("(lit3py55t21z5v55vlm25s55)/admin", {"admin"}),
+        ("(S(x))", {""}),
+        ("(S(x))/index.php/admin", {"index.php/admin", "admin", "index/admin"}),
+        ("a.cgi/b.pl/c", {"b.pl/c", "a/b.pl/c", "c", "a/b/c"}),
+        (".php/x", {"x"}),
+        ("a.phtml/x", {"x", "a/x"}),
+        ("a.wsgi/x", {"x", "a/x"}),
+        ("a.cfm/x", {"x", "a/x"}),
+        *((path, set()) for path in ("docs/7", "docs/7.json", "docs/7.0", "a.phps/x", "php/x", "index.php7x/y")),
+        *((path, set()) for path in ("f(x)/y", "(x)/y", "(S(x)/y", "(S(x))z/y", "S(x)/y", "(7)/y", "")),
+    ],
+)
+def test_what_is_left_of_a_path(path: str, left: set[str]) -> None:
+    """PHP, CGI, ASP.NET and ColdFusion hand what follows to the program; nothing else is cut off here."""
+    assert {"/".join(way.segments) for way in shortened(tuple(path.split("/")))} == left
+
+
+def test_what_is_left_is_told_with_its_places() -> None:
+    """So that it is compared with what took it there."""
+    ways = {"/".join(way.segments): way.places for way in shortened(("a", "index.php", "b"))}
+
+    assert ways == {"a/b": (0, 2), "a/index/b": (0, 1, 2)}
+
+
+@pytest.mark.parametrize(
+    ("texts", "left"),
+    [
+        ((None, None), {"x", "a/x"}),
+        (("a.php", None), set()),
+        ((), {"x", "a/x"}),
+    ],
+    ids=["a placeholder", "its own text", "nothing"],
+)
+def test_a_rules_own_text_is_meant_as_it_is(texts: tuple[str | None, ...], left: set[str]) -> None:
+    """The policy itself says that the program is there."""
+    assert {"/".join(way.segments) for way in shortened(("a.php", "x"), texts)} == left
+
+
+@pytest.mark.parametrize(
+    ("path", "may"), [("/docs/7.0", False), ("/a(b)", False), ("/a.PHP", True), ("/(S(x))/y", True), ("/%2E", True)]
+)
+def test_most_paths_are_told_by_a_glance(path: str, may: bool) -> None:
+    """They have neither such an ending nor a bracket before a segment, and no escape that could hide one."""
+    assert may_be_shortened(path) is may
+
+
+def test_a_path_of_many_programs_is_read_in_four_ways_at_most() -> None:
+    """However long it is, it costs as much as it has segments."""
+    assert len(shortened(("a.php",) * 1000 + ("x",))) == 4

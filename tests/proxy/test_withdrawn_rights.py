@@ -1,0 +1,133 @@
+"""Rights that go while their owner is connected, or waits: nothing that is sent afterwards has them."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gateway.policy.reload import Reloaded
+from gateway.store.fence import FenceStore
+from tests.issuer import ED25519, P256, Issuer, pem
+from tests.proxy.test_changed_policies import BODY, POLICY, Changing, changing
+from tests.proxy.test_pauses import waits
+from tests.raw import RawAnswer, RawClient, ask, request
+from tests.recording import OK, Seen
+from tests.until import until
+
+JSON = "Content-Type: application/json"
+SIGNED = """  - name: signed
+    match: PUT /reports/signed/{{id}}
+    resource: signed/{{path.id}}
+    authority: {{signed: {{keys: {{file: {keys}}}, algorithms: [ES256, EdDSA]}}}}
+"""
+STAYS, GOES = (
+    Issuer(ED25519, "EdDSA", resource="signed/7", holder="older"),
+    Issuer(P256, "ES256", resource="signed/7", holder="newer"),
+)
+
+
+@contextlib.asynccontextmanager
+async def held(gate: Changing) -> AsyncIterator[asyncio.Event]:
+    """An upstream that answers once it may."""
+    may = asyncio.Event()
+
+    async def answer(_: Seen, writer: asyncio.StreamWriter) -> None:
+        await may.wait()
+        writer.write(OK)
+
+    gate.upstream.answer = answer
+    try:
+        yield may
+    finally:
+        may.set()
+
+
+def reload(gate: Changing, policy: str) -> None:
+    (gate.directory / "policy.yaml").write_text(policy)
+    assert isinstance(gate.holder.reload(), Reloaded)
+
+
+async def put(gate: Changing, target: str, token: str, who: str = "ada") -> RawAnswer:
+    return await ask(gate.port, "PUT", target, f"Fencing-Token: {token}", f"Fencegate-Key: {who}", JSON, body=BODY)
+
+
+async def test_a_revoked_principals_write_that_waits_for_its_turn_is_not_sent(
+    store_url: str, store: FenceStore, tmp_path: Path
+) -> None:
+    """The write before it, which was forwarded by right, goes on to its end."""
+    async with changing(store_url, tmp_path) as gate, held(gate) as may:
+        first = asyncio.ensure_future(put(gate, "/reports/7", gate.token))
+        await gate.upstream.until(lambda: len(gate.upstream.seen) == 1)
+        second = asyncio.ensure_future(put(gate, "/reports/7", gate.token))
+        await until(lambda: waits(store, "report/7"))
+
+        gate.change(who=("bob",))
+        refused = await second
+        may.set()
+
+        assert (refused.status, refused.decision) == (401, "unauthenticated")
+        assert (await first).decision == "forwarded"
+        assert len(gate.upstream.seen) == 1
+
+
+async def test_a_claim_that_waits_is_judged_by_the_keys_that_are_left(
+    store_url: str, store: FenceStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newer one's key leaves the file: it is not sent, and the older one's goes on."""
+    monkeypatch.setattr("gateway.claims.keyfile._LOOK_EVERY_S", 0.0)
+    keys = tmp_path / "keys.pem"
+    keys.write_bytes(pem(ED25519) + pem(P256))
+    async with changing(store_url, tmp_path) as gate, held(gate) as may:
+        policy = (POLICY + SIGNED).format(port=gate.upstream.port, credential="old", keys=keys)
+        reload(gate, policy)
+        older = asyncio.ensure_future(put(gate, "/reports/signed/7", STAYS.claim(41)))
+        await gate.upstream.until(lambda: len(gate.upstream.seen) == 1)
+        newer = asyncio.ensure_future(put(gate, "/reports/signed/7", GOES.claim(42)))
+        await until(lambda: waits(store, "signed/7"))
+
+        keys.write_bytes(pem(ED25519))
+        assert isinstance(gate.holder.reload(), Reloaded)
+        refused = await newer
+        may.set()
+
+        assert (refused.status, refused.decision) == (401, "token-invalid")
+        assert (await older).decision == "forwarded"
+        assert len(gate.upstream.seen) == 1
+
+
+async def test_a_revoked_principal_is_nobody_on_the_connection_that_it_has(store_url: str, tmp_path: Path) -> None:
+    """Its next request there is refused, a read as well."""
+    async with changing(store_url, tmp_path) as gate, RawClient(gate.port) as client:
+        read = request("GET", "/reports/7", "Fencegate-Key: ada")
+        write = request("PUT", "/reports/7", "Fencegate-Key: ada", f"Fencing-Token: {gate.token}", JSON, body=BODY)
+        told = []
+        for sent in (read, write):
+            await client.send(sent)
+            told.append((await client.answer()).decision)
+
+        gate.change(who=("bob",))
+        for sent in (read, write):
+            await client.send(sent)
+            answer = await client.answer()
+            told.append(answer.decision)
+            assert answer.status == 401
+
+        assert told == ["passed", "forwarded", "unauthenticated", "unauthenticated"]
+        assert len(gate.upstream.seen) == 2
+
+
+async def test_a_resource_that_is_renamed_is_written_under_no_older_token(store_url: str, tmp_path: Path) -> None:
+    """Neither where it was, which no rule makes any more, nor under its new name; nor is its lease renewed there."""
+    async with changing(store_url, tmp_path) as gate:
+        reload(gate, POLICY.replace("report/", "document/").format(port=gate.upstream.port, credential="old"))
+        told = [(await put(gate, "/reports/7", gate.token)).decision]
+        for resource in ("report/7", "document/7"):
+            body = json.dumps({"resource": resource}).encode()
+            fields = (f"Fencing-Token: {gate.token}", "Fencegate-Key: ada")
+            told.append((await ask(gate.port, "POST", "/-/fence/leases/renew", *fields, body=body)).decision)
+
+        assert told == ["token-invalid", "no-such-resource", "token-invalid"]
+        assert gate.upstream.seen == []
