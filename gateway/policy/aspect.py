@@ -9,7 +9,7 @@ from functools import reduce
 from operator import and_, or_
 
 from gateway.core.decision import Refused
-from gateway.policy.condition import Condition, GraphqlCondition, Subject
+from gateway.policy.condition import Condition, GraphqlCondition, JsonCondition, Subject
 from gateway.policy.doubtful_value import Trait, doubt_of, is_plain, traits_of
 from gateway.policy.reading.operation import Operation
 
@@ -17,7 +17,7 @@ from gateway.policy.reading.operation import Operation
 class Aspect:
     """One thing that is looked at. `condition` is any of the conditions that look at it."""
 
-    __slots__ = ("_of_kind", "_others", "_traits", "_wanting", "condition", "has_doubts")
+    __slots__ = ("_of_kind", "_others", "_traits", "_wanting", "condition", "has_doubts", "is_json")
 
     def __init__(self, wanted: Sequence[tuple[int, Condition]], everybody: int) -> None:
         """`wanted` are the conditions with their entries' places, `everybody` the bits of all entries."""
@@ -36,6 +36,8 @@ class Aspect:
                     self._of_kind[kind] |= 1 << at
         self.has_doubts = not all(map(is_plain, self._traits))
         """Whether there may be a value that is taken for one that is wanted."""
+        self.is_json = isinstance(self.condition, JsonCondition)
+        """Whether a list or an object may be taken for one, whatever is wanted."""
 
     def takers(self, found: Subject) -> int:
         """The entries that want what a request has there, and those that do not look."""

@@ -27,8 +27,8 @@ from gateway.policy.reading.body import Body, BodyWanted
 _AT_ONCE = 8192
 _OF_ANOTHER_RULE = Refused(
     AMBIGUOUS_TARGET,
-    "Nothing was forwarded: to a server that tells neither case, nor `-` from `_`, nor a slash at the end this is a "
-    "path of another rule. Spell it as the policy does.",
+    "Nothing was forwarded: to a server that looks at neither case, marks (`-`, `_`) nor a slash at the end this "
+    "is a path of another rule. Spell it as the policy does.",
 )
 
 
@@ -129,7 +129,8 @@ class _Batch:
                 found = read_subject(aspect.condition, request, body)
                 if isinstance(found, BodyWanted | Refused):
                     return found
-                doubt = aspect.doubt(found, left) if aspect.has_doubts else None
+                may_doubt = aspect.has_doubts or (found is None and aspect.is_json)
+                doubt = aspect.doubt(found, left) if may_doubt else None
                 if doubt is not None:
                     return doubt
                 asked.add(aspect)

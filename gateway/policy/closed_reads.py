@@ -12,6 +12,7 @@ from gateway.core.request import Request
 from gateway.core.rule import Upstream
 from gateway.core.target import Target
 from gateway.policy.choice import Choice, Placed
+from gateway.policy.cut_path import readings_where_cut
 from gateway.policy.decoded_path import decoded_segments
 from gateway.policy.deeper_mounts import may_be_respelled, without_format
 from gateway.policy.entry import AnyEntry, Closed
@@ -22,8 +23,8 @@ from gateway.policy.shortened_path import shortened
 
 _SPELLED_OTHERWISE = Refused(
     AMBIGUOUS_TARGET,
-    "Nothing was forwarded: to a server that tells neither case, marks nor escapes, or drops a part of the path, this "
-    "is a read that the policy closes. Do not repeat it.",
+    "Nothing was forwarded: to a server that tells neither case, marks nor escapes, or drops a part of the path, or "
+    "sees a query begin in it, this is a read that the policy closes. Do not repeat it.",
 )
 
 
@@ -53,6 +54,11 @@ class ClosedReads:
             if isinstance(found, Placed):
                 return self._denied(found.entry) if self._is_exact(request, found) else _SPELLED_OTHERWISE
         return None
+
+    def refusal_where_cut(self, request: Request) -> Refused | None:
+        """The refusal of a read that is a closed one to a server that sees a query begin in its path."""
+        reads = (replace(request, target=target, body=b"") for target in readings_where_cut(request.target))
+        return _SPELLED_OTHERWISE if any(self.refusal(read, Body(read)) for read in reads) else None
 
     def _is_exact(self, request: Request, found: Placed) -> bool:
         if isinstance(found.entry, Closed) and found.entry.anywhere:

@@ -7,10 +7,17 @@ from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.request import Request
 from gateway.policy.finding import Wrong
 from gateway.policy.reading.body import Body, BodyWanted
-from gateway.policy.reading.body_type import Kind
 from gateway.policy.reading.fields import read_header
 from gateway.policy.reading.hidden import hidden_in
-from gateway.policy.reading.jsonbody import JsonValue, Missing, Number, Pointer, ambiguous_body, survives_double
+from gateway.policy.reading.jsonbody import (
+    MISSING,
+    JsonValue,
+    Missing,
+    Number,
+    Pointer,
+    ambiguous_body,
+    survives_double,
+)
 from gateway.policy.reading.operation import Operation, OperationKind
 from gateway.policy.reading.twin import squeezed
 
@@ -168,7 +175,7 @@ def _read(condition: Condition, request: Request, body: Body) -> Subject | BodyW
             if lacking is not None:
                 return lacking
             field = body.field(name)
-            return body.stray_field(name) if field is None else field
+            return body.stray_field(name, None) if field is None else field
         case GraphqlCondition():
             return body.lacking("json") or body.operation()
         case PresenceCondition(of):
@@ -179,26 +186,31 @@ def _read(condition: Condition, request: Request, body: Body) -> Subject | BodyW
                 return found
             if isinstance(found, Number) and not found.survives:
                 return ambiguous_body(f"{pointer.text} is a number that many readers would round")
-            return body.stray_member(pointer, found) or Absent() if isinstance(found, Missing) else scalar(found)
+            if isinstance(found, Missing):
+                return body.json.doubt_of_absence(pointer) or body.stray_member(pointer, found) or Absent()
+            return scalar(found)
 
 
 def _presence(
     of: JsonCondition | HeaderCondition | QueryCondition | FormCondition, request: Request, body: Body
 ) -> Subject | BodyWanted | Refused:
-    """None where nothing stands there: in no body, and in one of another type, which must not have the name either."""
-    match of:
-        case JsonCondition(pointer):
-            kind: Kind = "json"
-            name = pointer.tokens[0]
-        case FormCondition(name):
-            kind = "form"
-        case HeaderCondition() | QueryCondition():
-            return _present(_read(of, request, body), nothing=None)
-    if not body.may_be_there:
-        return None
-    if body.is_of_other_kind(kind):
-        return body.misplaced(name)
-    return _present(_read(of, request, body), nothing=Absent() if kind == "json" else None)
+    """None where nothing stands there: in no body, and in one of another type, which must not have the name either. Nor
+    must the query: to many servers it is the same one, with a body or without."""
+    if not isinstance(of, JsonCondition | FormCondition):
+        return _present(_read(of, request, body), nothing=None)
+    is_json = isinstance(of, JsonCondition)
+    is_there = body.may_be_there
+    if not is_there or body.is_of_other_kind("json" if is_json else "form"):
+        name, stray = _stray(of, body)
+        return stray or (body.misplaced(name) if is_there else None)
+    return _present(_read(of, request, body), nothing=Absent() if is_json else None)
+
+
+def _stray(of: JsonCondition | FormCondition, body: Body) -> tuple[str, Refused | None]:
+    """The name at the top of a body, and the refusal of a request that has it beside."""
+    if isinstance(of, FormCondition):
+        return of.name, body.stray_field(of.name, None)
+    return of.pointer.tokens[0], body.stray_member(of.pointer, MISSING)
 
 
 def _present(found: Subject | BodyWanted | Refused, nothing: Subject) -> Present | BodyWanted | Refused | None:

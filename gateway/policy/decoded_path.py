@@ -40,16 +40,17 @@ def hides_dots(target: Target) -> bool:
 def _pieces(target: Target, *, opaque_slash: bool) -> list[str]:
     path = target.path
     if opaque_slash:
-        every = [piece for part in path.split("/") for piece in _decoded(part).split("\\")]
+        every = [piece for part in path.split("/") for piece in undone(part).split("\\")]
     else:
-        every = _SLASHES.split(_decoded(path))
+        every = _SLASHES.split(undone(path))
     return [seen(piece.partition(";")[0]) for piece in every]
 
 
-def _decoded(text: str) -> str:
+def undone(text: str) -> str:
+    """A text without its escapes, and theirs."""
     for _ in range(_MOST_ESCAPES):
-        undone = unquote(text) if "%" in text else text
-        if undone == text:
+        once = unquote(text) if "%" in text else text
+        if once == text:
             break
-        text = undone
+        text = once
     return text

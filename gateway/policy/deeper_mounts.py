@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gateway.core.rule import Mount
 from gateway.core.target import Target
+from gateway.policy.cut_path import cut_target
 from gateway.policy.decoded_path import decoded_segments
 from gateway.policy.lenient_segment import lenient_segment, lenient_segments
+from gateway.policy.pattern import split_slash
 from gateway.policy.shortened_path import may_be_shortened, shortened
 
 # What Rails and Spring take for a format, and with more behind it CGI's path info: `/admin.php/7`.
@@ -49,13 +51,14 @@ class DeeperMounts:
         return self._take(decoded_segments(target, opaque_slash=self._opaque_slash), target)
 
     def take_read(self, target: Target) -> bool:
-        """As `take_decoded` and `take_shortened`, of one that decodes slashes whatever the mount says, and drops a
-        format's ending from the segment that a mount ends with: nothing but this keeps a read from an API that must not
-        be read."""
+        """As `take_decoded` and `take_shortened`, of one that decodes slashes whatever the mount says, drops a format's
+        ending from the segment that a mount ends with, and may see a query begin in the path: nothing but this keeps a
+        read from an API that must not be read."""
         if not may_be_respelled(target.path):
             return False
-        segments = decoded_segments(target)
-        ways = (segments, *(way.segments for way in shortened(segments)))
+        cut = cut_target(target)
+        whole = (decoded_segments(target), *(() if cut is None else (split_slash(cut)[0],)))
+        ways = (*whole, *(way.segments for segments in whole for way in shortened(segments)))
         return any(self._take(way, target) or self._take(way, target, without_format) for way in ways)
 
     def _take(self, segments: _Segments, target: Target, as_end: Callable[[str], str] = str) -> bool:
@@ -70,8 +73,9 @@ class DeeperMounts:
 
 
 def may_be_respelled(path: str) -> bool:
-    """Whether an escape, an ending or a bracket may hide from a look at its segments what a server makes of a path."""
-    return "%" in path or "." in path or "(" in path
+    """Whether an escape, an ending, a bracket or a parameter may hide from a look at its segments what a server makes
+    of a path."""
+    return "%" in path or "." in path or "(" in path or "&" in path
 
 
 def without_format(segment: str) -> str:

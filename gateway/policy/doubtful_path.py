@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.rule import Mount, Upstream
 from gateway.core.target import Target
+from gateway.policy.cut_path import cut_target
 from gateway.policy.decoded_path import hides_dots, is_escaped_twice
 from gateway.policy.deeper_mounts import DeeperMounts
 from gateway.policy.escaped_twice import EscapedTwice
 from gateway.policy.literal import misspelled_literal
 from gateway.policy.pattern import Pattern, split_slash
 from gateway.policy.reading.hidden import hidden_in
+from gateway.policy.reading.parameters import overrides_method
 from gateway.policy.shortened_paths import ShortenedPaths
 
 
@@ -26,8 +28,8 @@ _OF_A_FORMAT = _refused(
     "in `Accept` which format is wanted"
 )
 _OF_DEEPER = _refused(
-    "in another case, or with other marks (`-` for `_`), this is a path of another upstream. Spell it as that one's "
-    "mount does"
+    "in another case, or with other marks (`-`, `_`) or none, this is a path of another upstream. Spell it as that "
+    "one's mount does"
 )
 _SHORTENED_IS_OF_DEEPER = _refused(
     "without what servers drop of a path (`index.php`, `.php`, `(S(x))`) this is one of another upstream. Send it "
@@ -37,8 +39,8 @@ _DECODED_IS_OF_DEEPER = _refused(
     "with its escapes undone this is a path of another upstream. Send the path without them"
 )
 _READS_AS_DEEPER = _refused(
-    "without escapes, or what servers drop of it (`index.php`, `.json`, `(S(x))`, blanks), this is a path of another "
-    "upstream, which takes no reads. Send the path without them"
+    "without escapes, or what servers drop of it (`index.php`, `.json`, `(S(x))`, blanks, all behind `?`, `#` or `&`), "
+    "this is a path of another upstream, which takes no reads. Send the path without them"
 )
 _ESCAPED_TWICE = _refused(
     "the path has an escaped escape, and to a server that undoes both it is another rule's. Escape once"
@@ -48,6 +50,10 @@ _SHORTENED = _refused(
     "is another rule's. Send the path without it"
 )
 _HIDES_DOTS = _refused("the path has a dot segment in an escaped escape. Send it without")
+_NAMES_METHOD = _refused(
+    "what follows `?` or `&` in the target would, read as a query, make another request of this one. Send the one that "
+    "is meant, without it"
+)
 _HAS_SLASH = _refused("the path has an encoded slash (%2F), which some servers take for a slash. Use a path without it")
 _HAS_EMPTY_SEGMENT = _refused(
     "an encoded slash (%2F) has nothing beside it, which some servers drop. Use a path without it"
@@ -71,13 +77,16 @@ class DoubtfulPaths:
 
     def of_any(self, target: Target) -> Refused | None:
         """Of reads too: the mount tells whether they pass, and with whose credentials."""
-        # Without an escape, nothing of a path can be hidden.
-        if "%" not in target.path:
+        # Without an escape, nothing of a path can be hidden but parameters.
+        if "%" not in target.path and "&" not in target.path:
             return None
         misspelled = misspelled_literal(self._mount.segments, target)
         if misspelled is not None:
             return misspelled
-        return _HIDES_DOTS if hides_dots(target) else None
+        if hides_dots(target):
+            return _HIDES_DOTS
+        cut = cut_target(target)
+        return None if cut is None or overrides_method(cut) is None else _NAMES_METHOD
 
     def of_read(self, target: Target) -> Refused | None:
         """Only a mount that takes no reads could be read by another spelling."""

@@ -49,6 +49,9 @@ _TRUTH_LIKE = frozenset((*_OTHERS, "t", "f", "y", "n", ""))
 # So long at most; a longer one is no number that anybody means.
 _NUMBER = re.compile(r"[+-]?(?=[\d.]{1,40}(?:[eE]|$))\d*\.?\d*(?:[eE][+-]?\d{1,3})?")
 _BITS = (0, 1)
+_BASES = {"0x": 16, "#": 16, "0o": 8, "0b": 2}
+_IN_CODE = re.compile(r"([+-]?)(0[xob]|#)([0-9a-f]{1,40})")
+_SUFFIXES = ("d", "f", "l")
 
 
 def traits_of(value: object) -> Iterator[Trait]:
@@ -93,7 +96,7 @@ def doubt_of(condition: Condition, found: Subject, has: Has) -> Refused | None:
         case Amount(amount):
             advice = _doubt_of_amount(amount, has)
         case None if isinstance(condition, JsonCondition):
-            advice = _in_json(has)
+            advice = _in_json(has) or _in_one_value(has)
         case Truth() | Absent() | Present() | Operation() | None:
             advice = None
     if advice is None:
@@ -118,6 +121,16 @@ def _in_json(has: Has) -> str | None:
 _NOUNS: tuple[tuple[Kind, str], ...] = (("boolean", "true or false"), ("number", "a number"))
 
 
+def _in_one_value(has: Has) -> str | None:
+    """What to send in place of a list or an object where a text is named: Fastify takes a list of one for what is in
+    it, serde `{"board": null}` for `"board"`."""
+    return "Send a single value, and no list or object." if _names_text(has) else None
+
+
+def _names_text(has: Has) -> bool:
+    return has("text") or has("truth") or has("bit")
+
+
 def _in_text(has: Has) -> str:
     words = [word for word in _OTHERS if has(OtherWord(_OTHERS[word])) or has(OtherWord(word))]
     return f"Send it as text: {' or '.join(words)}." if words else "Send it as text, spelled as the policy spells it."
@@ -138,10 +151,9 @@ def _doubt_of_amount(amount: Decimal, has: Has) -> str | None:
 
 def _doubt_of_json_text(text: str, has: Has) -> str | None:
     advice = _in_json(has)
-    names_text = has("text") or has("truth") or has("bit")
     if advice is None:
         return _doubt_of_text(text, has)
-    if not names_text or (has("boolean") and _is_truth_like(text)):
+    if not _names_text(has) or (has("boolean") and _is_truth_like(text)):
         return advice
     return _doubt_of_text(text, has)
 
@@ -155,6 +167,7 @@ def _doubt_of_text(text: str, has: Has) -> str | None:
     if has("truth") and not has("text"):
         return _in_text(has)
     amount = _amount_of(text)
+    amount = _amount_in_code(text) if amount is None else amount
     return _in_text(has) if amount is not None and has(amount) else None
 
 
@@ -166,3 +179,16 @@ def _amount_of(text: str) -> Decimal | None:
     """The number that a text spells, to readers who take signs, zeros, exponents and `_` between digits."""
     plain = text.strip().replace("_", "")
     return Decimal(plain) if _NUMBER.fullmatch(plain) and any(map(str.isdecimal, plain)) else None
+
+
+def _amount_in_code(text: str) -> Decimal | None:
+    """The number that a text spells as programs do: JavaScript's `0xA`, `0o12` and `0b1010`, Java's `#A` and `10d`."""
+    plain = text.strip().replace("_", "").lower()
+    found = _IN_CODE.fullmatch(plain)
+    if found is None:
+        return _amount_of(plain[:-1]) if plain.endswith(_SUFFIXES) else None
+    sign, base, digits = found.groups()
+    try:
+        return Decimal(int(sign + digits, _BASES[base]))
+    except ValueError:
+        return None

@@ -28,6 +28,7 @@ from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
 from gateway.policy.choice import Choice, Placed
 from gateway.policy.closed_reads import ClosedReads
+from gateway.policy.cut_path import readings_where_cut
 from gateway.policy.doubtful_path import DoubtfulPaths
 from gateway.policy.entry import AnyEntry, Closed, Entry, ReadOnly
 from gateway.policy.lenient_segment import lenient_segments
@@ -45,6 +46,11 @@ _READ_WITH_BODY = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: a DELETE that changes nothing by its path or query has a body, which some servers read in "
     "their place. Send none.",
+)
+_CUT_IS_CLOSED = Refused(
+    AMBIGUOUS_TARGET,
+    "Nothing was forwarded: to a server that sees a query begin in the path, at an escaped `?` or `#` or at a `&`, "
+    "this is a write that the policy does not allow. Do not repeat it.",
 )
 # A document of so many bytes has a thousand tokens at most, which are parsed in five milliseconds.
 _GRAPHQL_AT_ONCE = 2 << 10
@@ -90,6 +96,7 @@ class Index:
     __slots__ = (
         "_choice",
         "_closed_reads",
+        "_closes",
         "_counted",
         "_doubtful",
         "_graphql",
@@ -107,6 +114,7 @@ class Index:
         # What is closed anywhere has no paths of its own.
         paths = [one.pattern for one in placed if not (isinstance(one.entry, Closed) and one.entry.anywhere)]
         self._doubtful = DoubtfulPaths(upstream.mount, deeper, paths)
+        self._closes = any(isinstance(entry, Closed) for entry in entries)
         self._closed_reads = ClosedReads(upstream, entries) or None
         self._counted = _counted(placed)
         graphql = {one.pattern.lenient.shape: one.pattern.lenient for one in placed if one.entry.matcher.reads_graphql}
@@ -126,8 +134,9 @@ class Index:
             return overridden
         if request.method in READ_METHODS and not asks_for_upgrade(request.headers):
             return self._read(request, caller)
-        body = Body(request, self.upstream.json_types, self.upstream.mount)
-        if self.upstream.protocol == "mcp" and is_endpoint(request.target, self.upstream.mount):
+        is_mcp = self.upstream.protocol == "mcp"
+        body = Body(request, self.upstream.json_types, self.upstream.mount, parses_texts=is_mcp)
+        if is_mcp and is_endpoint(request.target, self.upstream.mount):
             harmless = changes_nothing(request, body)
             if isinstance(harmless, BodyWanted):
                 return NeedsBody(self.upstream)
@@ -164,6 +173,9 @@ class Index:
         doubt = self._doubtful.of_taken(request.method, placed.pattern, request.target)
         if doubt is not None:
             return doubt
+        cut = self._cut_lacking(entry, request)
+        if cut is not None:
+            return self._needs_body if isinstance(cut, BodyWanted) else cut
         if isinstance(entry, ReadOnly):
             if request.method == "DELETE" and brings_body(request) and not entry.matcher.reads_body:
                 return _READ_WITH_BODY
@@ -190,6 +202,25 @@ class Index:
             return NeedsBody(self.upstream, matched) if isinstance(lacking, BodyWanted) else lacking
         return matched
 
+    def _cut_lacking(self, entry: Entry | ReadOnly, request: Request) -> BodyWanted | Refused | None:
+        """The refusal of a write that is a closed one to a server that sees a query begin in its path, or that has
+        parameters there where its rule lists those of a query."""
+        lists = isinstance(entry, Entry) and entry.only is not None and entry.only.query is not None
+        if not (lists or self._closes):
+            return None
+        for target in readings_where_cut(request.target):
+            if lists and target.query != request.target.query:
+                return _CUT_IS_CLOSED
+            asked = replace(request, target=target)
+            is_mcp = self.upstream.protocol == "mcp"
+            body = Body(asked, self.upstream.json_types, self.upstream.mount, parses_texts=is_mcp)
+            found = self._choice.taker(asked, *split_slash(target), body) if self._closes else None
+            if isinstance(found, BodyWanted):
+                return found
+            if isinstance(found, Refused) or (found is not None and isinstance(found.entry, Closed)):
+                return _CUT_IS_CLOSED
+        return None
+
     def _overruled(self, placed: Placed, request: Request, body: Body) -> BodyWanted | Refused | None:
         """What is lacking of a body that changes nothing as long as it makes no other request of this one."""
         path = placed.pattern.captured(split_slash(request.target)[0])
@@ -202,6 +233,7 @@ class Index:
         if self._closed_reads is not None:
             # Nothing is written: whatever body comes with a read, its query is the query.
             closed = self._closed_reads.refusal(request, Body(replace(request, body=b"")))
+            closed = closed or self._closed_reads.refusal_where_cut(request)
             if closed is not None:
                 return closed
         target = request.target

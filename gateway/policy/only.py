@@ -17,6 +17,8 @@ from gateway.policy.reading.parameters import names_in_query
 # By member what may stand below it: None where anything may.
 Tree = Mapping[str, "Tree | None"]
 _MOST_SHOWN = 64
+_UNLISTED = "which the rule of this write does not list"
+_WITHIN = "the rule of this write lists what stands in one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,11 @@ class Only:
         value = body.json.value()
         if isinstance(value, Refused):
             return value
-        if not isinstance(value, dict | list):
-            return _refused("the body is no JSON object or list")
+        if not isinstance(value, dict):
+            # Serde reads a list as an object's members in their order.
+            return _refused("the body is no JSON object, and the rule of this write lists the members of one")
         stray = next(_strays(value, self.json), None)
-        return None if stray is None else _refused(f"the body has {_shown(stray)}")
+        return None if stray is None else _refused(stray)
 
     def allows(self, pointer: Pointer) -> bool:
         """Whether a body may have what a pointer leads to, whatever stands there."""
@@ -61,34 +64,40 @@ class Only:
         if isinstance(names, Refused):
             return names
         stray = next((name for name in names if name not in known), None)
-        return None if stray is None else _refused(f"the query has {_shown(stray)}")
+        return None if stray is None else _refused(f"the query has {_shown(stray)}, {_UNLISTED}")
 
 
 def _refused(why: str) -> Refused:
     advice = "Send it without, or have the policy allow it first."
-    return Refused(NO_POLICY, f"Nothing was forwarded: {why}, which the rule of this write does not list. {advice}")
+    return Refused(NO_POLICY, f"Nothing was forwarded: {why}. {advice}")
 
 
 def _shown(name: str) -> str:
     return repr(name[:_MOST_SHOWN])
 
 
-def _strays(value: JsonValue, tree: Tree) -> Iterator[str]:
-    """Pointers to the members that no listed pointer leads to, by or below. Items of a list stand for the list."""
-    pending: list[tuple[JsonValue, Tree, str]] = [(value, tree, "")]
+def _strays(members: Mapping[str, JsonValue], tree: Tree) -> Iterator[str]:
+    """What to say of each member that no listed pointer leads to, by or below, and of what no pointer leads through.
+
+    Items of a list stand for the list. On the way some readers find members in other things than objects: serde in a
+    list within a list, by their order, MCP's SDK for Python in a text of JSON.
+    """
+    pending: list[tuple[Mapping[str, JsonValue], Tree, str]] = [(members, tree, "")]
     while pending:
-        item, known, way = pending.pop()
-        if isinstance(item, list):
-            pending.extend((each, known, way) for each in item if isinstance(each, dict | list))
-        elif isinstance(item, dict):
-            for name, below in item.items():
-                at = f"{way}/{name.replace('~', '~0').replace('/', '~1')}"
-                if name not in known:
-                    yield at
-                    continue
-                deeper = known[name]
-                if deeper is not None and isinstance(below, dict | list):
-                    pending.append((below, deeper, at))
+        own, known, way = pending.pop()
+        for name, below in own.items():
+            at = f"{way}/{name.replace('~', '~0').replace('/', '~1')}"
+            if name not in known:
+                yield f"the body has {_shown(at)}, {_UNLISTED}"
+                continue
+            deeper = known[name]
+            if deeper is None:
+                continue
+            for item in below if isinstance(below, list) else [below]:
+                if isinstance(item, dict):
+                    pending.append((item, deeper, at))
+                else:
+                    yield f"{_shown(at)} of the body is no object or list of objects, and {_WITHIN}"
 
 
 def tree_of(pointers: Iterable[Pointer]) -> Tree:

@@ -15,7 +15,15 @@ from gateway.policy.reading.body_type import Kind
 from gateway.policy.reading.fields import read_header, read_idempotency_key
 from gateway.policy.reading.formbody import parse_field
 from gateway.policy.reading.graphql import parse_argument
-from gateway.policy.reading.jsonbody import JsonValue, Missing, Number, Pointer, parse_pointer
+from gateway.policy.reading.jsonbody import (
+    JsonValue,
+    Missing,
+    Number,
+    Pointer,
+    ambiguous_body,
+    looks_like_json,
+    parse_pointer,
+)
 from gateway.policy.reading.parameters import read_query
 from gateway.policy.value_form import ValueForm
 
@@ -85,7 +93,10 @@ def read_part(
             return _plain(body.argument(part.argument))
         case "json":
             assert part.pointer is not None
-            return _plain(body.find(part.pointer))
+            found = body.find(part.pointer)
+            if body.parses_texts and isinstance(found, str) and (looks_like_json(found) or found.strip() == "null"):
+                return ambiguous_body(f"{part.name} is a text that some tools read as JSON", "Send another name.")
+            return _plain(found)
 
 
 def _plain(found: JsonValue | Missing | Refused) -> str | Unfit | Refused | None:

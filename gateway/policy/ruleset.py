@@ -39,6 +39,8 @@ class RuleSet:
     _producers: Producers = field(repr=False, compare=False)
     _queries: Mapping[str, Query] = field(repr=False)
     principals: Principals = field(default_factory=Principals, repr=False)
+    write_lasts_s: float = 0.0
+    """From its admission on, at most, of any upstream."""
 
     def end(self) -> None:
         """Another set is in force now. What was judged under this one and still waits is judged anew."""
@@ -152,6 +154,7 @@ def build_ruleset(policies: Iterable[Policy], principals: Principals) -> RuleSet
         Producers(entries),
         {policy.upstream.name: policy.query for policy in every if policy.query is not None},
         principals,
+        max((upstream.timeouts.total_s for upstream in upstreams), default=0.0),
     )
 
 

@@ -202,7 +202,7 @@ async def _open_store(
     store.on_call = metrics.store_called
     store.quarantine_bounds = assignment.quarantine
     store.parked_bytes = assignment.queue_bytes
-    store.write_lasts_s = lambda: max((upstream.timeouts.total_s for upstream in rules().upstreams), default=0.0)
+    store.write_lasts_s = lambda: rules().write_lasts_s
     return store
 
 

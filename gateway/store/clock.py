@@ -1,5 +1,7 @@
 """What this gateway expects the store's clock to say, so that a clock that jumps ends no ticket of a living gateway."""
 
+from collections.abc import Callable
+
 from gateway.core.clock import Clock
 
 # As in scripts/parts/epoch.lua: a step that tickets' grace covers need not be noticed.
@@ -16,6 +18,8 @@ class StoreClock:
         self._offset_s: float | None = None
         self._stepped_at: float | None = None
         self._hold_s = _LEAST_HOLD_S
+        self.longest_s: Callable[[], float] = _no_time
+        """How long any gateway's ticket may live, as far as this one knows."""
         self.read = clock.boot
         """This machine's own clock, in seconds."""
 
@@ -42,6 +46,11 @@ class StoreClock:
             self._stepped_at = None
         elif self._stepped_at is None:
             self._stepped_at = answered
-        elif answered - self._stepped_at >= self._hold_s:
+        elif answered - self._stepped_at >= max(self._hold_s, self.longest_s()):
             self._offset_s = least
             self._stepped_at = None
+
+
+def _no_time() -> float:
+    """Where nobody says how long a write lasts."""
+    return 0.0

@@ -47,11 +47,12 @@ class Compensations:
         about = json.dumps([write.intent.key, write.intent.tenant, write.intent.target], ensure_ascii=False)
         facts = Facts(resource=first.resource, intent=first.id, intent_state=first.state)
         second = intent_id(write.resource, write.intent.digest)
+        words = _words(write, queued=queued) + self._store.lasts_beyond(write.rule.upstream.timeouts.total_s)
         answer = await self._store.run(
             COMPENSATE,
             resource_keys(write.resource),
             *(write.resource, first.id, second, ticket, self._store.gateway, str(self._store.expected_ms())),
-            *(_words(write, queued=queued), about, note, by),
+            *(words, about, note, by),
         )
         match answer.word:
             case "admitted":

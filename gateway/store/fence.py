@@ -80,23 +80,35 @@ class FenceStore(Asking):
         super().__init__(link, wake, gateway, clock)
         self.quarantine_bounds = QuarantineBounds()
         self.parked_bytes = PARKED_BYTES_AT_MOST
-        self.write_lasts_s: Callable[[], float] = _no_time
-        """How long a write may be in flight at most: so long a new lease waits for those that the store forgot."""
         self._words = Words(gateway)
         self._tickets = itertools.count(1)
         self._secrets = LeaseSecrets(link)
         self._abandoned = Abandoned(self._abandon)
 
+    @property
+    def write_lasts_s(self) -> Callable[[], float]:
+        """How long a write may be in flight at most: so long others wait for those that the store forgot."""
+        return self._clock.longest_s
+
+    @write_lasts_s.setter
+    def write_lasts_s(self, longest_s: Callable[[], float]) -> None:
+        self._clock.longest_s = longest_s
+
     async def close(self) -> None:
         await self._abandoned.close()
         await super().close()
+
+    def lasts_beyond(self, ttl_s: float) -> str:
+        """In words, where writes of other rules last longer: the store may have forgotten one of those."""
+        return f" lasts:{self._write_lasts_ms()}" if self.write_lasts_s() > ttl_s else ""
 
     def new_ticket(self, resource: ResourceKey) -> TicketId:
         return TicketId(f"{shard_of(resource)}{self.gateway}{next(self._tickets):x}")
 
     async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         self._clock.hold(ttl_s)
-        answer = await self._ask_to_admit(write, ticket, self._words.admit(write, ttl_s, queued=queued, behind=behind))
+        words = self._words.admit(write, ttl_s, queued=queued, behind=behind) + self.lasts_beyond(ttl_s)
+        answer = await self._ask_to_admit(write, ticket, words)
         if answer.word == "token-invalid" or answer.word == "stale-epoch":
             answer = self._acknowledged.compared(answer, write.resource)
         found = reply.admit_reply(answer, write, ticket)
@@ -159,7 +171,8 @@ class FenceStore(Asking):
     async def deliver(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         """Admit a write that was queued: as `admit`, but only its epoch counts, and that it is still what was taken."""
         self._clock.hold(ttl_s)
-        words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self._acknowledged.words(write)
+        words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self.lasts_beyond(ttl_s)
+        words += self._acknowledged.words(write)
         intent = reply.intent_of(write, ticket)
         arguments = (write.resource, ticket, self.gateway, intent, self._expected(), words)
         taken = str(write.epoch), write.keeping
@@ -386,8 +399,3 @@ class FenceStore(Asking):
 
     def _write_lasts_ms(self) -> int:
         return round(self.write_lasts_s() * 1000)
-
-
-def _no_time() -> float:
-    """Where nobody says how long a write lasts."""
-    return 0.0

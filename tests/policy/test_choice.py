@@ -56,7 +56,7 @@ def taken(ruleset: RuleSet, asked: Request) -> str:
     [
         ("{json: {/method: mN}}", request("POST", "/x", body='{"method": "m49"}'), "n49"),
         ("{json: {/method: mN}}", request("POST", "/x", body='{"method": "m50"}'), "no-policy"),
-        ("{json: {/method: mN}}", request("POST", "/x", body='{"method": ["m1"]}'), "no-policy"),
+        ("{json: {/method: mN}}", request("POST", "/x", body='{"method": ["m1"]}'), "ambiguous-target"),
         ("{json: {/method: mN}}", request("POST", "/x", body='{"method": "m1", "METHOD": "m2"}'), "ambiguous-target"),
         ("{json: {/method: mN}}", request("POST", "/x"), "body"),
         ("{json: {/method: call, /name: tN}}", request("POST", "/x", body='{"method": "call", "name": "t3"}'), "n3"),

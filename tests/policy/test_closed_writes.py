@@ -20,6 +20,8 @@ closed:
     when: {header: {x-kind: bulk}}
   - match: "POST /m/form/{id}"
     when: {form: {sudo: {present: true}}}
+  - match: "POST /m/form/{id}"
+    when: {form: {field: {present: true}}}
   - match: "POST /m/open/{id}"
   - when: {query: {sudo: {present: true}}}
 writes:
@@ -59,6 +61,15 @@ def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
         ("PUT", "/m/issue/7?Sudo=1", "ambiguous-target"),
         ("PUT", "/m/issue/7?sudo=1;", "ambiguous-target"),
         ("PUT", "/m/issue/7?su=do", "edit"),
+        ("PUT", "/m/issue/archive%3Fx", "ambiguous-target"),
+        ("PUT", "/m/issue/archive%23", "ambiguous-target"),
+        ("PUT", "/m/issue/Archive%26x", "ambiguous-target"),
+        ("PUT", "/m/issue/7%26sudo=1", "ambiguous-target"),
+        ("PUT", "/m/issue/7&sudo", "ambiguous-target"),
+        ("PUT", "/m/issue/7%3Farchive", "edit"),
+        ("PUT", "/m/issue/R%26D", "edit"),
+        ("POST", "/m/issue/7%26a/preview", "read"),
+        ("POST", "/m/issue/7%26sudo=1/preview", "ambiguous-target"),
         ("PUT", "/m/issue/7%252F8", "edit"),
         ("PUT", "/m/issue/7%252F8?sudo=1", "no-policy"),
     ],
@@ -112,7 +123,16 @@ def test_the_log_names_what_closes_a_write(ruleset: RuleSet) -> None:
         ({"update": {"Links": []}}, "ambiguous-target"),
         ({"Update": {"links": []}}, "ambiguous-target"),
         ({"update.links": []}, "ambiguous-target"),
-        ([], "edit"),
+        ({"update": [{"links": []}]}, "ambiguous-target"),
+        ({"update": []}, "ambiguous-target"),
+        ({"update": ' {"links": []}'}, "ambiguous-target"),
+        ({"update": "[1]"}, "ambiguous-target"),
+        ({"update": None}, "edit"),
+        ([], "ambiguous-target"),
+        ([{"update": {"links": []}}], "ambiguous-target"),
+        ('{"update": {"links": []}}', "ambiguous-target"),
+        ("x", "edit"),
+        (None, "edit"),
     ],
     ids=repr,
 )
@@ -164,3 +184,34 @@ def test_a_field_is_there_whatever_its_value(
 ) -> None:
     """JSON may not have the name at its top, nor a part of a multipart body."""
     assert name_of(ruleset.match(request("POST", "/m/form/7", header, body=body), Caller())) == found
+
+
+@pytest.mark.parametrize(
+    ("header", "body"),
+    [
+        (("Content-Length", "0"), None),
+        (FORM, ""),
+        (FORM, "a=1"),
+        (PARTS, '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n--b--\r\n'),
+        (("Content-Type", "application/json"), "{}"),
+    ],
+    ids=["no body", "an empty form", "a form", "parts", "json"],
+)
+@pytest.mark.parametrize(
+    ("method", "target", "more"),
+    [
+        ("POST", "/m/form/7?field=1", ()),
+        ("POST", "/m/form/7?Field[]=1", ()),
+        ("POST", "/m/form/7", (("Cookie", "field=1"),)),
+        ("PUT", "/m/issue/7?update=1", ()),
+        ("PUT", "/m/issue/7?update[links]=1", ()),
+    ],
+)
+def test_what_a_body_may_not_have_no_query_has(
+    ruleset: RuleSet, method: str, target: str, more: tuple[tuple[str, str], ...], header: tuple[str, str], body: str
+) -> None:
+    """Whatever body comes, or none: PHP, Tomcat and Rails keep the names of both in one map."""
+    found = ruleset.match(request(method, target, header, *more, body=body), Caller())
+    plain = ruleset.match(request(method, f"{target.partition('?')[0]}?x=1", header, body=body), Caller())
+
+    assert (name_of(found), name_of(plain)) == ("ambiguous-target", "form" if method == "POST" else "edit")

@@ -46,7 +46,7 @@ def test_a_number_is_compared_by_its_value(spelled: str, holds: bool | None) -> 
 
 @pytest.mark.parametrize(
     ("body", "holds"),
-    [("{}", True), ("[]", True), ('{"n": 5}', False), ('{"n": null}', False), ('{"n": []}', False)],
+    [("{}", True), ("7", True), ('{"n": 5}', False), ('{"n": null}', False), ('{"n": []}', False)],
 )
 def test_absent_is_what_is_not_there_at_all(body: str, holds: bool) -> None:
     """A null is there, and so is a list that nothing else can be compared with."""
@@ -63,6 +63,34 @@ CONDITIONS: dict[str, Condition] = {
     "form": FormCondition("kind", NOTE),
     "json": JsonCondition(Pointer("/kind", ("kind",)), frozenset({Text("note")})),
 }
+
+
+@pytest.mark.parametrize(
+    ("pointer", "body", "is_told"),
+    [
+        ("/a/b", '{"a": {}}', True),
+        ("/a/b", '{"a": 7}', True),
+        ("/a/b", '{"a": "x"}', True),
+        ("/a/0/b", '{"a": []}', True),
+        ("/a/0/b", '{"a": [{}]}', True),
+        ("/0/b", "[]", True),
+        ("/a/b", '{"a": [{"b": 1}]}', False),
+        ("/a/b", "[]", False),
+        ("/a/0/b", '{"a": [[]]}', False),
+        ("/a/0/b", '{"a": "[]"}', False),
+        ("/a/b", r'{"a": "\t{\"b\":1}"}', False),
+        ("/a/b", '"{}"', False),
+    ],
+)
+def test_nothing_is_absent_behind_a_list_or_a_text_of_json(pointer: str, body: str, is_told: bool) -> None:
+    """Some readers find an object's members there. A place in a list is looked for in one."""
+    condition = JsonCondition(Pointer(pointer, tuple(pointer[1:].split("/"))), frozenset({Text("x")}))
+    asked = request("POST", "/", body=body)
+
+    unmet = first_unmet((condition,), asked, Body(asked))
+
+    assert isinstance(unmet, Refused) is not is_told
+    assert not isinstance(unmet, Refused) or unmet.decision is AMBIGUOUS_TARGET
 
 
 HIDDEN = {"C1": "%C2%85", "no width": "%E2%80%8B", "NUL": "%00", "blank": "%20"}

@@ -36,6 +36,12 @@ def told(refused: Refused | None) -> str | None:
         ("/api/a%20b", None),
         ("/%61pi/7", "a server that compares"),
         ("/api/%252e%252e", "the path has a dot"),
+        ("/api/7&_method=DELETE", "what follows `?` or `&`"),
+        ("/api/7%26_method=DELETE", "what follows `?` or `&`"),
+        ("/api/7%253Fa=1%26rest%5Froute=/x", "what follows `?` or `&`"),
+        ("/api/7%23_method=DELETE", None),
+        ("/api/7%26method=DELETE", None),
+        ("/api/_method=DELETE", None),
     ],
 )
 def test_of_any_request_its_mount_is_in_no_doubt(path: str, why: str | None) -> None:

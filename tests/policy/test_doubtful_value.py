@@ -64,7 +64,8 @@ def test_beside_a_number_stands_nothing_else(sent: str) -> None:
         ([None], '"x"'),
         (["board"], "true"),
         (["board"], "7"),
-        (["board"], '["board"]'),
+        ([None], "[]"),
+        (["board"], "null"),
         (["board"], '"true"'),
         (["true"], '"false"'),
         ([True, "auto"], '"manual"'),
@@ -88,6 +89,10 @@ def test_another_value_of_a_type_that_is_named_is_another_value(named: list[obje
         (["7"], "7", "Send it as text, spelled as the policy spells it."),
         (["7"], "7.0", "Send it as text, spelled as the policy spells it."),
         (["7"], '"07"', "Send it as text, spelled as the policy spells it."),
+        (["7"], '"0x7"', "Send it as text, spelled as the policy spells it."),
+        (["board"], '["board"]', "Send a single value, and no list or object."),
+        (["board"], '{"board": null}', "Send a single value, and no list or object."),
+        (["board", 3], "[]", "Send a number in JSON, without quotes, or null."),
         ([True, "auto"], '"yes"', "Send true or false in JSON, without quotes, or null."),
         ([True, 3], "1", "Send true or false or a number in JSON, without quotes, or null."),
         ([3, "auto"], '"3.0"', "Send it as text, spelled as the policy spells it."),
@@ -114,6 +119,28 @@ def test_the_same_value_in_another_type_is_doubtful(named: list[object], sent: s
 def test_text_that_may_be_the_truth_that_is_named_is_doubtful(named: list[str], sent: str) -> None:
     """In headers, queries and forms all is text: case, other words for it, and beside a word any other text."""
     assert in_text(named, sent) is not None
+
+
+@pytest.mark.parametrize(
+    "sent", ["0xA", "0X0a", "+0xa", "0b1010", "0o12", "#A", "#0a", "10d", "10F", "10L", "10.0f", "1e1", "1_0L"]
+)
+def test_a_number_as_programs_spell_it_is_doubtful(sent: str) -> None:
+    """JavaScript's `Number` and Java's `decode` and `parseDouble` take it for the one that is named."""
+    assert in_text(["10"], sent) is not None
+
+
+@pytest.mark.parametrize(
+    "sent", ["0xB", "0b12", "0o8", "#", "#AB", "0x", "11d", "dL", "d", "10x", "10 d!", "0xA.8", "A"]
+)
+def test_what_spells_another_number_or_none_is_another_value(sent: str) -> None:
+    """A text that only begins as a number, or has digits that its base has not."""
+    assert in_text(["10"], sent) is None
+
+
+@pytest.mark.parametrize("named", ["10d", "#A", "0xA"])
+def test_a_text_that_is_named_is_no_number_but_in_digits(named: str) -> None:
+    """`#A` may be a channel: 10 is nothing like it."""
+    assert in_text([named], "10") is None
 
 
 @pytest.mark.parametrize(
@@ -152,6 +179,10 @@ writes:
   - {name: plain, match: POST /q, resource: r}
   - {name: checked, match: POST /f, when: {form: {force: "1"}}, resource: r}
   - {name: unchecked, match: POST /f, resource: r}
+  - {name: ten, match: POST /n, when: {query: {n: "10"}}, resource: r}
+  - {name: other_number, match: POST /n, resource: r}
+  - {name: ten_told, match: POST /t, when: {json: {/n: "10"}}, resource: r}
+  - {name: other_told, match: POST /t, resource: r}
 """
 
 
@@ -164,6 +195,8 @@ writes:
         ("/x", '{"dry_run": "soft"}', "ambiguous-target"),
         ("/x", '{"dryRun": true}', "ambiguous-target"),
         ("/y", '{"dry_run": "hard"}', "no-policy"),
+        ("/y", '{"dry_run": ["soft"]}', "ambiguous-target"),
+        ("/y", '["soft"]', "ambiguous-target"),
         ("/y", '{"dry_run": "true"}', "no-policy"),
         ("/q?force=true", "{}", "flagged"),
         ("/q?force=false", "{}", "plain"),
@@ -175,6 +208,14 @@ writes:
         ("/f", "force=0", "unchecked"),
         ("/f", "force=on", "ambiguous-target"),
         ("/f", "force_=1", "ambiguous-target"),
+        ("/n?n=10", "{}", "ten"),
+        ("/n?n=11", "{}", "other_number"),
+        ("/n?n=%EF%BC%91%EF%BC%90", "{}", "ambiguous-target"),
+        ("/n?n=%D9%A1%D9%A0", "{}", "ambiguous-target"),
+        ("/t", '{"n": "10"}', "ten_told"),
+        ("/t", '{"n": "11"}', "other_told"),
+        ("/t", '{"n": "\uff11\uff10"}', "ambiguous-target"),
+        ("/t", '{"n": "\u0661\u0660"}', "ambiguous-target"),
     ],
 )
 def test_a_rule_that_may_be_meant_is_not_passed_over(tmp_path: Path, target: str, body: str, taken: str) -> None:

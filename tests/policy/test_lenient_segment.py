@@ -7,18 +7,31 @@ from gateway.policy.lenient_segment import lenient_segment, lenient_segments
 
 @pytest.mark.parametrize(
     "spelled",
-    ["publish_all", "PUBLISH_ALL", "publish-all", "publish.all", "publish~all", "publ\u0131sh_all", "publ\u0130sh-all"],
-    ids=["as it is", "capitals", "a dash", "a dot", "another mark", "dotless i", "dotted capital I"],
+    [
+        *("publish_all", "PUBLISH_ALL", "publish-all", "publish.all", "publish~all"),
+        *("publ\u0131sh_all", "publ\u0130sh-all"),
+        *("publishAll", "publish--all", "-publish-all", "publish-all-", "publish+all"),
+    ],
+    ids=[
+        *("as it is", "capitals", "a dash", "a dot", "another mark", "dotless i", "dotted capital I"),
+        *("camel case", "two dashes", "a dash before", "a dash behind", "a plus"),
+    ],
 )
 def test_case_and_marks_make_no_other_segment(spelled: str) -> None:
-    """Django's `(?i)` knows the Turkish letters, CherryPy's dispatcher makes one mark of all."""
+    """Django's `(?i)` knows the Turkish letters, CherryPy's dispatcher makes one mark of all, CakePHP's none."""
     assert lenient_segment(spelled) == lenient_segment("publish_all")
 
 
-@pytest.mark.parametrize("other", ["publishall", "publish__all", "publish all", "publish_al", "publish_all-", ""])
-def test_a_mark_is_none_of_another_length_and_no_letter(other: str) -> None:
-    """Each is one character to those servers."""
+@pytest.mark.parametrize("other", ["publish all", "publish_al", "publish_all7", "all_publish", "_", ""])
+def test_letters_digits_and_blanks_make_another_segment(other: str) -> None:
+    """Those are what is compared."""
     assert lenient_segment(other) != lenient_segment("publish_all")
+
+
+@pytest.mark.parametrize("marks", ["-", "_", "*", "--", "~.~"])
+def test_of_marks_alone_one_is_left(marks: str) -> None:
+    """GitLab's `/-/` is a segment, and none that is empty."""
+    assert lenient_segment(marks) == lenient_segment("-") != lenient_segment("")
 
 
 def test_ascii_is_compared_as_all_else_is() -> None:
@@ -30,4 +43,4 @@ def test_ascii_is_compared_as_all_else_is() -> None:
 
 def test_each_segment_of_a_path_is_compared_so() -> None:
     """None is left out or put together."""
-    assert lenient_segments(("Docs", "a-b", "")) == ("docs", "a_b", "")
+    assert lenient_segments(("Docs", "a-b", "")) == ("docs", "ab", "")

@@ -45,12 +45,18 @@ async def gate(store_url: str, tmp_path: Path) -> AsyncIterator[Stack]:
         ("/issue/Archive", (), "{}", "ambiguous-target"),
         ("/issue/7", (), '{"update": {"links": null}}', "no-policy"),
         ("/issue/7", (), '{"update": {"Links": []}}', "ambiguous-target"),
+        ("/issue/7", (), '[{"update": {"links": []}}]', "ambiguous-target"),
+        ("/issue/7?update=1", (), "", "ambiguous-target"),
         ("/issue/7?sudo", (), "{}", "no-policy"),
+        ("/issue/archive%3Fx", (), "{}", "ambiguous-target"),
+        ("/issue/7%26sudo=1", (), "{}", "ambiguous-target"),
         ("/issue/7", ("X-Act-As: 7",), "{}", "no-policy"),
         ("/issue/7", ("X_Act_As: 7",), "{}", "ambiguous-target"),
         ("/only/7?pages=1", (), "{}", "no-policy"),
         ("/only/7?page=1", (), '{"fields": 1, "meta": 2}', "no-policy"),
+        ("/only/7", (), "[7]", "no-policy"),
         ("/only/7", (), "[", "ambiguous-target"),
+        ("/only/7%26sudo=1", (), "{}", "ambiguous-target"),
     ],
 )
 async def test_what_is_closed_moves_nothing(

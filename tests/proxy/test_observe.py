@@ -22,6 +22,7 @@ url: http://localhost:{port}
 timeouts: {{connect: 1s, total: 5s}}
 capabilities: {{fencing_token: X-Epoch, idempotency_key: X-Key}}
 defaults: {{mode: observe}}
+closed: [{{match: PUT /limited/closed}}]
 writes:
   - name: leased
     match: PUT,DELETE /reports/{{id}}
@@ -37,6 +38,10 @@ writes:
   - name: by-body
     match: POST /bodies
     resource: body/{{json:/id}}
+  - name: limited
+    match: PUT /limited/{{id}}
+    resource: limited/{{path.id}}
+    only: {{query: [], json: [/a]}}
 """
 
 
@@ -86,6 +91,7 @@ UNJUDGED = {
     "no resource": ("PUT", "/headers", (), b"{}", "resource-unresolved"),
     "a malformed token, a body": ("POST", "/bodies", (JSON, "Fencing-Token: 007"), b'{"id": 7}', "token-malformed"),
     "no resource in the body": ("POST", "/bodies", (JSON,), b"{}", "resource-unresolved"),
+    "no token, only what is listed": ("PUT", "/limited/7", (JSON,), b'{"a": 1}', "token-required"),
 }
 
 
@@ -110,6 +116,9 @@ MALFORMED = {
     "a malformed key": ("PUT", "/epochs/7", (*proof(), 'Idempotency-Key: "'), b"{}", "header-malformed"),
     "another method": ("PUT", "/reports/7", ("X-HTTP-Method-Override: DELETE",), b"{}", "ambiguous-target"),
     "no rule": ("PUT", "/elsewhere", (), b"{}", "no-policy"),
+    "what is closed": ("PUT", "/limited/closed", (JSON,), b'{"a": 1}', "no-policy"),
+    "a name that is not listed": ("PUT", "/limited/7?x=1", (JSON,), b'{"a": 1}', "no-policy"),
+    "a member that is not listed": ("PUT", "/limited/7", (JSON,), b'{"b": 1}', "no-policy"),
 }
 
 

@@ -25,6 +25,7 @@ QUERIES = (
     *("_method=DELETE", "a=1&_Method=DELETE", "%5Fmethod=DELETE", ".method=DELETE", "a;_method=DELETE"),
     *("_HttpMethod=DELETE", "x-tunneled-method=DELETE", "X-HTTP-Method=DELETE", "rest_route=/wp/v2/posts/8"),
 )
+PATHS = ("/docs/7%26_method=DELETE", "/docs/7&a=1&_method=DELETE", "/docs/x%3Frest_route=%2Fwp%2Fv2%2Fposts%2F8")
 HARMLESS = ("payment_method=card", "method=DELETE", "q=_method")
 
 
@@ -38,6 +39,17 @@ async def test_a_read_names_no_other_method_or_path_in_its_query(store_url: str,
         assert [(answer.status, answer.decision) for answer in refused] == [(400, "ambiguous-target")] * len(QUERIES)
         assert [answer.decision for answer in passed] == ["passed"] * len(HARMLESS)
         assert [seen.line.split()[1] for seen in gate.upstream.seen] == [f"/docs/7?{query}" for query in HARMLESS]
+
+
+async def test_a_read_names_none_in_what_a_proxy_makes_a_query_of(store_url: str, tmp_path: Path) -> None:
+    """nginx puts its path into the query for PHP, or sends it on without escapes."""
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        refused = [await ask(gate.port, "GET", path) for path in PATHS]
+        passed = await ask(gate.port, "GET", "/docs/R%26D")
+
+        assert [(answer.status, answer.decision) for answer in refused] == [(400, "ambiguous-target")] * len(PATHS)
+        assert passed.decision == "passed"
+        assert [seen.line for seen in gate.upstream.seen] == ["GET /docs/R%26D HTTP/1.1"]
 
 
 async def test_a_body_that_a_rule_reads_names_no_other_method(store_url: str, tmp_path: Path) -> None:

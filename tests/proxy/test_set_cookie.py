@@ -1,5 +1,6 @@
 """A session that an API makes of the gateway's credentials reaches no agent, whatever it is an answer to."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,21 @@ async def test_neither_the_switch_to_a_session_nor_its_refusal_has_it(
         assert head.startswith(b"HTTP/1.1 101" if switched else b"HTTP/1.1 404")
         assert b"X-Room: 7\r\n" in head
         assert b"cookie" not in head.lower()
+
+
+async def test_neither_an_interim_answer_nor_a_trailer_has_it(store_url: str, tmp_path: Path) -> None:
+    """An early 103 (RFC 8297) is read over, and a trailer (RFC 9112, section 7.1.2) is dropped."""
+    interim = b"HTTP/1.1 103 Early Hints\r\n%bLink: </a>\r\n\r\n" % COOKIES
+    chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: Set-Cookie\r\n\r\n"
+    upstream = RecordingUpstream(answer=answering(interim + chunked + chunk(b"{}") + b"0\r\n%b\r\n" % COOKIES))
+    async with stack(store_url, tmp_path, POLICY.replace("writes:", CREDENTIALS + "writes:"), upstream) as gate:
+        await gate.lease("report/7")
+        for method in ("GET", "PUT"):
+            fields = (f"Fencing-Token: {gate.tokens['agent-a']}", "Connection: close")
+            async with RawClient(gate.port) as client, asyncio.timeout(20):
+                await client.send(request(method, "/reports/7", *fields, body=b"{}"))
+                told = await client.reader.read()
+
+            assert told.startswith(b"HTTP/1.1 200 OK\r\n")
+            assert b"{}" in told
+            assert b"session=a" not in told and b"b=c" not in told and b"d=e" not in told

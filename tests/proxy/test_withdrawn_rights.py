@@ -11,10 +11,12 @@ import pytest
 from gateway.policy.reload import Reloaded
 from gateway.store.fence import FenceStore
 from tests.issuer import ED25519, P256, Issuer, pem
+from tests.proxy.reloading import principal, reloading
 from tests.proxy.test_changed_policies import BODY, POLICY, Changing, changing
 from tests.proxy.test_pauses import waits
 from tests.raw import RawAnswer, RawClient, ask, request
 from tests.recording import OK, Seen
+from tests.stack import POLICY as PLAIN
 from tests.until import until
 
 JSON = "Content-Type: application/json"
@@ -131,3 +133,27 @@ async def test_a_resource_that_is_renamed_is_written_under_no_older_token(store_
 
         assert told == ["token-invalid", "no-such-resource", "token-invalid"]
         assert gate.upstream.seen == []
+
+
+async def test_a_grant_that_waits_goes_to_nobody_who_lost_the_resource(
+    store_url: str, store: FenceStore, tmp_path: Path
+) -> None:
+    """Though the key is still the principal's: the resource is free for the next one who asks."""
+
+    async def asks(who: str, call: str = "leases", *fields: str, **more: object) -> RawAnswer:
+        body = json.dumps({"resource": "report/7", **more}).encode()
+        return await ask(gate.port, "POST", f"/-/fence/{call}", f"Fencegate-Key: {who}", *fields, body=body)
+
+    bob = principal("bob")
+    async with reloading(store_url, tmp_path, PLAIN.format(port=9), principal("ada"), bob) as gate:
+        held = json.loads((await asks("bob", holder="b", ttl_s=60)).body)
+        waiting = asyncio.ensure_future(asks("ada", holder="a", ttl_s=60, wait_s=20))
+        await until(lambda: waits(store, "report/7"))
+
+        gate.principals(principal("ada", resources='["other/*"]'), bob)
+        released = await asks("bob", "leases/release", f"Fencing-Token: {held['token']}")
+        refused = await waiting
+        left = await ask(gate.port, "GET", "/-/fence/leases?resource=report/7", "Fencegate-Key: bob")
+
+        assert (released.status, refused.status, refused.decision) == (204, 403, "forbidden")
+        assert left.status == 404

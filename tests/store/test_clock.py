@@ -55,6 +55,22 @@ def test_a_step_back_is_believed_at_once() -> None:
     assert clock.expected_ms() == 4_000_000
 
 
+def test_a_step_forward_is_believed_no_sooner_than_the_longest_write_lasts() -> None:
+    """Also where this gateway itself never sent one: another's may be in flight."""
+    hand = HandClock()
+    clock = learned(hand, 5000)
+    clock.longest_s = lambda: 120.0
+
+    hear(clock, hand, 8600)
+    hand.now += 119
+    hear(clock, hand, 8719)
+    assert clock.expected_ms() == 5_119_000
+
+    hand.now += 1
+    hear(clock, hand, 8720)
+    assert clock.expected_ms() == 8_720_000
+
+
 def test_a_step_forward_is_believed_when_all_tickets_from_before_have_ended() -> None:
     """Until the longest ticket's life has passed since the step, the old expectation stands."""
     hand = HandClock()

@@ -110,6 +110,12 @@ def only_in_body(name: str) -> Refused:
     return Refused(AMBIGUOUS_TARGET, f"{detail} Send it in the query.")
 
 
+def only_in_query(name: str) -> Refused:
+    """The refusal of a query with a name that a rule looks for in the body."""
+    detail = f"Nothing was forwarded: a rule looks for {name} in the body, and the API may take the query's."
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send the query without.")
+
+
 def misplaced(name: str) -> Refused:
     """The refusal of a name in a body of another type than the one in which a rule looks for it."""
     detail = f"Nothing was forwarded: a rule looks for {name} in a body of another type, and the API may find it here."

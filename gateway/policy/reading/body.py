@@ -19,6 +19,7 @@ from gateway.policy.reading.beside import (
     is_spelled,
     misplaced,
     only_in_body,
+    only_in_query,
     twice,
 )
 from gateway.policy.reading.beside_path import form_overrules, json_overrules, parts_overrule, query_overrules
@@ -43,12 +44,32 @@ class BodyWanted:
 
 class Body:
     """The body of one request, as far as it was read. `json_types`: what its upstream reads as JSON. `mount`: what else
-    is known of how that reads names."""
+    is known of how that reads names. `parses_texts`: whether it may read a text of JSON as what the text spells, as
+    MCP's SDK for Python does."""
 
-    __slots__ = ("_faults", "_form", "_json", "_json_types", "_mount", "_operation", "_parts", "_request", "_within")
+    __slots__ = (
+        "_faults",
+        "_form",
+        "_json",
+        "_json_types",
+        "_mount",
+        "_operation",
+        "_parts",
+        "_request",
+        "_within",
+        "parses_texts",
+    )
 
-    def __init__(self, request: Request, json_types: frozenset[bytes] = JSON_TYPES, mount: Mount = _ANYWHERE) -> None:
+    def __init__(
+        self,
+        request: Request,
+        json_types: frozenset[bytes] = JSON_TYPES,
+        mount: Mount = _ANYWHERE,
+        *,
+        parses_texts: bool = False,
+    ) -> None:
         self._request = request
+        self.parses_texts = parses_texts
         self._json_types = json_types
         self._mount = mount
         self._json: JsonReader | None = None
@@ -99,20 +120,23 @@ class Body:
             return text
         if len(pointer.tokens) == 1 and not isinstance(found, Missing) and is_spelled(found, text):
             return None
-        return twice(pointer.tokens[0])
+        name = pointer.tokens[0]
+        return only_in_query(name) if isinstance(found, Missing) else twice(name)
 
     def field(self, name: str) -> str | Refused | None:
         """A field of a form, None without it. Refused: `ambiguous-target`."""
         form = self._read_form()
         found = form if isinstance(form, Refused) else form.field(name)
-        return found if found is None or isinstance(found, Refused) else self.stray_field(name) or found
+        return found if found is None or isinstance(found, Refused) else self.stray_field(name, found) or found
 
-    def stray_field(self, name: str) -> Refused | None:
+    def stray_field(self, name: str, found: str | None) -> Refused | None:
         """The refusal of a query or a cookie that has a field's name."""
         stray = read_query(self._request.target, name)
         if stray is None:
             return cookie_named(self._request.headers, (name,))
-        return stray if isinstance(stray, Refused) else twice(name)
+        if isinstance(stray, Refused):
+            return stray
+        return only_in_query(name) if found is None else twice(name)
 
     def is_of_other_kind(self, kind: Kind) -> bool:
         """Whether its type says plainly that it is JSON where a form is looked at, or a form where JSON is."""

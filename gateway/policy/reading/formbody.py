@@ -19,6 +19,9 @@ from gateway.policy.reading.parameters import MOST_FIELDS, fields_in, has_bad_es
 # `post_max_size` is 8 MiB; in Go, `FormValue` finds nothing beyond 10 MB. Others answer 413.
 MOST_BYTES = 2 << 20
 
+# Go's decoder, Sinatra and Starlette parse whatever comes, and stop behind the first value.
+_BLANKS, _JSON_BEGINS = " \t\r\n", ("{", "[", '"')
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -52,6 +55,8 @@ def read_form(body: bytes, query: str | None = None) -> Form | Refused:
         text = body.decode("ascii")
     except UnicodeDecodeError:
         return ambiguous_form("it has bytes that must be percent-encoded")
+    if text.lstrip(_BLANKS)[:1] in _JSON_BEGINS:
+        return ambiguous_form("it begins as JSON does, which some parse whatever it is called")
     if ";" in text:
         return ambiguous_form("it has a bare semicolon, which some read as a separator (spell it %3B)")
     if has_bad_escape(text):

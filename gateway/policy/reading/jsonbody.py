@@ -120,6 +120,20 @@ class JsonReader:
             value = found
         return value
 
+    def doubt_of_absence(self, pointer: "Pointer") -> Refused | None:
+        """The refusal of a request in which nothing stands at `pointer`, where some readers find something: serde reads
+        a list as an object's members in their order, others its only item, MCP's SDK for Python a text as JSON."""
+        value = self.value() if self._body else None
+        for token in pointer.tokens:
+            if isinstance(value, list) and not _INDEX.fullmatch(token):
+                return ambiguous_body(f"a list stands on the way to {pointer.text}", "Send an object there.")
+            if isinstance(value, str) and looks_like_json(value):
+                return ambiguous_body(f"a text that is JSON stands on the way to {pointer.text}", "Send no text there.")
+            if isinstance(value, Refused) or isinstance(found := _member(value, token), Missing):
+                break
+            value = found
+        return value if isinstance(value, Refused) else None
+
     def find_in_answer(self, pointer: "Pointer") -> JsonValue | Missing | Refused:
         """As `find`, in an answer: an API knows which name is its own, and has `_id` beside `id` in good faith."""
         value = self.value() if self._body else None
@@ -326,6 +340,11 @@ class Pointer:
                 return False
             value = value[token]
         return False
+
+
+def looks_like_json(text: str) -> bool:
+    """Whether some readers take a text for an object or a list."""
+    return text.lstrip().startswith(("{", "["))
 
 
 def _member(value: JsonValue, token: str) -> JsonValue | Missing:

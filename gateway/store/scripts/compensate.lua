@@ -4,7 +4,7 @@
 --          stopped all else for it.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 the id of the one that takes it back, 4 ticket id, 5 gateway, 6 expected
---          store ms, 7 in words: ttl:MS, queued, counts, holds, native:HEADER, notify:EVENTS; 8 key, tenant and target
+--          store ms, 7 in words: ttl:MS, lasts:MS, queued, counts, holds, native:HEADER, notify:EVENTS; 8 key, tenant and target
 --          of the one that takes it back, in one text; 9 note, 10 by whom
 -- Returns  {admitted, now, epoch, attempt}; {wait-busy or wait-older, now, ms until to ask again}; {wrong-state, now,
 --          the record's fields and their values in turn}; {not-kept, now, why}; {resource-held, now, the intents that
@@ -51,7 +51,7 @@ if loss and loss.open then
   return { 'store-regressed', now }
 end
 
-local forgotten = losses.in_flight_ms(loss, asks.ttl, now)
+local forgotten = losses.in_flight_ms(loss, math.max(asks.ttl, asks.lasts or 0), now)
 if forgotten > 0 then
   return { 'wait-busy', now, math.min(forgotten, 500) }
 end

@@ -73,6 +73,9 @@ def test_names_that_php_takes_for_one_are_one(other: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
+        b'{"id":8}',
+        b' [{"id":8}]&id=7',
+        b'{"a":"&id=7&b=","id":8}',
         b"id=1;id=2",
         b"id=\xe4",
         b"id=%E4",
@@ -92,7 +95,7 @@ def test_names_that_php_takes_for_one_are_one(other: str) -> None:
     ],
 )
 def test_a_form_that_two_servers_read_differently_is_refused_whole(body: bytes) -> None:
-    """Semicolons, open brackets, `]=` in a value, no UTF-8, fields that change method or coding, too many of them."""
+    """What is JSON too, semicolons, open brackets, `]=` in a value, no UTF-8, commands among the fields, too many of them."""
     refused = read_form(body)
 
     assert isinstance(refused, Refused)

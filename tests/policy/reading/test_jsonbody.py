@@ -231,6 +231,29 @@ def test_what_is_no_pointer_is_refused(text: str) -> None:
     assert isinstance(parse_pointer(text), Wrong)
 
 
+@pytest.mark.parametrize(
+    ("body", "doubtful"),
+    [
+        (b"", False),
+        (b"null", False),
+        (b'{"a": {"c": 1}}', False),
+        (b'{"a": null}', False),
+        (b'{"a": "x [1]"}', False),
+        (b'{"a": []}', True),
+        (b'{"a": " {}"}', True),
+        (b"[1]", True),
+        (b'"[1]"', True),
+        (b'{"a"', True),
+    ],
+)
+def test_a_list_or_a_text_of_json_on_the_way_leaves_doubt(body: bytes, doubtful: bool) -> None:
+    """Of any other thing without the member all readers know that it has none."""
+    found = JsonReader(body).doubt_of_absence(Pointer("/a/b", ("a", "b")))
+
+    assert (found is not None) is doubtful
+    assert found is None or found.decision is AMBIGUOUS_TARGET
+
+
 def test_an_empty_body_has_no_members() -> None:
     """No body and an empty body differ: the first has not been read yet."""
     pointer = parse_pointer("/a")

@@ -136,6 +136,18 @@ async def test_what_is_forgotten_counts_as_in_flight(store: FenceStore, raw: Any
     assert [lease.drained, again.drained, renewed.drained, registered == 0] == [has_passed] * 4
 
 
+@pytest.mark.parametrize(("lasts_s", "told"), [(30.0, "Waiting"), (9.0, "Admitted")])
+async def test_a_short_write_waits_for_a_longer_one_that_was_forgotten(
+    store: FenceStore, raw: Any, lasts_s: float, told: str
+) -> None:
+    """What is in flight may be another upstream's, whose writes last longer than this one's (G3)."""
+    store.write_lasts_s = lambda: lasts_s
+    lose(raw, store.expected_ms() - 10_000, accepted=True)
+    write = leased((await granted(store)).epoch)
+
+    assert name_of(await ask(store, write, ttl_s=3.0)) == told
+
+
 async def test_a_new_intent_waits_for_an_operator(store: FenceStore, lease: Lease) -> None:
     """Nobody knows whether it took effect before (G4); without a key there is nothing to be done twice."""
     new = await granted(store, "B", OTHER_SECRET)
