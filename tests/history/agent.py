@@ -176,6 +176,7 @@ class Agent:
             return None
         granted = int(json.loads(answer.body)["epoch"]) if kind == "grant" and answer.status == 201 else None
         told = {"decision": answer.decision, "outcome": answer.value("Fencing-Outcome"), "granted": granted}
+        told["intent"] = _state_told(answer)
         self._world.log.note("told", id=id, status=answer.status, **told)
         return answer
 
@@ -188,3 +189,11 @@ class Agent:
                     await asyncio.sleep(self._chance.uniform(0, _PIECE_TAKES_S))
                     await client.send(piece)
             return await client.answer(first.split(b" ", 1)[0].decode())
+
+
+def _state_told(answer: RawAnswer) -> str | None:
+    """What a refusal says has become of the intent, where it names one."""
+    if answer.value("Content-Type") != "application/problem+json":
+        return None
+    intent = json.loads(answer.body).get("intent")
+    return intent.get("state") if isinstance(intent, dict) else None

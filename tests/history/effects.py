@@ -85,8 +85,10 @@ def told_applied(call: Call) -> bool:
 
 
 def _is_not_forwarded(call: Call) -> bool:
-    # What is sent later may have been taken, and sent, before its caller is told of anything.
-    if is_queued(call.resource) and call.decision in ("replayed", "store-unavailable", "store-regressed"):
+    # What is sent later may have been taken, and sent, before its caller is told of anything: of this, at least, where
+    # its lease ended meanwhile.
+    is_told = bool(call.intent) or call.decision in ("replayed", "store-unavailable", "store-regressed")
+    if is_queued(call.resource) and is_told:
         return False
     return call.decision in NOT_FORWARDED or (call.decision == "outcome-unknown" and call.status == 409)
 

@@ -3,7 +3,7 @@ were told of, may be missing from them.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tests.history.effects import told_applied
 from tests.history.history import Call, Execution, History, Violation, when_begun
@@ -57,17 +57,19 @@ def broken_words(history: History) -> Iterator[Violation]:
         losses = [loss for loss in history.losses if call.at <= loss.found]
         if any((call.answered or 0.0) >= loss.since for loss in losses):
             continue
-        if losses and _is_recorded_later(call, answered.get(call.id)):
+        if losses and _is_recorded_later(call, answered.get(call.id), history.full):
             continue
         intent = states.get((call.resource, call.key))
         if intent is None or intent.state != "applied":
             yield Violation("a caller was told that it is applied, and the table does not say so", (call, intent))
 
 
-def _is_recorded_later(call: Call, answered: float | None) -> bool:
-    """Whether its gateway had waited for the store long enough: then it tells what it knows, and records that when it
-    can. `answered`: when the API had."""
-    return answered is not None and (call.answered or 0.0) - answered >= STORE_PATIENCE_S
+def _is_recorded_later(call: Call, answered: float | None, full: Sequence[tuple[float, float]]) -> bool:
+    """Whether its gateway tells what it knows, and records that when it can: where the store refuses to, or when it has
+    waited for it long enough. `answered`: when the API had."""
+    told = call.answered or 0.0
+    is_refused = any(since <= told <= until for since, until in full)
+    return is_refused or (answered is not None and told - answered >= STORE_PATIENCE_S)
 
 
 def left_in_flight(history: History) -> Iterator[Violation]:

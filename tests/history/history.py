@@ -17,7 +17,8 @@ Kind = Literal["write", "read", "grant", "renew", "release"]
 class Call:
     """One request of an agent; `id` is its own, and travels with it to the API. No `answered`: none came.
 
-    `at` is a moment before its first byte. `granted` is the epoch that a grant answered with.
+    `at` is a moment before its first byte. `granted` is the epoch that a grant answered with, `intent` the state of the
+    intent that a refusal told.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Call:
     decision: str = ""
     outcome: str = ""
     granted: int | None = None
+    intent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,8 @@ class Loss:
 class History:
     """A whole run. `total_s` is the policy's `timeouts.total`, `deaths` when a gateway's process was killed.
 
-    `may_lose`: whether the store may lose what it acknowledged, if operators are told.
+    `may_lose`: whether the store may lose what it acknowledged, if operators are told. `full`: from when until when a
+    server of the store had no room, and refused what writes.
     """
 
     calls: tuple[Call, ...] = ()
@@ -114,6 +117,7 @@ class History:
     total_s: float = 2.0
     losses: tuple[Loss, ...] = ()
     may_lose: bool = False
+    full: tuple[tuple[float, float], ...] = ()
 
     def loss_of(self, at: float) -> Loss | None:
         """The first that may have taken what was done then."""

@@ -52,6 +52,7 @@ async def read_history(directory: Path, gateway: Gateway, plan: Plan) -> History
         TOTAL_S,
         tuple(read_losses(directory / "nemesis.log")),
         plan.may_lose,
+        tuple(read_full(directory / "nemesis.log")),
     )
 
 
@@ -67,7 +68,7 @@ def read_calls(path: Path) -> Iterator[Call]:
         if answer["event"] == "lost":
             yield call
             continue
-        facts = answer["decision"] or "", answer["outcome"] or "", answer["granted"]
+        facts = answer["decision"] or "", answer["outcome"] or "", answer["granted"], answer["intent"] or ""
         yield Call(id, call.kind, call.resource, call.at, call.epoch, call.key, answer["at"], answer["status"], *facts)
 
 
@@ -107,6 +108,17 @@ def _losses(lines: list[dict[str, Any]]) -> Iterator[Loss]:
             yield from (Loss(*times, line["at"]) for times in found)
             found.clear()
     yield from (Loss(*times) for times in found)
+
+
+def read_full(path: Path) -> Iterator[tuple[float, float]]:
+    """Of the nemesis' log: when a server had no room."""
+    began: dict[int, float] = {}
+    for line in read_log(path):
+        if line["event"] == "fault" and line["kind"] in ("fill-disk", "fill-store"):
+            began[line["number"]] = line["at"]
+        elif line["event"] == "healed" and line["number"] in began:
+            yield began.pop(line["number"]), line["at"]
+    yield from ((at, math.inf) for at in began.values())
 
 
 def _passage(found: dict[str, Any]) -> Passage:

@@ -98,10 +98,13 @@ def test_refused_and_sent(call: Call, came: bool, done: bool, times: int) -> Non
     assert len(list(refused_and_sent(History((call,), passages, executions)))) == times
 
 
-@pytest.mark.parametrize(("decision", "times"), [("replayed", 0), ("store-unavailable", 0), ("stale-epoch", 1)])
-def test_what_was_taken_may_be_sent_before_its_caller_is_told(decision: str, times: int) -> None:
-    """The answer of its own delivery, or that the store could not say whether it was taken."""
-    call = Call("a", "write", "queued/1", 0, 1, "k", 1, 200, decision)
+@pytest.mark.parametrize(
+    ("decision", "intent", "times"),
+    [("replayed", "", 0), ("store-unavailable", "", 0), ("stale-epoch", "", 1), ("lease-expired", "queued", 0)],
+)
+def test_what_was_taken_may_be_sent_before_its_caller_is_told(decision: str, intent: str, times: int) -> None:
+    """The answer of its own delivery, that the store could not say whether it was taken, or that it was."""
+    call = Call("a", "write", "queued/1", 0, 1, "k", 1, 200, decision, intent=intent)
     passages = (Passage("a", "queued/1", 1, 0.5),)
     assert len(list(refused_and_sent(History((call,), passages)))) == times
 

@@ -64,19 +64,25 @@ def test_told_to_be_applied(state: str, deaths: tuple[float, ...], times: int) -
 
 
 LATER = {
-    "recorded at once": (1.5, (Loss(5, 6),), 1),
-    "recorded later, and then lost": (0.0, (Loss(5, 6),), 0),
-    "recorded later, and never lost": (0.0, (), 1),
-    "recorded later, and lost before": (0.0, (Loss(0.2, 0.4),), 1),
+    "recorded at once": (1.5, (Loss(5, 6),), (), 1),
+    "recorded later, and then lost": (0.0, (Loss(5, 6),), (), 0),
+    "recorded later, and never lost": (0.0, (), (), 1),
+    "recorded later, and lost before": (0.0, (Loss(0.2, 0.4),), (), 1),
+    "told by a store that is full, and then lost": (1.5, (Loss(5, 6),), ((1.5, 2.5),), 0),
+    "told before it was full": (1.5, (Loss(5, 6),), ((2.5, 3.5),), 1),
+    "told by one that is full, and never lost": (1.5, (), ((1.5, 2.5),), 1),
 }
 
 
-@pytest.mark.parametrize(("answered", "losses", "times"), LATER.values(), ids=LATER)
-def test_told_while_the_store_was_away(answered: float, losses: tuple[Loss, ...], times: int) -> None:
+@pytest.mark.parametrize(("answered", "losses", "full", "times"), LATER.values(), ids=LATER)
+def test_told_while_the_store_was_away(
+    answered: float, losses: tuple[Loss, ...], full: tuple[tuple[float, float], ...], times: int
+) -> None:
     """What a gateway could not record at once may be recorded, and lost, after its caller was told."""
     call = Call("a", "write", R, 1, 3, "k", 2, 200, "forwarded", "applied")
     passage = Passage("a", R, 3, 0.0, answered=answered)
-    history = History((call,), (passage,), intents=(Intent("i", R, "unknown", "k"),), losses=losses)
+    unknown = (Intent("i", R, "unknown", "k"),)
+    history = History((call,), (passage,), intents=unknown, losses=losses, full=full)
     assert len(list(broken_words(history))) == times
 
 

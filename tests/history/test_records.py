@@ -13,7 +13,7 @@ def test_a_call_has_its_answer_if_one_came(tmp_path: Path) -> None:
     log = Log(tmp_path / "log")
     for id in "abc":
         log.note("asked", id=id, kind="write", resource="serial/1", epoch=7, key=None)
-    log.note("told", id="a", status=200, decision="forwarded", outcome="applied", granted=None)
+    log.note("told", id="a", status=200, decision="forwarded", outcome="applied", granted=None, intent=None)
     log.note("lost", id="b", why="reset")
     told = next(line for line in read_log(tmp_path / "log") if line["event"] == "told")
 

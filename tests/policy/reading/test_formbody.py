@@ -95,7 +95,7 @@ def test_names_that_php_takes_for_one_are_one(other: str) -> None:
     ],
 )
 def test_a_form_that_two_servers_read_differently_is_refused_whole(body: bytes) -> None:
-    """What is JSON too, semicolons, open brackets, `]=` in a value, no UTF-8, commands among the fields, too many of them."""
+    """What is JSON too, semicolons, open brackets, `]=` in a value, no UTF-8, commands, too many fields."""
     refused = read_form(body)
 
     assert isinstance(refused, Refused)
