@@ -4,8 +4,9 @@
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret
 --          ('' under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
 --          words: ttl:MS, lasts:MS (of a write of another upstream, where that is longer), strict, serial,
---          increasing:N or contiguous:N, counts, if-revision:N, queued, behind, seen:E, told (E is larger, and of before a loss that was told of), known (this epoch is seen), observes, holds,
---          probes, principal:NAME, notify:EVENTS, trace:ID, and of an intent
+--          increasing:N or contiguous:N, counts, if-revision:N, queued, behind, seen:E, told (E is larger, and of
+--          before a loss that was told of), known (this epoch is seen), observes, holds, probes, principal:NAME,
+--          notify:EVENTS, trace:ID, and of an intent
 --          retain:MS, query:MS, retry:MS, native:HEADER; and where it is not to be sent now, parks:STATE, room:BYTES,
 --          digest:D, risk:R, approve:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its key, tenant
 --          and target in one text, 14 what the shard began with ('' where this gateway does not know it),

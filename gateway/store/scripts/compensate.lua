@@ -4,8 +4,8 @@
 --          stopped all else for it.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 the id of the one that takes it back, 4 ticket id, 5 gateway, 6 expected
---          store ms, 7 in words: ttl:MS, lasts:MS, queued, counts, holds, native:HEADER, notify:EVENTS; 8 key, tenant and target
---          of the one that takes it back, in one text; 9 note, 10 by whom
+--          store ms, 7 in words: ttl:MS, lasts:MS, queued, counts, holds, native:HEADER, notify:EVENTS; 8 key, tenant
+--          and target of the one that takes it back, in one text; 9 note, 10 by whom
 -- Returns  {admitted, now, epoch, attempt}; {wait-busy or wait-older, now, ms until to ask again}; {wrong-state, now,
 --          the record's fields and their values in turn}; {not-kept, now, why}; {resource-held, now, the intents that
 --          hold it, with blanks}; {unseen or store-regressed, now}

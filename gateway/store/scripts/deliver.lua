@@ -1,9 +1,9 @@
 -- Promise  G1, G3 and G4 for what was queued: a ticket for the head of a queue, if no newer epoch rules than the one
 --          that it was taken under, and nothing older is in flight. Its lease and its secret were proved then.
 -- KEYS     the resource's seven, as in parts/epoch.lua
--- ARGV     1 resource, 2 ticket id, 3 gateway, 4 the intent's id, 5 expected store ms, 6 in words: ttl:MS, lasts:MS, serial, and
---          queued or behind of the gateway's other writes that wait, seen:E, known, trace:ID; of what was taken 7 the
---          epoch, 8 the keeping
+-- ARGV     1 resource, 2 ticket id, 3 gateway, 4 the intent's id, 5 expected store ms, 6 in words: ttl:MS, lasts:MS,
+--          serial, and queued or behind of the gateway's other writes that wait, seen:E, known, trace:ID; of what was
+--          taken 7 the epoch, 8 the keeping
 -- Returns  as admit.lua: {admitted, now, n, attempt, ''}; {wait-older or wait-busy, now, ms until to ask again}; or a
 --          refusal {paused, store-regressed, stale-epoch (and it is superseded) or intent-in-progress (it is
 --          no longer what was taken), now, e, h, x, n, intent, its state}, or resource-held, the same of what holds it
