@@ -1,11 +1,16 @@
 """Two tenants that write one resource: their intents are apart, and what holds it back is named and no more."""
 
+import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
+from tests.proxy.principals import POLICY as PLAIN
 from tests.proxy.principals import Gate, gateway
 from tests.raw import RawAnswer
-from tests.recording import RecordingUpstream, answering
+from tests.recording import OK, RecordingUpstream, Seen, answering
+from tests.until import until
 
 POLICY = """
 upstream: reports
@@ -61,3 +66,41 @@ async def test_an_unknown_write_of_another_tenant_is_named_and_not_shown(store_u
         assert told == [(404, "no-such-intent")] * 3
         assert await shown(gate, "ada", id) == (200, "shown")
         assert len(gate.upstream.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "other"),
+    [((), (200, "shown")), (("Idempotency-Key: k",), (404, "no-such-intent"))],
+    ids=["unkeyed", "keyed"],
+)
+async def test_what_a_late_answer_proved_is_told_to_other_tenants_without_it(
+    store_url: str, tmp_path: Path, key: tuple[str, ...], other: tuple[int, str]
+) -> None:
+    """An unkeyed write is its resource's: who has a right to that sees its state and no answer; a key is a tenant's."""
+    told = asyncio.Event()
+
+    async def late(_: Seen, writer: asyncio.StreamWriter) -> None:
+        await told.wait()
+        writer.write(OK)
+
+    policy = PLAIN.replace("connect: 1s, total: 5s", "connect: 100ms, total: 300ms")
+    async with gateway(store_url, tmp_path, RecordingUpstream(late), policy) as gate:
+        await gate.grant("ada", "report/7")
+        unknown = await gate.put("ada", "/reports/7", *key, body={"a": 1})
+        id = unknown.problem["intent"]["id"]
+        told.set()
+        own: list[RawAnswer] = []
+
+        async def has_ended() -> bool:
+            own.append(await gate.by("ada", "GET", f"/-/fence/intents/{id}"))
+            return bool(json.loads(own[-1].body)["state"] != "unknown")
+
+        await until(has_ended)
+        seen = await gate.by("bob", "GET", f"/-/fence/intents/{id}")
+
+        assert (unknown.status, json.loads(own[-1].body)["state"]) == (504, "applied")
+        assert (seen.status, seen.decision) == other
+        if seen.status == 200:
+            assert json.loads(seen.body)["state"] == "applied"
+            assert json.loads(seen.body).get("response") is None
+        assert b'"ok"' not in seen.body

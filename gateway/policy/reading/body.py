@@ -156,7 +156,7 @@ class Body:
         value = self.json.value()
         if isinstance(value, Refused):
             return value
-        return misplaced(name) if contradicts(value, name, None) else None
+        return misplaced(name) if contradicts(value, name, None) else self._within_json(name)
 
     def lacking_beside_query(self) -> BodyWanted | Refused | None:
         """What keeps the query from being read: a body that some servers take for it, and that is not here."""

@@ -1,0 +1,94 @@
+"""A store that was emptied while a write was on its way: the next holder's waits as long as such a write may last."""
+
+import asyncio
+import json
+import time
+from pathlib import Path
+
+import pytest
+import redis
+
+from tests.raw import RawAnswer, ask
+from tests.recording import OK, RecordingUpstream, Seen
+from tests.store.server import Server
+from tests.story.gateways import Gateway, two_gateways, write_policies
+from tests.until import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.promise("G3")]
+
+TOTAL_S = 10
+POLICY = """
+upstream: reports
+url: http://127.0.0.1:{port}
+mount: {{path: /reports}}
+timeouts: {{connect: 1s, total: {total}s, late: 1s}}
+writes:
+  - {{name: write, match: "PUT /reports/{{id}}", resource: "report/{{path.id}}", fence: {{drain_timeout: 500ms}}}}
+"""
+
+
+async def put(gateway: Gateway, holder: str) -> RawAnswer:
+    token = f"Fencing-Token: {gateway.tokens[holder]}"
+    return await ask(gateway.port, "PUT", "/reports/7", token, body=f'"{holder}"'.encode())
+
+
+async def take(gateway: Gateway) -> bool:
+    """Whether B has a lease."""
+    asked = json.dumps({"resource": "report/7", "holder": "B", "ttl_s": 60}).encode()
+    answer = await ask(gateway.port, "POST", "/-/fence/leases", body=asked)
+    if answer.status == 201:
+        gateway.tokens["B"] = json.loads(answer.body)["token"]
+    return answer.status == 201
+
+
+async def knows(gateway: Gateway) -> bool:
+    """Whether it has found the loss: a lease from before that is none."""
+    return (await ask(gateway.admin, "GET", "/readyz", host="localhost")).status == 503
+
+
+async def accept(gateway: Gateway) -> RawAnswer:
+    note = json.dumps({"note": "looked at the reports"}).encode()
+    kind = "Content-Type: application/json"
+    return await ask(gateway.admin, "POST", "/api/v1/store/accept", kind, body=note, host="localhost")
+
+
+async def test_an_operator_s_word_does_not_shorten_the_wait(shared_store: Server, tmp_path: Path) -> None:
+    """FLUSHALL, a new lease and `store accept` at once: it is takeover-pending until the loss and `timeouts.total`,
+    though the gateway that sent the older write has died and nobody knows of it any more."""
+    over = asyncio.Event()
+    told: list[RawAnswer] = []
+
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        if seen.body == b'"A"':
+            await over.wait()
+        writer.write(OK)
+
+    async def is_written() -> bool:
+        told.append(await put(two, "B"))
+        return told[-1].status == 200
+
+    async with RecordingUpstream(answer) as upstream:
+        policies = write_policies(tmp_path, "reports.yaml", POLICY.format(port=upstream.port, total=TOTAL_S))
+        async with two_gateways(policies, tmp_path, shared_store.url) as (one, two):
+            await one.lease("report/7", "A")
+            first = asyncio.ensure_future(put(one, "A"))
+            await until(lambda: len(upstream.seen) == 1)
+
+            lost_at = time.monotonic()
+            with redis.Redis.from_url(shared_store.url) as client:
+                client.flushall()
+            await one.kill()
+            await until(lambda: knows(two))
+            await until(lambda: take(two))
+            accepted = await accept(two)
+            await until(is_written, within_s=60)
+            waited_s = time.monotonic() - lost_at
+            with pytest.raises(ConnectionError):
+                await first
+            over.set()
+
+        assert accepted.status == 200
+        assert len(told) > 1
+        assert {(answer.status, answer.decision) for answer in told[:-1]} == {(503, "takeover-pending")}
+        assert waited_s >= TOTAL_S
+        assert [seen.body for seen in upstream.seen] == [b'"A"', b'"B"']

@@ -1,0 +1,149 @@
+"""A store whose clock is set: no write in flight is taken for ended, and no unknown write for one that never was."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from gateway.store.embedded import find_server
+from tests.raw import RawAnswer, ask
+from tests.recording import OK, RecordingUpstream, Seen
+from tests.store.server import Server
+from tests.story.gateways import two_gateways, write_policies
+from tests.until import until
+
+pytestmark = pytest.mark.slow
+
+POLICY = """
+upstream: mail
+url: http://127.0.0.1:{port}
+mount: {{path: /mail}}
+timeouts: {{connect: 1s, total: {total}, late: 1s}}
+writes:
+  - name: write
+    match: PUT /mail/{{id}}
+    resource: mail/{{path.id}}
+    fence: {{drain_timeout: 1s}}
+    intent: {{mode: optional}}
+"""
+HOUR_S = 3600
+# Two records of the test: what outlives a step of 25 hours, and what it ends.
+KEPT_S, GONE_S = 48 * HOUR_S, 24 * HOUR_S
+
+
+@dataclass
+class SteppedStore:
+    """A server that reads how far its clock is off in a file."""
+
+    server: Server
+    clock: Path
+
+    def step(self, seconds: int) -> None:
+        self.clock.write_text(f"{seconds:+d}s\n")
+
+    async def stepped(self, raw: Any, seconds: int) -> None:
+        """Step, and wait until the server's own cycle has looked at what it keeps by the new time."""
+        raw.set("kept", 1, ex=KEPT_S)
+        raw.set("gone", 1, ex=GONE_S)
+        expired = raw.info("stats")["expired_keys"]
+        self.step(seconds)
+        await until(lambda: raw.info("stats")["expired_keys"] > expired)
+        assert raw.exists("kept", "gone") == 1
+
+
+@pytest.fixture
+def stepped_store(tmp_path: Path) -> Iterator[SteppedStore]:
+    """Started through libfaketime, which is told of a step by a file."""
+    library = next(Path("/usr/lib").glob("**/faketime/libfaketime.so.1"), None)
+    if library is None:
+        pytest.skip("wants libfaketime: apt-get install libfaketime")
+    directory, clock = tmp_path / "store", tmp_path / "clock"
+    directory.mkdir()
+    clock.write_text("+0s\n")
+    told = f"LD_PRELOAD={library} FAKETIME_TIMESTAMP_FILE={clock} FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1"
+    start = tmp_path / "store-server"
+    start.write_text(f'#!/bin/sh\nexec env {told} {find_server()} "$@"\n')
+    start.chmod(0o755)
+    server = Server(str(start), directory, "--save", "", "--appendonly", "yes")
+    server.start()
+    try:
+        yield SteppedStore(server, clock)
+    finally:
+        server.kill()
+
+
+@pytest.fixture
+async def held() -> AsyncIterator[tuple[RecordingUpstream, asyncio.Event]]:
+    """An upstream whose first answer waits for the event."""
+    release = asyncio.Event()
+
+    async def answer(_: Seen, writer: asyncio.StreamWriter) -> None:
+        if len(upstream.seen) == 1:
+            await release.wait()
+        writer.write(OK)
+
+    async with RecordingUpstream(answer) as upstream:
+        yield upstream, release
+        release.set()
+
+
+async def put(port: int, token: object, body: str, *fields: str) -> RawAnswer:
+    fields = (f"Fencing-Token: {token}", "Content-Type: application/json", *fields)
+    return await ask(port, "PUT", "/mail/7", *fields, body=json.dumps(body).encode())
+
+
+@pytest.mark.promise("G3")
+async def test_an_hour_forward_ends_no_write_in_flight(
+    stepped_store: SteppedStore, held: tuple[RecordingUpstream, asyncio.Event], tmp_path: Path
+) -> None:
+    """Two gateways saw the store before the step: the newer holder's write begins once the older one's has ended."""
+    upstream, release = held
+    policies = write_policies(tmp_path, "mail.yaml", POLICY.format(port=upstream.port, total="30s"))
+    async with two_gateways(policies, tmp_path, stepped_store.server.url) as (one, two):
+        old = await one.lease("mail/7", "A")
+        first = asyncio.ensure_future(put(one.port, old["token"], "A"))
+        await until(lambda: len(upstream.seen) == 1)
+
+        stepped_store.step(HOUR_S)
+        new = await two.lease("mail/7", "B", takeover=True)
+        early = await put(two.port, new["token"], "B")
+        seen = [request.body for request in upstream.seen]
+        release.set()
+        ended = await first
+        late = await put(two.port, new["token"], "B")
+
+        assert int(str(new["epoch"])) - int(str(old["epoch"])) >= HOUR_S
+        assert (early.status, early.decision) == (503, "takeover-pending")
+        assert seen == [b'"A"']
+        assert (ended.status, late.status) == (200, 200)
+        assert [request.body for request in upstream.seen] == [b'"A"', b'"B"']
+
+
+@pytest.mark.promise("G4")
+async def test_a_wrong_day_makes_no_unknown_write_a_new_one(
+    stepped_store: SteppedStore, held: tuple[RecordingUpstream, asyncio.Event], tmp_path: Path
+) -> None:
+    """The clock is 25 hours ahead, and right again: the key is still taken, by its holder and under a new lease."""
+    upstream, _ = held
+    policies = write_policies(tmp_path, "mail.yaml", POLICY.format(port=upstream.port, total="2s"))
+    key = "Idempotency-Key: order-17"
+    async with two_gateways(policies, tmp_path, stepped_store.server.url) as (one, two):
+        lease = await one.lease("mail/7", "A", ttl_s=3600)
+        unknown = await put(one.port, lease["token"], "A", key)
+
+        with redis.Redis.from_url(stepped_store.server.url) as raw:
+            await stepped_store.stepped(raw, 25 * HOUR_S)
+            stepped_store.step(0)
+            await until(lambda: raw.time()[0] < raw.expiretime("kept") - GONE_S)
+        again = await put(one.port, lease["token"], "A", key)
+        newer = await two.lease("mail/7", "B", takeover=True)
+        others = await put(two.port, newer["token"], "A", key)
+
+        assert (unknown.status, unknown.decision) == (504, "outcome-unknown")
+        assert [(answer.status, answer.decision) for answer in (again, others)] == [(409, "outcome-unknown")] * 2
+        assert len(upstream.seen) == 1
