@@ -212,11 +212,10 @@ class FenceStore(Asking):
     async def _tell_refused(self, write: Write, refused: Refused) -> None:
         rule = write.rule
         principal = "" if write.principal == ANONYMOUS else write.principal
-        about = (str(write.epoch), write.holder or "", rule.upstream.name, rule.name, principal)
-        told = (*about, refused.decision.name, write.trace_id)
+        about = (str(write.epoch), write.holder or "", rule.upstream.name, rule.name, principal, refused.decision.name)
         # Where it cannot be told it is refused all the same.
         with contextlib.suppress(StoreUnavailable):
-            await self._ask(REFUSE, write.resource, write.resource, self.gateway, *told)
+            await self._ask(REFUSE, write.resource, write.resource, self.gateway, *about, write.trace_id)
 
     async def quarantine(self, late: LateResult) -> str | None:
         kept, resource = await spelled(late), late.write.resource
