@@ -154,7 +154,7 @@ async def test_late_evidence_ends_it(store_url: str, tmp_path: Path) -> None:
     async def is_over() -> bool:
         return (await send(gate, "k-2")).decision != "outcome-unknown"
 
-    policy = HOLDS.replace("connect: 1s, total: 5s", "connect: 100ms, total: 100ms")
+    policy = HOLDS.replace("connect: 1s, total: 5s", "connect: 500ms, total: 500ms")
     async with stack(store_url, tmp_path, policy, RecordingUpstream(late)) as gate:
         first, held = await send(gate, "k-1"), await send(gate, "k-2")
         told.set()
