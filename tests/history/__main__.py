@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 import click
 
+from tests.faked_clock import LIBRARY, faking
 from tests.history.child import ROOT
 from tests.history.plan import Plan, Topology, draw, usual
 from tests.history.run import Verdict, run
@@ -85,13 +86,10 @@ def _clock(plan: Plan, directory: Path) -> tuple[dict[str, str], Path | None]:
     """What the gateways' environment has, and the file that sets their clock, where the plan makes it jump."""
     if all(fault.kind != "jump-clock" for fault in plan.faults):
         return {}, None
-    library = next(Path("/usr/lib").glob("**/faketime/libfaketime.so.1"), None)
-    if library is None:
+    if LIBRARY is None:
         raise click.UsageError("jump-clock wants libfaketime: apt-get install libfaketime, or another --nemesis.")
     clock = directory / "clock"
-    clock.write_text("+0s\n")
-    told = {"FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-    return {"LD_PRELOAD": str(library), **told}, clock
+    return faking(clock), clock
 
 
 def _show(verdict: Verdict, directory: Path) -> None:

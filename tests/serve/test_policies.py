@@ -1,9 +1,11 @@
 """Reloading: all or nothing, in every worker, whoever asks for it."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,19 @@ from gateway.serve.snapshot import Snapshot
 from tests.gateway_process import GatewayProcess, call, running, write_policy
 from tests.recording import RecordingUpstream
 from tests.until import until
+
+
+@contextlib.contextmanager
+def reloading(tmp_path: Path) -> Iterator[tuple[Path, Policies]]:
+    """A directory of policies, and what reloads them; it logs to `log`."""
+    (tmp_path / "in-force").mkdir()
+    policies = write_policy(tmp_path, 9)
+    holder = PolicyHolder.open(policies, {})
+    assert isinstance(holder, PolicyHolder)
+    with (tmp_path / "log").open("ab") as lines:
+        log = Log("json", descriptor=lines.fileno())
+        snapshot = Snapshot(policies, tmp_path / "in-force")
+        yield policies, Policies(holder, snapshot, log, ParentMetrics(tmp_path), lambda _: None)
 
 
 async def decision(gateway: GatewayProcess, method: str) -> str | None:
@@ -75,14 +90,7 @@ async def test_changed_files_are_read_without_a_signal(tmp_path: Path) -> None:
 
 async def test_a_tenant_that_is_gone_is_told(tmp_path: Path) -> None:
     """Its unknown intents hold nothing any more: somebody should resolve them first."""
-    (tmp_path / "in-force").mkdir()
-    policies = write_policy(tmp_path, 9)
-    holder = PolicyHolder.open(policies, {})
-    assert isinstance(holder, PolicyHolder)
-    with (tmp_path / "log").open("ab") as lines:
-        log = Log("json", descriptor=lines.fileno())
-        snapshot = Snapshot(policies, tmp_path / "in-force")
-        taken = Policies(holder, snapshot, log, ParentMetrics(tmp_path), lambda _: None)
+    with reloading(tmp_path) as (policies, taken):
         (policies / "principals.yaml").write_text(
             f'principals: [{{name: ada, key: "sha256:{"a" * 64}", tenant: north, resources: ["**"]}}]\n'
         )
@@ -95,14 +103,7 @@ async def test_a_tenant_that_is_gone_is_told(tmp_path: Path) -> None:
 
 async def test_a_rule_that_finds_another_resource_is_told(tmp_path: Path) -> None:
     """What the old name still guards is in nobody's way under the new one."""
-    (tmp_path / "in-force").mkdir()
-    policies = write_policy(tmp_path, 9)
-    holder = PolicyHolder.open(policies, {})
-    assert isinstance(holder, PolicyHolder)
-    with (tmp_path / "log").open("ab") as lines:
-        log = Log("json", descriptor=lines.fileno())
-        snapshot = Snapshot(policies, tmp_path / "in-force")
-        taken = Policies(holder, snapshot, log, ParentMetrics(tmp_path), lambda _: None)
+    with reloading(tmp_path) as (policies, taken):
         file = policies / "reports.yaml"
         file.write_text(file.read_text().replace("resource: report/", "resource: paper/"))
 

@@ -11,13 +11,15 @@ import pytest
 import redis
 
 from gateway.store.embedded import find_server
+from tests.faked_clock import LIBRARY, faking
 from tests.raw import RawAnswer, ask
 from tests.recording import OK, RecordingUpstream, Seen
 from tests.store.server import Server
 from tests.story.gateways import two_gateways, write_policies
 from tests.until import until
 
-pytestmark = pytest.mark.slow
+# The bundled store cannot be told another time in any other way.
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(LIBRARY is None, reason="libfaketime is not installed")]
 
 POLICY = """
 upstream: mail
@@ -59,13 +61,9 @@ class SteppedStore:
 @pytest.fixture
 def stepped_store(tmp_path: Path) -> Iterator[SteppedStore]:
     """Started through libfaketime, which is told of a step by a file."""
-    library = next(Path("/usr/lib").glob("**/faketime/libfaketime.so.1"), None)
-    if library is None:
-        pytest.skip("wants libfaketime: apt-get install libfaketime")
     directory, clock = tmp_path / "store", tmp_path / "clock"
     directory.mkdir()
-    clock.write_text("+0s\n")
-    told = f"LD_PRELOAD={library} FAKETIME_TIMESTAMP_FILE={clock} FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1"
+    told = " ".join(f"{name}={value}" for name, value in faking(clock).items())
     start = tmp_path / "store-server"
     start.write_text(f'#!/bin/sh\nexec env {told} {find_server()} "$@"\n')
     start.chmod(0o755)
