@@ -20,6 +20,7 @@ from gateway.core.kept_request import keep_request
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Upstream
 from gateway.core.target import Ambiguous, Target, read_target
+from gateway.policy.cut_path import is_divided
 from gateway.policy.part import Part, Unfit, read_part
 from gateway.policy.pattern import split_slash
 from gateway.policy.reading.body import Body, BodyWanted
@@ -130,8 +131,8 @@ class Begun:
             target = read_target(_filled(one.target, values))
             if isinstance(target, Ambiguous):
                 return Unavailable(f"its target would be none: {target.why}")
-            if target.has_encoded_slash and one.upstream.mount.encoded_slash == "refuse":
-                return Unavailable("a slash is in a part of its path")
+            if is_divided(target, one.upstream.mount):
+                return Unavailable("a slash, a mark that ends a path (`?`, `#`, `&`) or an escape is in a part of it")
             if _is_cut_off(one, target):
                 return Unavailable("its path would end as a format does, which the API would cut off")
             pairs = tuple((name, _filled(pieces, values).encode("ascii")) for name, pieces in one.headers)

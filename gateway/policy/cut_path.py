@@ -8,13 +8,28 @@ import re
 from dataclasses import replace
 from urllib.parse import quote
 
+from gateway.core.rule import Mount
 from gateway.core.target import Target
 from gateway.policy.decoded_path import decoded_segments, undone
 
 # `?`, `#`, `&` and `%`, which may hide another.
 _ESCAPED = re.compile("%(?:2[356]|3[Ff])")
 _CUTS = re.compile("[?#&]")
+# Undone once more, it is another path.
+_ESCAPED_ESCAPE = re.compile("%25[0-9A-Fa-f]{2}")
 _PARTS = re.compile("[?&;]")
+
+
+def is_divided(target: Target, mount: Mount) -> bool:
+    """Whether some escape in its path may be undone too early, and the mount does not say that it never is."""
+    if mount.encoded_slash == "refuse" and target.has_encoded_slash:
+        return True
+    return mount.delimiters == "refuse" and is_cut(target)
+
+
+def is_cut(target: Target) -> bool:
+    """Whether there is a server to which it is another path: one that ends earlier, or has other characters."""
+    return cut_target(target) is not None or _ESCAPED_ESCAPE.search(target.path) is not None
 
 
 def cut_target(target: Target) -> Target | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.rule import Mount, Upstream
 from gateway.core.target import Target
-from gateway.policy.cut_path import cut_target
+from gateway.policy.cut_path import cut_target, is_cut
 from gateway.policy.decoded_path import hides_dots, is_escaped_twice
 from gateway.policy.deeper_mounts import DeeperMounts
 from gateway.policy.escaped_twice import EscapedTwice
@@ -55,6 +55,10 @@ _NAMES_METHOD = _refused(
     "is meant, without it"
 )
 _HAS_SLASH = _refused("the path has an encoded slash (%2F), which some servers take for a slash. Use a path without it")
+_HAS_DELIMITER = _refused(
+    "the path has a `&`, an escaped `?`, `#` or `&`, or an escaped escape, at which it ends to some servers, or is "
+    "another one. Use a path without it"
+)
 _HAS_EMPTY_SEGMENT = _refused(
     "an encoded slash (%2F) has nothing beside it, which some servers drop. Use a path without it"
 )
@@ -102,10 +106,12 @@ class DoubtfulPaths:
             return _OF_DEEPER
         if self._deeper and self._deeper.take_shortened(target):
             return _SHORTENED_IS_OF_DEEPER
-        if "%" not in target.path:
+        if "%" not in target.path and "&" not in target.path:
             return None
         if target.has_encoded_slash and self._mount.encoded_slash == "refuse":
             return _HAS_SLASH
+        if self._mount.delimiters == "refuse" and is_cut(target):
+            return _HAS_DELIMITER
         if target.has_encoded_empty_segment:
             return _HAS_EMPTY_SEGMENT
         if self._deeper and is_escaped_twice(target) and self._deeper.take_decoded(target):

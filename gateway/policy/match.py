@@ -28,7 +28,7 @@ from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
 from gateway.policy.choice import Choice, Placed
 from gateway.policy.closed_reads import ClosedReads
-from gateway.policy.cut_path import readings_where_cut
+from gateway.policy.cut_path import is_divided, readings_where_cut
 from gateway.policy.doubtful_path import DoubtfulPaths
 from gateway.policy.entry import AnyEntry, Closed, Entry, ReadOnly
 from gateway.policy.lenient_segment import lenient_segments
@@ -253,7 +253,7 @@ class Index:
         Only the most specific path is asked: `/reports/search` is no report, if an entry of any kind names it.
         """
         target = request.target
-        if not self._counted or (target.has_encoded_slash and self.upstream.mount.encoded_slash == "refuse"):
+        if not self._counted or is_divided(target, self.upstream.mount):
             return None
         segments, slash = split_slash(target)
         first = self._choice.first_of_path(segments, slash)

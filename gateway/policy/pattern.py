@@ -21,6 +21,15 @@ _PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)(\.\.\.)?\}")
 Shape = tuple[tuple[str | None, ...], bool, bool]
 
 
+def shapes_meet(one: Shape, other: Shape) -> bool:
+    """Whether some path is of both."""
+    (own, rest, slash), (theirs, other_rest, other_slash) = one, other
+    fits = (len(theirs) > len(own) or other_rest) if rest else (len(own) == len(theirs) and not other_rest)
+    if not (fits or (other_rest and len(own) > len(theirs))) or slash != other_slash:
+        return False
+    return all(None in (mine, text) or mine == text for mine, text in zip(own, theirs, strict=False))
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """Which methods and paths are matched.

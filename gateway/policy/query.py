@@ -1,16 +1,17 @@
 """How an upstream is asked what became of an intent, and what its answer says."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 from urllib.parse import quote
 
 from gateway.core.decision import Refused
-from gateway.core.format_ending import FormatEndings
 from gateway.core.record import IntentRecord
 from gateway.core.request import Headers, Request
+from gateway.core.rule import Mount
 from gateway.core.target import Ambiguous, read_target
 from gateway.policy.condition import Amount, Scalar, scalar
+from gateway.policy.cut_path import is_divided
 from gateway.policy.reading.jsonbody import JsonReader, Missing, Pointer
 
 Verdict = Literal["applied", "not_applied", "duplicated", "unclear"]
@@ -76,8 +77,7 @@ class Query:
     """`capabilities.query`, compiled. The target is `texts` with a `subjects` between each two of them.
 
     `not_before_s`: seconds after the end of an attempt's connection before which a no does not count, because the
-    upstream may still be at it. `opaque_slash`: the upstream does not take `%2F` for a slash. `formats`: what it
-    takes for a format at the end of a path.
+    upstream may still be at it. `mount`: how the upstream reads paths.
     """
 
     method: Literal["GET", "HEAD"]
@@ -87,8 +87,7 @@ class Query:
     not_applied: Proof | None = None
     duplicated: Proof | None = None
     not_before_s: float = 1.0
-    opaque_slash: bool = False
-    formats: FormatEndings | None = None
+    mount: Mount = field(default_factory=Mount)
 
     @property
     def names_one(self) -> bool:
@@ -101,19 +100,20 @@ class Query:
         """The request that asks about an intent; `digest` is its `upstream_key`.
 
         None: it cannot be asked about. It has no key and the target wants one, or what stands in the path would lead
-        elsewhere: `..`, a slash where servers decode it, an ending that they cut off. A no from there would let the
-        write run again.
+        elsewhere: `..`, a slash or a question mark where servers decode it, an ending that they cut off. A no from
+        there would let the write run again.
         """
+        formats = self.mount.format_endings
         raw = self.texts[0]
         for subject, text in zip(self.subjects, self.texts[1:], strict=True):
             value = _value(subject, record, digest)
             if value is None:
                 return None
-            if self.formats is not None and self.formats.has(value) and "?" not in raw and _ends_path(text):
+            if formats is not None and formats.has(value) and "?" not in raw and _ends_path(text):
                 return None
             raw += quote(value, safe="", errors="surrogateescape") + text
         target = read_target(raw)
-        if isinstance(target, Ambiguous) or (target.has_encoded_slash and not self.opaque_slash):
+        if isinstance(target, Ambiguous) or is_divided(target, self.mount):
             return None
         return Request(self.method, target, _HEADERS)
 

@@ -113,6 +113,7 @@ class Mount(Shape):
     host: StrictStr | None = None
     strip: StrictBool = False
     encoded_slash: Literal["refuse", "opaque"] = "refuse"
+    delimiters: Literal["refuse", "opaque"] = "refuse"
     format_endings: FormatEndings = "opaque"
     names: Literal["apart", "merged"] = "apart"
     form_in_json: Literal["refuse", "opaque"] = "refuse"

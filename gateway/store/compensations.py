@@ -17,7 +17,7 @@ from gateway.store import reply
 from gateway.store.answer import number, text, unknown_word
 from gateway.store.fence import FenceStore
 from gateway.store.keys import intent_id, resource_keys
-from gateway.store.loss.losses import not_before_accepted
+from gateway.store.loss.losses import from_before_a_loss, not_before_accepted
 from gateway.store.script import Script
 from gateway.store.views.compensation_views import undo_of
 
@@ -72,6 +72,8 @@ class Compensations:
                 return not_available(Unavailable(text(answer.rest[0]) or "it is no longer kept"), facts)
             case "store-regressed":
                 return not_before_accepted(facts)
+            case "lost":
+                return from_before_a_loss(facts)
             case "unseen":
                 return Refused(
                     NO_SUCH_INTENT, "Nothing was done: the intent is no longer kept.", Facts(intent=first.id)

@@ -17,7 +17,7 @@ from gateway.store.budgets import give_back, reserve
 from gateway.store.fence import FenceStore
 from gateway.store.kept_requests import inflate_request
 from gateway.store.keys import APPROVED, HINTS, kept_request, resource_keys, shard_keys, shard_of, shard_of_id
-from gateway.store.loss.losses import not_before_accepted
+from gateway.store.loss.losses import from_before_a_loss, not_before_accepted
 from gateway.store.reply import record_of
 from gateway.store.script import Script
 from gateway.store.share import Counted, counted_so_far, put_right
@@ -72,6 +72,8 @@ async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> Int
             return _other_request(record_of(answer), "waits")
         case "store-regressed":
             return not_before_accepted(_facts(record_of(answer)))
+        case "lost":
+            return from_before_a_loss(_facts(record_of(answer)))
         case "unseen":
             return _unseen(record)
         case _:
@@ -116,10 +118,14 @@ async def retry(
             why = "its approval is used up; whoever made it has to repeat it, and it has to be approved again"
         case "overtaken":
             why = "a newer epoch rules its resource; whoever has it now has to repeat the request"
+        case "collected":
+            why = "its lease ended long ago, and newer ones are no longer known; whoever has one repeats the request"
         case "not-kept":
             why = "its request is no longer kept; whoever made it has to repeat it"
         case "store-regressed":
             return not_before_accepted(_facts(record_of(answer)))
+        case "lost":
+            return from_before_a_loss(_facts(record_of(answer)))
         case "unseen":
             return _unseen(record)
         case _:

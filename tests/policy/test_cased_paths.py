@@ -173,7 +173,7 @@ def test_no_lenient_reading_leads_around_a_mount_that_denies_reads(
 
 
 ESCAPED = """\
-mount: {{path: /m, encoded_slash: {slash}}}
+mount: {{path: /m, encoded_slash: {slash}, delimiters: opaque}}
 read_only:
   - match: POST /m/search/all
 writes:

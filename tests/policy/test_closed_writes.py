@@ -10,7 +10,7 @@ from gateway.policy.ruleset import RuleSet
 from tests.policy.asking import HEAD, name_of, request, rules
 
 POLICY = """\
-mount: {path: /m}
+mount: {path: /m, delimiters: opaque}
 read_only: [{match: "POST /m/issue/{id}/preview"}]
 closed:
   - match: PUT,DELETE /m/issue/archive

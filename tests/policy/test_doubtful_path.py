@@ -61,7 +61,9 @@ def test_of_any_request_its_mount_is_in_no_doubt(path: str, why: str | None) -> 
         ("/api/index.php/open/7", None, "without what servers drop"),
         ("/api/admin.json", "without escapes", None),
         ("/api/admin%2F7", "without escapes", "the path has an encoded slash"),
-        ("/api/%2561dmin/7", "without escapes", "with its escapes undone"),
+        ("/api/%2561dmin/7", "without escapes", "the path has a `&`"),
+        ("/api/7%3Fx", None, "the path has a `&`"),
+        ("/api/7&x", None, "the path has a `&`"),
         ("/api/a%20", None, "a segment of the path"),
     ],
 )

@@ -12,6 +12,7 @@ from gateway.policy.ruleset import RuleSet
 from tests.policy.asking import HEAD, name_of, request, rules
 
 POLICY = """\
+mount: {path: /, delimiters: opaque}
 defaults:
   only: {query: [page, fields]}
 writes:

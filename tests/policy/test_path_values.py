@@ -6,16 +6,18 @@ import pytest
 
 from gateway.core.caller import NOBODY
 from gateway.core.target import Target, read_target
-from gateway.policy.match import Matched
+from gateway.policy.match import Matched, Read
 from gateway.policy.ruleset import RuleSet
-from tests.policy.asking import one_rule, request, rules
+from tests.policy.asking import name_of, one_rule, request, rules
+
+OPAQUE = "mount: {path: /, delimiters: opaque}\n"
 
 
 @pytest.fixture(scope="module")
 def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
     """Frozen, and the same for all."""
     directory: Path = tmp_path_factory.mktemp("values")
-    return rules(directory, one_rule("PUT /docs/{id}", "doc/{path.id}"))
+    return rules(directory, one_rule("PUT /docs/{id}", "doc/{path.id}") + OPAQUE)
 
 
 def resource(ruleset: RuleSet, spelled: str) -> str | None:
@@ -155,3 +157,42 @@ def test_two_values_are_two_resources(ruleset: RuleSet) -> None:
 def test_a_value_that_two_servers_read_differently_is_none(ruleset: RuleSet, spelled: str) -> None:
     """Slashes, dots and parameters by escapes, controls, what is no UTF-8, and what nobody sees."""
     assert resource(ruleset, spelled) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "refuse"),
+    [
+        ("8%3Fx", True),
+        ("8%3f", True),
+        ("8%23x", True),
+        ("8%26x", True),
+        ("8&x", True),
+        ("8%253Fx", True),
+        ("8%25253Fx", True),
+        ("%2537", True),
+        ("8%253", False),
+        ("100%25", False),
+        ("8%3Ax", False),
+        ("8=x", False),
+    ],
+)
+def test_a_value_at_whose_delimiter_a_path_may_end_is_none(tmp_path: Path, path: str, refuse: bool) -> None:
+    """Behind nginx with `proxy_pass http://api$uri`, or Apache's `RewriteRule ^(.*)$ index.php?q=$1`, `8%3Fx` and
+    `8%26x` are document 8, and `%2537` is 7, which others hold. Reads write nothing; a mount may say otherwise."""
+    plain = one_rule("PUT /docs/{id}", "doc/{path.id}")
+
+    for at, (mount, taken) in enumerate((("", "ambiguous-target" if refuse else "one"), (OPAQUE, "one"))):
+        (tmp_path / str(at)).mkdir()
+        ruleset = rules(tmp_path / str(at), plain + mount)
+        assert name_of(ruleset.match(request("PUT", f"/docs/{path}"), NOBODY)) == taken
+        assert name_of(ruleset.match(request("GET", f"/docs/{path}"), NOBODY)) == "read"
+
+
+def test_a_count_is_not_shown_for_a_path_that_may_end_earlier(tmp_path: Path) -> None:
+    """What a server shows there may be another document."""
+    ruleset = rules(tmp_path, one_rule(more="    revision: gateway\n"))
+
+    for path, counted in (("7", "x/7"), ("7%3Fx", None)):
+        read = ruleset.match(request("GET", f"/x/{path}"), NOBODY)
+        assert isinstance(read, Read)
+        assert read.counted == counted

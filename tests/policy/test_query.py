@@ -76,10 +76,21 @@ def test_a_key_is_percent_encoded(tmp_path: Path) -> None:
     assert asked.target.raw == f"/x?key={encoded}&z=1"
 
 
-@pytest.mark.parametrize("key", [None, "..", ".", "a/b", "../x", "a\\b", "a;b", "a\n"], ids=repr)
+@pytest.mark.parametrize(
+    "key", [None, "..", ".", "a/b", "../x", "a\\b", "a;b", "a\n", "a?b", "a#", "a&b", "%41"], ids=repr
+)
 def test_an_intent_whose_key_leads_elsewhere_is_not_asked_about(tmp_path: Path, key: str | None) -> None:
     """The wrong path would answer for another thing, and its no would let the write run again."""
     assert query(tmp_path, request="GET /x/{intent.key}").request_for(replace(RECORD, key=key), "d") is None
+
+
+def test_a_delimiter_may_stand_where_the_upstream_does_not_decode_it_too_early(tmp_path: Path) -> None:
+    """`delimiters: opaque` says so, and in a query it stands everywhere."""
+    opaque = query(tmp_path, request="GET /x/{intent.key}", mount="{path: /x, delimiters: opaque}")
+    asked = opaque.request_for(replace(RECORD, key="a?b"), "d")
+
+    assert asked is not None
+    assert asked.target.raw == "/x/a%3Fb"
 
 
 def test_a_slash_may_stand_where_the_upstream_tells_it_from_one_between_segments(tmp_path: Path) -> None:

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from gateway.core.decision import Refused
+from gateway.core.delivery import GivenUp
 from gateway.core.write import ResourceKey
 from gateway.store.collect import collect
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys
+from gateway.store.parking import retry
 from tests.store.fences import (
     LEASE_MS,
     OTHER_SECRET,
@@ -23,7 +26,7 @@ from tests.store.fences import (
     opened,
 )
 from tests.store.losing import remembering
-from tests.store.parked import APPROVED, leased_mail, parked
+from tests.store.parked import APPROVED, delivered, delivering, id_of, leased_mail, parked, queued
 
 FENCE, TICKETS, OLDER, WAITERS, _, _, SHARD = resource_keys(RESOURCE)
 DAY_MS = 24 * 3_600_000
@@ -133,12 +136,37 @@ async def test_what_waits_for_an_approval_under_it_stays(store: FenceStore, raw:
     assert await go(store) == (1, 0)
 
 
-async def test_nothing_goes_while_the_floor_of_a_loss_is_needed(store: FenceStore, raw: Any) -> None:
-    """Leases from before it have ended by it."""
-    made_old(raw, store.expected_ms())
-    raw.set(f"{SHARD}lost", "1 accepted")
+@pytest.mark.parametrize(
+    ("ago_ms", "state", "gone"),
+    [(0, "accepted", 0), (0, "open", 0), (2 * DAY_MS, "open", 0), (2 * DAY_MS, "accepted", 1)],
+    ids=["lately", "lately and not accepted", "long ago and not accepted", "long ago"],
+)
+async def test_nothing_goes_while_leases_from_before_a_loss_may_live(
+    store: FenceStore, raw: Any, ago_ms: int, state: str, gone: int
+) -> None:
+    """They have ended by its floor, which is kept for longer."""
+    made_old(raw, store.expected_ms(), 3 * DAY_MS)
+    raw.set(f"{SHARD}lost", f"{store.expected_ms() - ago_ms} {state}")
 
-    assert await go(store) == (1, 0)
+    assert await go(store) == (1, gone)
+
+
+async def test_what_failed_under_a_collected_lease_is_not_sent_again(store: FenceStore, raw: Any) -> None:
+    """G1: whether a newer lease was granted after it, nobody knows any more. Whoever has one now repeats the write."""
+    lease = await granted(store)
+    write = leased_mail("one", lease.epoch)
+    await parked(store, write)
+    async with delivering(store) as queue:
+        await delivered(queue, write, "not_applied", GivenUp())
+    failed = await store.recall(id_of(write))
+    assert failed is not None and failed.state == "failed"
+    made_old(raw, store.expected_ms())
+    assert await go(store) == (1, 1)
+
+    told = await retry(store, failed, note="again", by="operator")
+
+    assert isinstance(told, Refused) and told.decision.name == "wrong-state" and "newer ones are no longer known" in told.detail
+    assert await queued(store, raw) == []
 
 
 async def test_whoever_had_it_is_refused_as_before_and_the_next_lease_is_larger(store_url: str, raw: Any) -> None:

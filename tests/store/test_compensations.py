@@ -33,6 +33,7 @@ from tests.store.fences import (
     resolved,
     state_of,
 )
+from tests.store.lost import lose
 from tests.store.overdue import make_overdue
 from tests.store.parked import leased_mail, parked
 
@@ -120,6 +121,23 @@ async def test_it_waits_for_what_is_queued_under_a_lease_that_was_given_back(sto
     await store.advance(RESOURCE, None, "r")
 
     assert isinstance(await asked(store, first, queued=True), Admitted)
+
+
+@pytest.mark.parametrize(
+    ("after_ms", "accepted", "told"),
+    [(60_000, False, "store-regressed"), (60_000, True, "wrong-state"), (-60_000, True, None)],
+    ids=["not accepted", "accepted", "applied after the loss"],
+)
+async def test_what_was_applied_before_a_loss_is_not_taken_back(
+    store: FenceStore, raw: Any, after_ms: int, accepted: bool, told: str | None
+) -> None:
+    """It may have been taken back since, and that lost: a refund would be paid twice."""
+    first = await applied(store)
+    lose(raw, store.expected_ms() + after_ms, accepted=accepted)
+
+    reply = await asked(store, first)
+
+    assert (reply.decision.name if isinstance(reply, Refused) else None) == told
 
 
 async def test_it_is_held_back_by_unknown_writes_as_others_are(store: FenceStore, raw: Any) -> None:

@@ -19,6 +19,7 @@ from gateway.store.parking import Decide, decide, expire, recount_parked, reques
 from gateway.store.resets import reset
 from gateway.store.sweep import take_turn
 from tests.store.fences import RESOURCE, admitted, bare, ended, name_of, resolved, state_of
+from tests.store.lost import lose
 from tests.store.parked import (
     APPROVED,
     REQUEST,
@@ -298,6 +299,29 @@ async def test_a_retry_is_for_the_request_that_was_looked_at(store: FenceStore, 
     assert by_record.decision.name == "wrong-state" and now.parking.digest in by_record.detail
     assert await queued(store, raw) == []
     assert isinstance(await retry(store, now, note="again", by="operator", digest=now.parking.digest), IntentRecord)
+
+
+@pytest.mark.parametrize(
+    ("after_ms", "accepted", "told"),
+    [(60_000, False, "store-regressed"), (60_000, True, "wrong-state"), (-60_000, True, "queued")],
+    ids=["not accepted", "accepted", "it failed after the loss"],
+)
+async def test_what_failed_before_a_loss_is_not_sent_again(
+    store: FenceStore, raw: Any, after_ms: int, accepted: bool, told: str
+) -> None:
+    """G4: it may have been sent again since, and that lost, also when an operator has accepted the loss."""
+    write = mail("one")
+    await parked(store, write)
+    async with delivering(store) as queue:
+        await delivered(queue, write, "not_applied", GivenUp())
+    failed = await store.recall(id_of(write))
+    assert failed is not None
+    lose(raw, store.expected_ms() + after_ms, accepted=accepted)
+
+    reply = await retry(store, failed, note="again", by="operator")
+
+    assert (reply.decision.name if isinstance(reply, Refused) else reply.state) == told
+    assert len(await queued(store, raw)) == (told == "queued")
 
 
 async def test_what_was_approved_and_has_failed_is_not_sent_again_by_an_operator(store: FenceStore, raw: Any) -> None:

@@ -149,7 +149,16 @@ def _mount(report: Report, mount: schema.Mount) -> Mount:
     segments = report.take(("mount", "path"), parse_mount_path(mount.path)) or ()
     host = None if mount.host is None else report.take(("mount", "host"), parse_host(mount.host))
     formats = compile_format_endings(report, mount)
-    return Mount(segments, host, mount.strip, mount.encoded_slash, formats, mount.names, mount.form_in_json)
+    return Mount(
+        segments,
+        host,
+        mount.strip,
+        mount.encoded_slash,
+        mount.delimiters,
+        formats,
+        mount.names,
+        mount.form_in_json,
+    )
 
 
 def _timeouts(report: Report, timeouts: schema.Timeouts) -> Timeouts:

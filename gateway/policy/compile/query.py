@@ -10,6 +10,7 @@ from gateway.core.rule import Mount
 from gateway.core.target import Ambiguous, read_target
 from gateway.policy import schema
 from gateway.policy.condition import Scalar, parse_scalar
+from gateway.policy.cut_path import is_divided
 from gateway.policy.finding import Wrong
 from gateway.policy.outcomes import parse_codes
 from gateway.policy.query import SUCCESS, Bound, Comparison, Expected, Proof, Query, Subject
@@ -76,9 +77,8 @@ def _asking(text: str, mount: Mount) -> Query | Wrong:
     wrong = target_fault(_BRACES.sub(r"\1", raw), mount)
     if wrong:
         return wrong
-    opaque = mount.encoded_slash == "opaque"
     subjects = tuple(_SUBJECTS[name] for name in names)
-    return Query(_METHODS[method], texts, subjects, opaque_slash=opaque, formats=mount.format_endings)
+    return Query(_METHODS[method], texts, subjects, mount=mount)
 
 
 def target_fault(sample: str, mount: Mount) -> Wrong | None:
@@ -89,6 +89,11 @@ def target_fault(sample: str, mount: Mount) -> Wrong | None:
     if target.has_encoded_slash and mount.encoded_slash == "refuse":
         return Wrong(
             "the path has an encoded slash (%2F), which `mount.encoded_slash: refuse` refuses; use another path"
+        )
+    if is_divided(target, mount):
+        return Wrong(
+            "the path has a `&`, an escaped `?`, `#` or `&`, or an escaped escape, which `mount.delimiters: refuse` "
+            "refuses; use another path"
         )
     if target.segments[:2] == ("-", "fence"):
         return Wrong("`/-/fence/` is the gateway's own and no upstream's; write another path")

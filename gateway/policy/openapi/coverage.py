@@ -11,7 +11,7 @@ from gateway.policy.finding import Finding, Wrong
 from gateway.policy.openapi.operation import Document, Operation
 from gateway.policy.openapi.whole_segment import WholeSegments
 from gateway.policy.openapi.wording import comment
-from gateway.policy.pattern import Pattern
+from gateway.policy.pattern import Pattern, shapes_meet
 from gateway.policy.ruleset import RuleSet
 from gateway.policy.url import parse_url
 
@@ -38,12 +38,8 @@ class _Reach:
 
     def meets(self, other: "_Reach") -> bool:
         """Whether some request belongs to both."""
-        own, theirs = len(self.segments), len(other.segments)
-        fits = (theirs >= own + 1 or other.rest) if self.rest else (own == theirs and not other.rest)
-        if not (fits or (other.rest and own > theirs)) or self.method != other.method or self.slash != other.slash:
-            return False
-        pairs = zip(self.segments, other.segments, strict=False)
-        return all(None in (mine, text) or mine == text for mine, text in pairs)
+        own, theirs = (self.segments, self.rest, self.slash), (other.segments, other.rest, other.slash)
+        return self.method == other.method and shapes_meet(own, theirs)
 
 
 class _Reaches:

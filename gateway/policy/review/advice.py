@@ -1,6 +1,7 @@
 """What is allowed in policies and most likely not meant: told by `fencegate check`, and no reason to refuse them."""
 
 from gateway.policy.finding import Finding
+from gateway.policy.review.advised.beside_closed import open_beside_closed
 from gateway.policy.review.advised.budgets import unbound_holders
 from gateway.policy.review.advised.credentials import without_credentials
 from gateway.policy.review.advised.hosts import any_host
@@ -20,6 +21,7 @@ _EVERY = (
     apart_by_caller,
     loose_spellings,
     any_host,
+    open_beside_closed,
 )
 
 

@@ -26,6 +26,7 @@ _DESCRIPTIONS = {
     "Mount": "Which requests are this upstream's, by path and host.",
     "Mount.strip": "Whether the mount's path is dropped before forwarding.",
     "Mount.encoded_slash": "`opaque`: an encoded slash (%2F) is a character of its segment, as in GitLab's API.",
+    "Mount.delimiters": "`opaque`: `&`, an escaped `?`, `#` or `&` and an escaped escape belong to their segment.",
     "Mount.format_endings": "`refuse`, or a list such as `[json, xml]`: endings that the API takes for a format.",
     "Mount.names": "`merged`: the API keeps the names of path, query and body in one map, as WordPress and Laravel do.",
     "Mount.form_in_json": "`opaque`: the API reads a body by its Content-Type, so that JSON is never a form to it.",

@@ -6,7 +6,7 @@ Every call raises StoreUnavailable.
 import asyncio
 from dataclasses import dataclass
 
-from gateway.core.decision import STORE_REGRESSED, Facts, Refused
+from gateway.core.decision import STORE_REGRESSED, WRONG_STATE, Facts, Refused
 from gateway.core.faults import StoreUnavailable
 from gateway.store.answer import Answer, number, text
 from gateway.store.fence import FenceStore
@@ -23,8 +23,8 @@ ACCEPT_SHARD = Script("accept_shard")
 _INTENTS_AT_ONCE = 100
 # Who was silent for longer is no longer at work, or cut off.
 _SILENT_MS = 60_000
-# A lease lives a day at most, and those from before the loss cannot be renewed; an hour for clocks.
-_FLOOR_MS = 25 * 3_600_000
+# An intent is kept for 366 days at most after its end (policy/schema.py); leases are dead after a day.
+_FLOOR_MS = 367 * 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,12 @@ def not_before_accepted(facts: Facts) -> Refused:
     """What is said to an operator of what may have been sent before."""
     why = "the store has lost what it had acknowledged, and this may have been sent before"
     return Refused(STORE_REGRESSED, f"Nothing was done: {why}. First end the loss: `fencegate store accept`.", facts)
+
+
+def from_before_a_loss(facts: Facts) -> Refused:
+    """The same where that loss has been accepted."""
+    why = "it is from before the store lost what it had acknowledged, and this may have been sent since"
+    return Refused(WRONG_STATE, f"Nothing was done: {why}. Ask the API, and do there what is to be done.", facts)
 
 
 def _all_answer(found: tuple[ServerState, ...]) -> None:

@@ -7,12 +7,13 @@
 
 local now = clock.read()
 local e, s, x, n, p, u, g, r = unpack(redis.call('HMGET', K.fence, 'e', 's', 'x', 'n', 'p', 'u', 'g', 'r'))
-local used = redis.call('EXISTS', K.tickets, K.older, K.waiters, K.lost, K.shard .. 'q:' .. ARGV[1])
+local used = redis.call('EXISTS', K.tickets, K.older, K.waiters, K.shard .. 'q:' .. ARGV[1])
 
 -- Only a lease authority keeps a secret. Counted revisions, a pause, what holds the resource back and what was reset
 -- are nowhere else.
 local is_over = e and s and losses.collectable(e, now) and tonumber(x) <= now
-if not is_over or n or p or u or g or r or used > 0 or intents.awaiting(ARGV[1]) > 0 then
+local is_lost = losses.is_near(losses.read(), now)
+if not is_over or is_lost or n or p or u or g or r or used > 0 or intents.awaiting(ARGV[1]) > 0 then
   return { 'kept', now }
 end
 

@@ -8,7 +8,7 @@
 --          and target of the one that takes it back, in one text; 9 note, 10 by whom
 -- Returns  {admitted, now, epoch, attempt}; {wait-busy or wait-older, now, ms until to ask again}; {wrong-state, now,
 --          the record's fields and their values in turn}; {not-kept, now, why}; {resource-held, now, the intents that
---          hold it, with blanks}; {unseen or store-regressed, now}
+--          hold it, with blanks}; {unseen, lost or store-regressed, now}
 -- Writes   t and d; i, s, c, a and n; m and l; for overdue tickets as sweep.lua; w for whoever waits
 
 local resource, id, gateway = ARGV[1], ARGV[4], ARGV[5]
@@ -49,6 +49,9 @@ end
 -- It may have been taken back before; or what was sent under lost tickets is still on its way.
 if loss and loss.open then
   return { 'store-regressed', now }
+end
+if losses.may_have_forgotten(loss, first) then
+  return { 'lost', now }
 end
 
 local forgotten = losses.in_flight_ms(loss, math.max(asks.ttl, asks.lasts or 0), now)

@@ -1,8 +1,8 @@
 -- Promise  G4: what was proved not applied is queued again when an operator says so: as it came, under its own epoch.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 note, 4 by whom, 5 digest of the request that was looked at
--- Returns  {queued, wrong-state, other-request, approved, overtaken, not-kept or store-regressed, now, the record's
---          fields and their values in turn}, or {unseen, now}
+-- Returns  {queued, wrong-state, other-request, approved, overtaken, collected, lost, not-kept or store-regressed, now,
+--          the record's fields and their values in turn}, or {unseen, now}
 -- Writes   i, r, q, q:, s, a and n
 
 local resource, id, note = ARGV[1], ARGV[2], ARGV[3]
@@ -40,10 +40,18 @@ end
 if loss and loss.open then
   return answer('store-regressed')
 end
+if losses.may_have_forgotten(loss, record) then
+  return answer('lost')
+end
 
 -- An approval is used once, and was not where no policy took the write.
 if told.approval and not told.unused then
   return answer('approved')
+end
+
+-- Its own lease ended long ago (collect.lua), and nobody knows of newer ones.
+if not highest and not forgotten then
+  return answer('collected')
 end
 
 if highest and epochs.less(record.epoch, highest) or forgotten and not epochs.less(forgotten, record.epoch) then

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from gateway.policy.entry import Entry
+from gateway.policy.entry import AnyEntry, Closed, Entry
 from gateway.policy.finding import Finding
 
 
@@ -14,6 +14,11 @@ def warning(entry: Entry, why: str) -> Finding:
 def upstream_warning(entry: Entry, why: str) -> Finding:
     """Of a rule's upstream, shown at the rule."""
     return _at(entry, f"upstream `{entry.rule.upstream.name}` {why}")
+
+
+def closed_warning(closed: Closed, why: str) -> Finding:
+    """Of an entry of `closed`, which has no name."""
+    return _at(closed, f"this {why}")
 
 
 def first_of_each(entries: Iterable[Entry], is_meant: Callable[[Entry], bool]) -> Iterator[tuple[Entry, int]]:
@@ -30,6 +35,6 @@ def and_others(count: int) -> str:
     return "" if count == 0 else f"(and {count} {'other' if count == 1 else 'others'} of its upstream) "
 
 
-def _at(entry: Entry, message: str) -> Finding:
+def _at(entry: AnyEntry, message: str) -> Finding:
     place = entry.matcher.place
     return Finding(place.file, place.line, place.column, message, "warning")

@@ -20,7 +20,7 @@ function losses.open(floor)
   redis.call('SET', K.lost, floor .. OPEN)
 end
 
--- The floor is needed for as long as a lease from before the loss may live.
+-- The floor is needed for as long as a lease from before the loss may live, and an intent be kept.
 function losses.accept(floor, ms)
   redis.call('SET', K.lost, floor .. ACCEPTED, 'PX', ms)
 end
@@ -37,12 +37,22 @@ function losses.ended(loss, epoch)
   return loss and epochs.less(epoch, loss.floor)
 end
 
+-- Whether what a record says is from before the loss, and what became of it since may be lost.
+function losses.may_have_forgotten(loss, record)
+  return loss and epochs.less(clock.text(record.updated_at), loss.floor)
+end
+
 -- An operator may have records collected whose lease was granted so long ago (collect.lua). A lease lives a day at
 -- most, unless it is renewed.
 local COLLECTED_AFTER_MS = 24 * 3600 * 1000
 
 function losses.collectable(epoch, now)
   return epochs.less(epoch, clock.text(now - COLLECTED_AFTER_MS))
+end
+
+-- Whether the loss is one whose leases may live.
+function losses.is_near(loss, now)
+  return loss and (loss.open or not losses.collectable(loss.floor, now))
 end
 
 -- Whether a record whose highest epoch is `e` (or nil) is by right behind an epoch that was `seen`: an operator has
