@@ -14,7 +14,7 @@ from gateway.policy.ruleset import RuleSet
 def open_beside_closed(rules: RuleSet) -> Iterator[Finding]:
     """A `closed` with a condition that a narrower rule does not know of. Without a condition it is the wide half of
     "closed but for these"."""
-    every = (*rules.entries, *rules.read_only)
+    every: tuple[AnyEntry, ...] = (*rules.entries, *rules.read_only)
     for closed in (one for one in rules.closed if one.matcher.conditions and not one.anywhere):
         beside = [one for one in every if one.matcher.upstream is closed.matcher.upstream and _passes(one, closed)]
         if beside:
