@@ -103,6 +103,9 @@ class Deliverer:
         await self._sending.close()
 
     async def _turn(self) -> None:
+        if self._rules().refused is not None:
+            # By policies that may have ended nothing is sent, and nothing fails; it stays due.
+            return
         try:
             self._turns.put_first(await self._queue.approved())
             self._begin_some()
@@ -143,7 +146,7 @@ class Deliverer:
     async def _next_of(self, resource: ResourceKey) -> bool:
         """Deliver the head of a queue. False: there is none, or it cannot be sent now."""
         try:
-            taken = None if self._stopping else await self._queue.take(resource)
+            taken = None if self._stopping or self._rules().refused else await self._queue.take(resource)
             if taken is not None and _was_approved(taken.record):
                 self._turns.passed(resource)
             if isinstance(taken, Dropped):
@@ -161,6 +164,9 @@ class Deliverer:
     async def _deliver(self, taken: Taken) -> bool:
         """False: it was put back, and nothing behind it is sent before it."""
         found = await judge_again(taken.record, taken.request, self._rules())
+        if self._rules().refused is not None:
+            await self._queue.put_back(taken.record.resource, _SOON_S)
+            return False
         if isinstance(found, Rejudged) and lacks_approval(taken.record, found.write.rule):
             found = NotTaken(f"rule {found.write.rule.name} wants an approval, and it has none")
         return await (self._fail(taken, found) if isinstance(found, NotTaken) else self._send(taken, found))

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 
 from gateway.core.faults import PartUnavailable, StoreUnavailable
-from gateway.core.write import ResourceKey
+from gateway.core.record import IntentRecord
+from gateway.core.write import Admitted, ResourceKey
 from gateway.ongoing import stop
-from gateway.store.answer import Answer, read_answer
+from gateway.store.answer import Answer, number, read_answer, text
 from gateway.store.clock import StoreClock
 from gateway.store.durable import Durable
 from gateway.store.keys import probe, resource_keys
@@ -59,6 +60,16 @@ class Asking:
         """An operator has forgotten the resource's epochs: the store is not expected to have them."""
         self._acknowledged.forget(resource)
 
+    def has_admitted(self, admitted: Admitted, ttl_s: float) -> None:
+        """The store has acknowledged it, with a ticket that lives for so long."""
+        if self.recent is not None:
+            self.recent.admitted(admitted, self._clock.read(), ttl_s)
+
+    def has_denied(self, record: IntentRecord, kept_s: float) -> None:
+        """The store has acknowledged that somebody said no, and keeps the record for so long."""
+        if self.recent is not None:
+            self.recent.denied(record.id, record.attempts, self._clock.read() + kept_s)
+
     async def close(self) -> None:
         if self.marking is not None:
             await stop(self.marking)
@@ -86,6 +97,12 @@ class Asking:
             name = self.link.at(key).name
             return f"{name}: {away}" if name else str(away)
         return None
+
+    def _has_ended(self, admitted: Admitted, answer: Answer) -> None:
+        """The store has acknowledged that, by the answer of `settle.lua`."""
+        if self.recent is not None:
+            revision, outcome, _ = answer.rest
+            self.recent.settled(admitted, text(outcome), number(revision), self._clock.read())
 
     async def run(self, script: Script, keys: Sequence[str], *arguments: str | bytes) -> Answer:
         """One script's answer; its time is told to `on_call`."""

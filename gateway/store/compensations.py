@@ -57,8 +57,9 @@ class Compensations:
         match answer.word:
             case "admitted":
                 epoch, attempt = answer.rest
-                admitted = replace(write, epoch=Epoch(number(epoch)))
-                return Admitted(admitted, ticket, None, second, number(attempt))
+                admitted = Admitted(replace(write, epoch=Epoch(number(epoch))), ticket, None, second, number(attempt))
+                self._store.has_admitted(admitted, write.rule.upstream.timeouts.total_s)
+                return admitted
             case "wait-busy":
                 return Waiting("busy", number(answer.rest[0]) / 1000)
             case "wait-older":

@@ -109,13 +109,11 @@ class FenceStore(Asking):
         self._clock.hold(ttl_s)
         words = self._words.admit(write, ttl_s, queued=queued, behind=behind) + self.lasts_beyond(ttl_s)
         answer = await self._ask_to_admit(write, ticket, words)
-        if answer.word == "token-invalid" or answer.word == "stale-epoch":
-            answer = self._acknowledged.compared(answer, write.resource)
+        answer = self._acknowledged.compared(answer, write.resource)
+        self._acknowledged.heard(answer, write)
         found = reply.admit_reply(answer, write, ticket)
         if isinstance(found, Admitted):
-            self._acknowledged.note(write.resource, write.epoch)
-            if self.recent is not None:
-                self.recent.admitted(found, self._clock.read())
+            self.has_admitted(found, ttl_s)
         elif isinstance(found, Refused):
             self._acknowledged.doubt_where(answer, write.resource)
         return found
@@ -124,6 +122,7 @@ class FenceStore(Asking):
         """What admission would say now. It moves the records as an admission does, but makes no ticket."""
         words = self._words.admit(write, 0.0, queued=queued, behind=behind)
         answer = await self._ask_to_admit(write, ticket, f"{words} probes")
+        self._acknowledged.heard(answer, write)
         return reply.ready(answer) if answer.word == "ready" else reply.admit_reply(answer, write, ticket)
 
     async def park(self, write: Write, request: KeptRequest) -> IntentRecord | Replayed | Refused:
@@ -139,12 +138,12 @@ class FenceStore(Asking):
         except ErrorReply:
             await give_place_back(self.link, place)
             raise
+        self._acknowledged.heard(answer, write)
         if answer.word != "parked" or number(answer.rest[0]) == 0:
             await give_place_back(self.link, place)
         if answer.word != "parked":
             told = reply.park_reply(answer, write)
             return without_place(told, place) if answer.word == "no-room" and isinstance(told, Refused) else told
-        self._acknowledged.note(write.resource, write.epoch)
         # Whoever delivers looks into every shard now and then.
         with contextlib.suppress(StoreUnavailable):
             await self.link.call("ZADD", HINTS, answer.now_ms, shard_of(write.resource))
@@ -156,6 +155,7 @@ class FenceStore(Asking):
     async def would_park(self, write: Write) -> IntentRecord | Replayed | Refused | Ready:
         """What has become of the write, or that it would be taken."""
         answer = await self._ask_to_admit(write, _NO_TICKET, f"{self._words.park(write, '', 0)} probes")
+        self._acknowledged.heard(answer, write)
         if answer.word == "ready":
             return reply.ready(answer)
         if answer.word == "parked":
@@ -163,10 +163,7 @@ class FenceStore(Asking):
         return reply.park_reply(answer, write)
 
     async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled:
-        answer = await self.end(admitted, outcome, reason, kept)
-        if self.recent is not None:
-            self.recent.settled(admitted, self._clock.read())
-        return reply.settle_reply(answer, admitted.write)
+        return reply.settle_reply(await self.end(admitted, outcome, reason, kept), admitted.write)
 
     async def deliver(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         """Admit a write that was queued: as `admit`, but only its epoch counts, and that it is still what was taken."""
@@ -177,12 +174,12 @@ class FenceStore(Asking):
         arguments = (write.resource, ticket, self.gateway, intent, self._expected(), words)
         taken = str(write.epoch), write.keeping
         found = reply.admit_reply(await self._ask(DELIVER, write.resource, *arguments, *taken), write, ticket)
-        if isinstance(found, Admitted) and self.recent is not None:
-            self.recent.admitted(found, self._clock.read())
+        if isinstance(found, Admitted):
+            self.has_admitted(found, ttl_s)
         return found
 
     async def extend(self, admitted: Admitted, *, ttl_s: float) -> ExtendReply:
-        write = admitted.write
+        write, until = admitted.write, self._clock.read() + ttl_s
         self._clock.hold(ttl_s)
         answer = await self._ask(
             EXTEND,
@@ -190,18 +187,18 @@ class FenceStore(Asking):
             *(write.resource, admitted.ticket, self.gateway, str(write.epoch), write.holder or ""),
             *(write.secret_digest or b"", str(round(ttl_s * 1000))),
         )
+        if answer.word == "extended" and self.recent is not None:
+            self.recent.extended(admitted, until, answer.now_ms + round(ttl_s * 1000))
         return reply.extend_reply(answer, write)
 
     async def peek(self, write: Write) -> Refused | None:
         """What admission would refuse now, whatever the body says; it moves nothing and is not counted."""
         known = self._acknowledged
-        seen = max(known.must_have(write.resource), known.ruling(write))
-        told = "told" if seen and known.is_told(write.resource, seen) else ""
         answer = await self._ask(
             PEEK,
             write.resource,
             *(str(write.epoch), write.holder or "", write.secret_digest or b""),
-            *(str(seen or ""), told, known.origin(write.resource) or await self._learn_origin(write.resource)),
+            *(*known.expected(write), known.origin(write.resource) or await self._learn_origin(write.resource)),
         )
         known.doubt_where(answer, write.resource)
         refused = reply.peek_reply(answer, write)
@@ -381,16 +378,19 @@ class FenceStore(Asking):
         write, rule = admitted.write, admitted.write.rule
         if self.recent is not None:
             self.recent.ending(admitted.ticket)
-        answer, undo = (kept.answer, kept.undo) if isinstance(kept, Undoable) else (kept, None)
-        return await self._ask(
+        own, undo = (kept.answer, kept.undo) if isinstance(kept, Undoable) else (kept, None)
+        answer = await self._ask(
             SETTLE,
             write.resource,
             *(write.resource, admitted.ticket, str(write.epoch), write.holder or "", rule.upstream.name, rule.name),
             *(outcome, reason, self._words.settle(admitted) + also),
             *intent_arguments(write, admitted.intent),
-            b"" if answer is None else deflate_answer(answer),
+            b"" if own is None else deflate_answer(own),
             *spelled_undo(undo),
         )
+        if outcome != "abandoned":
+            self._has_ended(admitted, answer)
+        return answer
 
     async def _abandon(self, write: Write, ticket: TicketId) -> None:
         admitted = Admitted(write, ticket, None, reply.intent_of(write, ticket))

@@ -18,7 +18,7 @@ from gateway.store.fence import FenceStore
 from gateway.store.kept_requests import inflate_request
 from gateway.store.keys import APPROVED, HINTS, kept_request, resource_keys, shard_keys, shard_of, shard_of_id
 from gateway.store.loss.losses import from_before_a_loss, not_before_accepted
-from gateway.store.reply import record_of
+from gateway.store.reply import kept_s, record_of
 from gateway.store.script import Script
 from gateway.store.share import Counted, counted_so_far, put_right
 from gateway.store.views.quarantine import counted
@@ -57,10 +57,13 @@ async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> Int
     answer = await store.run(DECIDE, resource_keys(record.resource), record.resource, record.id, *arguments)
     match answer.word:
         case "decided":
+            now = record_of(answer)
+            if decide.verdict == "deny":
+                store.has_denied(now, kept_s(answer))
             await _hint(store, answer, record)
             if decide.verdict == "approve":
                 await _put_first(store, answer, record)
-            return record_of(answer)
+            return now
         case "wrong-state":
             return _not_awaited(record_of(answer))
         case "own-request":

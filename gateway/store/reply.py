@@ -145,7 +145,7 @@ def peek_reply(answer: Answer, write: Write) -> Refused | None:
 
 def record_of(answer: Answer) -> IntentRecord:
     """The record that a script shows: names and values in turn."""
-    fields = {text(name): value for name, value in zip(answer.rest[::2], answer.rest[1::2], strict=True)}
+    fields = _fields(answer)
     about = text(fields["about"])
     key, tenant, target = json.loads(about) if about else (None, "", "")
     kept, evidence = fields["answer"], fields["evidence"]
@@ -176,6 +176,16 @@ def record_of(answer: Answer) -> IntentRecord:
         IntentId(text(fields["compensates"])) if fields["compensates"] else None,
         is_own,
     )
+
+
+def kept_s(answer: Answer) -> float:
+    """For how long the record that a script shows is kept, if it has ended."""
+    fields = _fields(answer)
+    return (number(fields["updated_at"]) + number(fields["retain"]) - answer.now_ms) / 1000
+
+
+def _fields(answer: Answer) -> dict[str, Reply]:
+    return {text(name): value for name, value in zip(answer.rest[::2], answer.rest[1::2], strict=True)}
 
 
 def intent_of(write: Write, ticket: TicketId) -> IntentId:

@@ -113,9 +113,15 @@ class StoreMachine(RuleBasedStateMachine):
         assert told(reply) == fence.admit(write, ticket, seen)
         if isinstance(reply, Admitted):
             self.admitted.append(reply)
+        if not isinstance(reply, Refused) or self.is_recorded(write, reply):
             self.see(gateway, write.resource, write.epoch)
-        elif name_of(reply, "") in ("stale-epoch", "token-invalid"):
+        if name_of(reply, "") in ("stale-epoch", "token-invalid"):
             self.see(gateway, write.resource, before)
+
+    def is_recorded(self, write: Write, refused: Refused) -> bool:
+        """Whether an epoch from elsewhere is the highest, although its write is refused."""
+        is_highest = write.secret_digest is None and self.fence(write.resource).highest == write.epoch
+        return is_highest and refused.decision.name != "store-regressed"
 
     def next_write(self, resource: ResourceKey, of: Rule, newer: int, intent: Intent | None) -> Write:
         """What most writes are: by the holder, under the highest epoch, next in the sequence."""

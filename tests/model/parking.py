@@ -14,7 +14,8 @@ FREE: tuple[State, ...] = ("not_applied", "superseded", "expired", "failed")
 class Parked:
     """An intent. `kept`: whether its request still is; `heir`: the epoch that repeated it while it was on its way.
 
-    `keeping`: another one each time its request is kept, approved, or delivered in vain.
+    `keeping`: another one each time its request is kept, approved, or delivered in vain. `senders`: all that ever sent
+    it, of whom none may decide about it.
     """
 
     state: State
@@ -24,6 +25,7 @@ class Parked:
     kept: bool = True
     approved: bool = False
     heir: int = 0
+    senders: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -49,14 +51,16 @@ class Line:
         """An operator's floor: nobody has the resource, and what was let go of counts no more."""
         self.highest, self.let_go = epoch, []
 
-    def park(self, name: str, state: State) -> str:
+    def park(self, name: str, state: State, who: str) -> str:
         """The word of the answer: a state, or why it was not taken."""
         one = self.known.get(name)
         if one is None or one.state in FREE:
-            self.known[name] = Parked(state, self.highest, next(self.keepings))
+            senders = {who} if one is None else one.senders | {who}
+            self.known[name] = Parked(state, self.highest, next(self.keepings), senders=senders)
             if state == "queued":
                 self.queue.append(name)
             return state
+        one.senders.add(who)
         if one.state in WAITS and one.epoch < self.highest:
             one.epoch = self.highest
             if one.state == "queued":
@@ -110,10 +114,12 @@ class Line:
             self._ends(name, "failed" if outcome == "not_applied" else outcome, kept=outcome != "applied")
         self._hand_over(name)
 
-    def decide(self, name: str, *, approve: bool) -> str:
+    def decide(self, name: str, who: str | None, *, approve: bool) -> str:
         one = self.known[name]
         if one.state != "awaiting_approval":
             return "wrong-state"
+        if who in one.senders:
+            return "forbidden"
         if approve and one.epoch < self.highest:
             self._ends(name, "superseded", kept=False)
             return "wrong-state"

@@ -29,6 +29,9 @@ from tests.store.parked import APPROVED, QUEUED, REQUEST, keyed, make_due, make_
 names = st.sampled_from(("one", "two", "three", "four", "five"))
 # Most steps are of one holder, or nothing would ever be delivered.
 seldom = st.sampled_from((False, False, False, False, True))
+principals = st.sampled_from(("anna", "ben", "carl"))
+# None: an operator.
+approvers = st.sampled_from((None, None, None, "anna", "ben", "carl"))
 outcomes: st.SearchStrategy[Outcome] = st.sampled_from(("applied", "not_applied", "not_applied", "unknown"))
 
 
@@ -88,17 +91,17 @@ class ParkingMachine(StoreMachine):
         self.line.lease(lease.epoch, after_release=released and self.line.highest > 0)
         assert lease.drained == (not self.line.on_its_way and not self.line.let_go)
 
-    @rule(name=names, approved=st.booleans())
-    def park(self, name: str, approved: bool) -> None:
+    @rule(name=names, approved=st.booleans(), who=principals)
+    def park(self, name: str, approved: bool, who: str) -> None:
         """For the first time, again, by a successor, or anew. Two rules never take one request."""
         one = self.line.known.get(name)
         fresh = one is None or one.state in ("not_applied", "superseded", "expired", "failed")
         if fresh:
             self.ways[name] = "awaiting_approval" if approved else "queued"
         way = APPROVED if self.ways[name] == "awaiting_approval" else QUEUED
-        reply = self.run(self.stores[0].park(self.write(name, way), REQUEST))
+        reply = self.run(self.stores[0].park(replace(self.write(name, way), principal=who), REQUEST))
         told = reply.state if isinstance(reply, IntentRecord) else name_of(reply)
-        assert {"Replayed": "replayed"}.get(told, told) == self.line.park(name, self.ways[name])
+        assert {"Replayed": "replayed"}.get(told, told) == self.line.park(name, self.ways[name], who)
 
     @rule()
     def take(self) -> None:
@@ -157,18 +160,18 @@ class ParkingMachine(StoreMachine):
             self.line.end(name, outcome, again=again)
 
     @precondition(lambda self: self.line.known)
-    @rule(data=st.data(), approve=st.sampled_from((True, True, True, False)))
-    def decide(self, data: st.DataObject, approve: bool) -> None:
+    @rule(data=st.data(), approve=st.sampled_from((True, True, True, False)), who=approvers)
+    def decide(self, data: st.DataObject, approve: bool, who: str | None) -> None:
         waiting = [name for name, one in self.line.known.items() if one.state == "awaiting_approval"]
         name = data.draw(st.sampled_from(sorted(waiting or self.line.known)))
         record = self.record(name)
         assert record.parking is not None
         verdict = Decide(
-            "approve" if approve else "deny", "operator", None, f"note {next(self.notes)}", record.parking.digest
+            "approve" if approve else "deny", who or "operator", who, f"note {next(self.notes)}", record.parking.digest
         )
         reply = self.run(decide(self.stores[0], record, verdict))
         told = reply.state if isinstance(reply, IntentRecord) else reply.decision.name
-        assert told == self.line.decide(name, approve=approve)
+        assert told == self.line.decide(name, who, approve=approve)
 
     @precondition(lambda self: self.line.known)
     @rule(data=st.data())

@@ -13,3 +13,12 @@ def lose(raw: Any, floor: int, *, accepted: bool = False) -> None:
     raw.set(LOST, f"{floor} {'accepted' if accepted else 'open'}")
     about = {"incarnation": "b", "began": 1, "since": floor - 1000, "floor": floor, "why": "a test", "by": "one"}
     raw.hset(store_record("000"), mapping=about)
+
+
+def put_back(raw: Any, kept: dict[bytes, bytes]) -> None:
+    """The store is as it was when `fences.everything` told."""
+    with raw.pipeline(transaction=True) as steps:
+        steps.flushdb()
+        for key, dump in kept.items():
+            steps.restore(key, 0, dump)
+        steps.execute()

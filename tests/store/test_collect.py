@@ -165,7 +165,8 @@ async def test_what_failed_under_a_collected_lease_is_not_sent_again(store: Fenc
 
     told = await retry(store, failed, note="again", by="operator")
 
-    assert isinstance(told, Refused) and told.decision.name == "wrong-state" and "newer ones are no longer known" in told.detail
+    assert isinstance(told, Refused) and told.decision.name == "wrong-state"
+    assert "newer ones are no longer known" in told.detail
     assert await queued(store, raw) == []
 
 

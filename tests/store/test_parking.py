@@ -8,7 +8,6 @@ import pytest
 
 from gateway.core.decision import Refused
 from gateway.core.delivery import GivenUp
-from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId
 from gateway.core.parking import Approval
 from gateway.core.record import IntentRecord
@@ -170,43 +169,6 @@ async def test_who_denies_may_name_no_request(store: FenceStore) -> None:
 
     denied = [await decide(store, record, NO) for _ in range(2)]
     assert denied[0] == denied[1] and isinstance(denied[0], IntentRecord) and denied[0].state == "denied"
-
-
-@pytest.mark.parametrize("epoch", [42, 43], ids=["the same epoch", "a newer epoch"])
-async def test_nobody_approves_what_they_sent_after_another_has_repeated_it(epoch: int, store: FenceStore) -> None:
-    """Each principal that sent it is one that made it, whoever was the last."""
-    await parked(store, replace(ONE, principal="anna"))
-    again = mail("one", epoch, of=APPROVED)
-    for principal in ("ben", "carl", "anna"):
-        await parked(store, replace(again, principal=principal))
-
-    for principal in ("anna", "ben", "carl"):
-        assert name_of(await decided(store, replace(YES, by=principal, principal=principal))) == "forbidden"
-    assert isinstance(await decided(store, replace(YES, by="ann", principal="ann")), IntentRecord)
-
-
-@pytest.mark.parametrize("ending", ["expired", "superseded"])
-async def test_nobody_approves_what_they_sent_before_its_key_was_free_again(
-    ending: str, store: FenceStore, raw: Any
-) -> None:
-    """It is the same intent: whoever asked for it once has asked for it."""
-    epoch = 42
-    for principal in ("anna", "ben", "carl"):
-        one = replace(mail("one", epoch, of=APPROVED), principal=principal)
-        await parked(store, one)
-        if principal == "carl":
-            break
-        if ending == "expired":
-            make_expired(raw, one)
-        else:
-            epoch += 1
-            await store.register(RESOURCE, Epoch(epoch), "A", watch=False)
-        assert name_of(await decided(store, replace(YES, by="dora", principal="dora"))) == "wrong-state"
-        assert await state_of(store, id_of(one)) == ending
-
-    for principal in ("anna", "ben", "carl"):
-        assert name_of(await decided(store, replace(YES, by=principal, principal=principal))) == "forbidden"
-    assert isinstance(await decided(store, replace(YES, by="dora", principal="dora")), IntentRecord)
 
 
 async def test_an_approval_after_a_takeover_supersedes(store: FenceStore, raw: Any) -> None:

@@ -11,6 +11,9 @@ from gateway.store.keys import shard_of
 from gateway.store.loss.recent import Recent
 from gateway.store.loss.seen import SeenEpochs
 
+# Of `scripts/admit.lua`, behind the comparison of epochs; a refusal names the epoch in force.
+_NOT_REFUSED = frozenset({"admitted", "replayed", "parked", "ready", "wait-older", "wait-busy"})
+_OF_A_LOSS = frozenset({"store-regressed", "began-anew"})
 # As in `scripts/parts/loss.lua`.
 _COLLECTED_AFTER_MS = 24 * 3_600_000
 
@@ -28,6 +31,15 @@ class Acknowledged:
         if self._seen.note(resource, epoch) and self._recent is not None:
             self._recent.raised(resource, epoch)
 
+    def heard(self, answer: Answer, write: Write) -> None:
+        """An epoch that was granted elsewhere is recorded before its write is refused, replayed or told to wait: from
+        then on an older one is not admitted.
+        """
+        # Empty is not zero, which is an epoch.
+        is_in_force = write.secret_digest is None and answer.rest[0] == str(write.epoch).encode()
+        if answer.word in _NOT_REFUSED or (is_in_force and answer.word not in _OF_A_LOSS):
+            self.note(write.resource, write.epoch)
+
     def origin(self, resource: ResourceKey) -> str:
         """What the resource's shard began with (origins.py); empty where that is not known."""
         return self._origins.get(shard_of(resource), "")
@@ -42,8 +54,20 @@ class Acknowledged:
         told = " told" if self.is_told(write.resource, seen) else ""
         return f" seen:{seen}{told}" if seen else ""
 
-    def compared(self, refused: Answer, resource: ResourceKey) -> Answer:
+    def expected(self, write: Write) -> tuple[str, str]:
+        """For a question that moves nothing: an epoch that rules the write's or must be there, and whether it is told
+        of; each empty for none.
+        """
+        seen = max(self.must_have(write.resource), self.ruling(write))
+        return str(seen or ""), "told" if seen and self.is_told(write.resource, seen) else ""
+
+    def compared(self, answer: Answer, resource: ResourceKey) -> Answer:
         """A token that nobody knows is no invalid one where the store does not know of an epoch that was seen."""
+        if answer.word != "token-invalid" and answer.word != "stale-epoch":
+            return answer
+        return self._compared(answer, resource)
+
+    def _compared(self, refused: Answer, resource: ResourceKey) -> Answer:
         highest = number(refused.rest[0] or 0)
         if highest:
             self.note(resource, highest)

@@ -25,6 +25,7 @@ from gateway.store.links.first_words import FirstReply, ask_first, is_elsewhere,
 from gateway.store.links.link import Link, Reply, hang_up
 from gateway.store.links.topology import places
 from gateway.store.loss.origins import count_lost, learn, learn_anew, learn_here
+from gateway.store.loss.places import Place
 from gateway.store.loss.recent import Proof, Recent
 from gateway.store.script import Script
 
@@ -260,7 +261,7 @@ async def _run_id(connection: AbstractConnection) -> bytes | None:
     return found[1] if found else None
 
 
-def _missing(asked: Iterator[tuple[Proof, FirstReply]]) -> Iterator[Proof]:
+def _missing(asked: Iterator[tuple[Proof | Place, FirstReply]]) -> Iterator[Proof | Place]:
     for proof, reply in asked:
         if not is_elsewhere(reply) and not proof.holds(reply_of(reply)):
             yield proof

@@ -13,12 +13,15 @@ from gateway.core.write import Admitted, ResourceKey, TicketId
 from gateway.store.answer import number
 from gateway.store.keys import intent_record, resource_keys, shard_of
 from gateway.store.links.link import Reply
+from gateway.store.loss.places import Place, place_of
 from gateway.store.loss.seen import SeenEpochs
 
 # Where the count of attempts is in a record (parts/intent.lua), behind the mark of its format and six numbers; and with
-# the state, of which the length comes first.
-_ATTEMPTS, _AND_STATE = ("37", "40"), ("37", "50")
-_ATTEMPTS_BYTES, _STATE_AT, _IN_FLIGHT = 4, 5, b"in_flight"
+# the state, of which the length comes first and the longest is 17 bytes.
+_ATTEMPTS, _AND_STATE = ("37", "40"), ("37", "58")
+_ATTEMPTS_BYTES, _STATE_AT = 4, 5
+# How long the record of a write without a key is kept at least that nobody knows of (scripts/parts/intent.lua).
+_UNKNOWN_KEPT_S = 86_400.0
 # Of each shard and kind, while its server gets no mark: some 25 MB of all shards. A store loses the end of what it
 # acknowledged, so that the newest tell of every loss.
 _NEWEST = 32
@@ -31,13 +34,14 @@ Value = TypeVar("Value")
 class Proof:
     """A question to the store, and the least that the answer says if nothing was lost.
 
-    `of`: the answer is a number in decimal text, or an intent's attempts as records have them, of which the last, if it
-    is still the one that is meant, has ended.
+    `of`: the answer is a number in decimal text, or an intent's attempts as records have them. `left`: the state in
+    which it is no longer, if it has not been attempted again.
     """
 
     command: tuple[str, ...]
     least: int
-    of: Literal["number", "attempts", "ending"] = "number"
+    of: Literal["number", "attempts"] = "number"
+    left: str = ""
 
     def holds(self, reply: Reply) -> bool:
         if isinstance(reply, list):
@@ -46,25 +50,29 @@ class Proof:
         if self.of == "number":
             return reply is not None and number(reply) >= self.least
         assert isinstance(reply, bytes)
+        if not reply:
+            return False
         attempts = int.from_bytes(reply[:_ATTEMPTS_BYTES], "big")
-        if self.of == "ending" and attempts == self.least:
-            return reply[_STATE_AT:] != _IN_FLIGHT
-        return reply != b"" and attempts >= self.least
+        if self.left and attempts == self.least:
+            return reply[_STATE_AT : _STATE_AT + reply[_STATE_AT - 1]] != self.left.encode()
+        return attempts >= self.least
 
 
 @dataclass(slots=True)
 class _Since:
-    """Of one mark: the highest epochs by resource, the attempts of intents and whether they have ended, and tickets
-    that have not."""
+    """Of one mark: the highest epochs by resource, the attempts of intents and which state they have left, tickets that
+    have not ended and their deadlines, and places of writes without a key that have."""
 
     epochs: dict[ResourceKey, int] = field(default_factory=dict)
-    attempts: dict[IntentId, tuple[int, float, bool]] = field(default_factory=dict)
-    tickets: dict[TicketId, tuple[ResourceKey, float]] = field(default_factory=dict)
+    attempts: dict[IntentId, tuple[int, float, str]] = field(default_factory=dict)
+    tickets: dict[TicketId, tuple[ResourceKey, float, int]] = field(default_factory=dict)
+    places: dict[ResourceKey, Place] = field(default_factory=dict)
 
     def add(self, newer: "_Since") -> None:
         _append(self.epochs, newer.epochs)
         _append(self.attempts, newer.attempts)
         _append(self.tickets, newer.tickets)
+        _append(self.places, newer.places)
 
     def of(self, shards: Set[str]) -> "_Since":
         """What is of these shards: of each the newest."""
@@ -72,6 +80,7 @@ class _Since:
             _newest(self.epochs, shards, lambda resource, _: shard_of(resource)),
             _newest(self.attempts, shards, lambda intent, _: intent[:3]),
             _newest(self.tickets, shards, lambda _, ticket: shard_of(ticket[0])),
+            _newest(self.places, shards, lambda resource, _: shard_of(resource)),
         )
 
 
@@ -87,6 +96,8 @@ class Recent:
         self.doubted = asyncio.Event()
         """Set when a script has missed something: a mark tells whether it is lost."""
         self._anew: set[str] = set()
+        # Tickets of sessions, which are extended while somebody may be about to settle them.
+        self._sessions: set[TicketId] = set()
         self._newest = _Since()
         self._marked = _Since()
 
@@ -105,32 +116,52 @@ class Recent:
 
     def lowered(self, resource: ResourceKey) -> None:
         """An operator has forgotten its epochs: none is missing."""
-        self._newest.epochs.pop(resource, None)
-        self._marked.epochs.pop(resource, None)
+        for since in (self._newest, self._marked):
+            since.epochs.pop(resource, None)
+            since.places.pop(resource, None)
 
-    def admitted(self, admitted: Admitted, now: float) -> None:
+    def admitted(self, admitted: Admitted, now: float, ttl_s: float) -> None:
         """`now`: by the boot clock."""
         write = admitted.write
         if write.intent is not None:
-            self._newest.attempts[admitted.intent] = admitted.attempt, now + write.rule.intent.retain_s, False
-        elif write.rule.upgrade is None:
-            # A session's ticket lives for less, again and again.
-            until = now + write.rule.upstream.timeouts.total_s
-            self._newest.tickets[admitted.ticket] = write.resource, until
+            self._newest.attempts[admitted.intent] = admitted.attempt, now + write.rule.intent.retain_s, ""
+        else:
+            self._newest.tickets[admitted.ticket] = write.resource, now + ttl_s, 0
+        if write.rule.upgrade is not None:
+            self._sessions.add(admitted.ticket)
+
+    def extended(self, admitted: Admitted, until: float, deadline_ms: int) -> None:
+        """The ticket of a session lives until then: by the boot clock, and by the store's."""
+        if admitted.ticket in self._sessions and admitted.write.intent is None:
+            self._newest.tickets[admitted.ticket] = admitted.write.resource, until, deadline_ms
 
     def parked(self, intent: IntentId, until: float) -> None:
-        self._newest.attempts.setdefault(intent, (0, until, False))
+        self._newest.attempts.setdefault(intent, (0, until, ""))
+
+    def denied(self, intent: IntentId, attempts: int, until: float) -> None:
+        """An operator has said no to what was attempted so often before."""
+        self._newest.attempts[intent] = attempts, until, "awaiting_approval"
 
     def ending(self, ticket: TicketId) -> None:
         """It is about to be settled: from now on it may be gone."""
+        self._sessions.discard(ticket)
         self._newest.tickets.pop(ticket, None)
         self._marked.tickets.pop(ticket, None)
 
-    def settled(self, admitted: Admitted, now: float) -> None:
-        """The store has its ending. `now`: by the boot clock."""
-        if admitted.write.intent is not None:
-            until = now + admitted.write.rule.intent.retain_s
-            self._newest.attempts[admitted.intent] = admitted.attempt, until, True
+    def settled(self, admitted: Admitted, outcome: str, revision: int, now: float) -> None:
+        """The store has its ending, and counts so many writes of its resource. `now`: by the boot clock."""
+        write = admitted.write
+        if write.intent is not None:
+            until = now + write.rule.intent.retain_s
+            self._newest.attempts[admitted.intent] = admitted.attempt, until, "in_flight"
+        elif outcome == "unknown":
+            # It has a record now.
+            self._newest.attempts[admitted.intent] = admitted.attempt, now + _UNKNOWN_KEPT_S, "in_flight"
+        elif outcome == "applied":
+            place = place_of(write, revision)
+            if place is not None:
+                former = self._newest.places.get(write.resource) or self._marked.places.get(write.resource)
+                self._newest.places[write.resource] = place.after(former)
 
     def turn(self) -> None:
         """A mark is about to leave: all that was noted so far was acknowledged before it."""
@@ -147,7 +178,7 @@ class Recent:
         self._newest, self._marked, self._anew = _Since(), _Since(), set()
         self.seen.lost()
 
-    def proofs(self, now: float) -> Iterator[Proof]:
+    def proofs(self, now: float) -> Iterator[Proof | Place]:
         """What to ask a store for, to see whether it still has all of it. `now`: by the boot clock.
 
         An intent is kept for its time, and a ticket until its deadline: what is older may be gone by right.
@@ -155,14 +186,14 @@ class Recent:
         for since in (self._marked, self._newest):
             for resource, epoch in since.epochs.items():
                 yield Proof(("HMGET", resource_keys(resource)[0], "e", "r"), epoch)
-            for intent, (attempt, until, has_ended) in since.attempts.items():
-                if until > now and has_ended:
-                    yield Proof(("GETRANGE", intent_record(intent), *_AND_STATE), attempt, "ending")
-                elif until > now:
-                    yield Proof(("GETRANGE", intent_record(intent), *_ATTEMPTS), attempt, "attempts")
-            for ticket, (resource, until) in since.tickets.items():
+            for intent, (attempt, until, left) in since.attempts.items():
                 if until > now:
-                    yield Proof(("ZSCORE", resource_keys(resource)[4], f"{ticket} {resource}"), 0)
+                    fields = _AND_STATE if left else _ATTEMPTS
+                    yield Proof(("GETRANGE", intent_record(intent), *fields), attempt, "attempts", left)
+            for ticket, (resource, until, deadline_ms) in since.tickets.items():
+                if until > now:
+                    yield Proof(("ZSCORE", resource_keys(resource)[4], f"{ticket} {resource}"), deadline_ms)
+            yield from since.places.values()
 
 
 def _append(to: dict[Key, Value], newer: dict[Key, Value]) -> None:

@@ -92,13 +92,13 @@ local function park(of)
   end
   local one = record or intents.new(intent, '', now)
   -- Its key may be free again: who asked for it before has asked for it.
-  local senders = record and asks.principal and intents.senders(record, asks.principal)
+  local senders = record and intents.senders(record, asks.principal or '')
   one.ticket, one.epoch, one.holder, one.upstream, one.rule, one.resource = '', mine, of, ARGV[8], ARGV[9], resource
   one.principal, one.notify, one.holds = asks.principal or '', asks.notify or '', asks.holds and '1' or ''
   one.fingerprint, one.about, one.in_doubt = fingerprint, ARGV[13], ''
   one.retain, one.query, one.asked = tonumber(asks.retain), tonumber(asks.query or 0), 0
   one.native, one.answer, one.evidence, one.resolved_by, one.heir = asks.native or '', '', '', '', ''
-  one.trace = asks.trace
+  one.trace, one.senders = asks.trace, ''
   intents.park_as(one, {
     since = clock.text(now), failures = 0, digest = asks.digest, risk = asks.risk, senders = senders,
     approval = asks.approve and 'awaited' or nil, expires = asks.approve and clock.text(now + asks.approve) or nil,
@@ -202,6 +202,11 @@ if loss and loss.open and not lives and (intent ~= '' or asks.parks) then
   return refuse('store-regressed')
 end
 
+-- It may turn out that nothing was done; whoever asked for it meanwhile has asked for it.
+if lives and asks.parks then
+  intents.add_sender(record, asks.principal or '')
+end
+
 -- The upstream refuses the second only under the key that it was given with the first.
 local retries = asks.retry and lives and record.native == asks.native
 if lives and not (retries and now - record.sent_at < tonumber(asks.retry)) then
@@ -265,6 +270,8 @@ if asks.probes then
 end
 
 local one = record or intents.new(intent ~= '' and intent or id, '', now)
+-- A rule that wants an approval may take it next.
+one.senders = record and intents.senders(record, asks.principal or '') or ''
 one.ticket, one.epoch, one.holder, one.upstream, one.rule, one.resource = id, mine, h, ARGV[8], ARGV[9], resource
 one.principal, one.notify, one.trace = asks.principal or '', asks.notify or '', asks.trace
 one.holds = asks.holds and '1' or lives and one.holds or ''

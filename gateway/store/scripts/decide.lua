@@ -41,7 +41,7 @@ if loss and loss.open then
   return answer('store-regressed')
 end
 
-if ARGV[5] ~= '' and intents.was_sent_by(record, told, ARGV[5]) then
+if ARGV[5] ~= '' and intents.was_sent_by(record, ARGV[5]) then
   return answer('own-request')
 end
 

@@ -3,6 +3,7 @@
 import pytest
 
 from gateway.core.epoch import HIGHEST
+from gateway.core.write import Write
 from gateway.store.answer import Answer
 from gateway.store.keys import shard_of
 from gateway.store.loss.acknowledged import Acknowledged
@@ -76,6 +77,29 @@ def test_what_was_reset_is_not_missed_a_second_time() -> None:
 
     assert known.must_have(RESOURCE) == 5
     assert known.words(bare(6)) == " seen:5"
+
+
+@pytest.mark.parametrize(
+    ("answer", "write", "expected"),
+    [
+        pytest.param(Answer("wait-older", NOW_MS, [500]), bare(42), 42, id="it waits"),
+        pytest.param(Answer("replayed", NOW_MS, [b"", b"", b""]), bare(42), 42, id="it is replayed"),
+        pytest.param(Answer("replayed", NOW_MS, [b"", b"", b""]), leased(42), 42, id="it is replayed under a lease"),
+        pytest.param(refused("intent-mismatch", 42), bare(42), 42, id="it is refused"),
+        pytest.param(refused("intent-mismatch", 42), leased(42), 0, id="a lease's is known from its grant"),
+        pytest.param(refused("stale-epoch", 43), bare(42), 0, id="it is not the one in force"),
+        pytest.param(refused("store-regressed", 42), bare(42), 0, id="what was lost is told of already"),
+        pytest.param(refused("paused"), bare(0), 0, id="there is none in force"),
+    ],
+)
+def test_an_epoch_is_acknowledged_with_whatever_becomes_of_its_write(
+    answer: Answer, write: Write, expected: int
+) -> None:
+    """G1: from then on an older one is not admitted."""
+    known = knowing()
+    known.heard(answer, write)
+
+    assert known.must_have(RESOURCE) == expected
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,14 @@ import pytest
 
 from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId
+from gateway.core.rule import Fence
 from gateway.core.write import Admitted, ResourceKey, TicketId
-from gateway.store.keys import intent_id, shard_of, shards
+from gateway.store.keys import intent_id, intent_record, shard_of, shards
 from gateway.store.links.link import Reply
+from gateway.store.loss.places import Place
 from gateway.store.loss.recent import Proof, Recent
 from gateway.store.reply import intent_of
-from tests.store.fences import RESOURCE, RETAIN_S, bare, keyed, unknown_is
+from tests.store.fences import RESOURCE, RETAIN_S, TTL_S, bare, keyed, rule, unknown_is
 
 TICKET = TicketId("262one1")
 KEPT = unknown_is("hold")
@@ -27,23 +29,26 @@ def asked(recent: Recent, now: float = 0.0) -> list[str]:
     return [proof.command[0] for proof in recent.proofs(now)]
 
 
+def proofs(recent: Recent) -> list[Proof]:
+    return [proof for proof in recent.proofs(0.0) if isinstance(proof, Proof)]
+
+
 def test_each_kind_has_its_proof() -> None:
     """An epoch by its record, an intent by its attempts, and a write without a key by its ticket."""
     recent = Recent()
     recent.raised(RESOURCE, Epoch(42))
-    recent.admitted(admitted(key=True, attempt=3), 0.0)
-    recent.admitted(admitted(key=False), 0.0)
+    recent.admitted(admitted(key=True, attempt=3), 0.0, TTL_S)
+    recent.admitted(admitted(key=False), 0.0, TTL_S)
     recent.parked(admitted(key=True).intent, 9.0)
 
-    epoch, attempts, ticket = recent.proofs(0.0)
+    epoch, attempts, ticket = proofs(recent)
 
     assert (epoch.command[0], epoch.least) == ("HMGET", 42)
     assert (attempts.command[0], attempts.least, attempts.of) == ("GETRANGE", 3, "attempts")
     assert ticket.command[0] == "ZSCORE"
     assert ticket.command[2] == f"{TICKET} {RESOURCE}"
-    recent.settled(admitted(key=True, attempt=3), 0.0)
-    recent.settled(admitted(key=False), 0.0)
-    assert [proof.of for proof in recent.proofs(0.0)] == ["number", "ending", "number"]
+    recent.settled(admitted(key=True, attempt=3), "applied", 0, 0.0)
+    assert attempts.left == "" and [proof.left for proof in proofs(recent)] == ["", "in_flight", ""]
 
 
 def test_a_mark_covers_what_was_acknowledged_before_it_left() -> None:
@@ -51,7 +56,7 @@ def test_a_mark_covers_what_was_acknowledged_before_it_left() -> None:
     recent = Recent()
     recent.raised(RESOURCE, 42)
     recent.turn()
-    recent.admitted(admitted(key=False), 0.0)
+    recent.admitted(admitted(key=False), 0.0, TTL_S)
 
     assert asked(recent) == ["HMGET", "ZSCORE"]
     recent.covered()
@@ -63,7 +68,7 @@ def test_a_mark_that_got_no_answer_covers_nothing() -> None:
     recent = Recent()
     recent.raised(RESOURCE, 42)
     recent.turn()
-    recent.admitted(admitted(key=False), 0.0)
+    recent.admitted(admitted(key=False), 0.0, TTL_S)
     recent.turn()
 
     assert asked(recent) == ["HMGET", "ZSCORE"]
@@ -74,8 +79,8 @@ def test_a_mark_that_got_no_answer_covers_nothing() -> None:
 def test_what_may_be_gone_by_right_is_not_asked_for() -> None:
     """A ticket that is settled or past its deadline, and an intent past its time."""
     recent = Recent()
-    recent.admitted(admitted(key=False), 0.0)
-    recent.admitted(admitted(key=True), 0.0)
+    recent.admitted(admitted(key=False), 0.0, TTL_S)
+    recent.admitted(admitted(key=True), 0.0, TTL_S)
 
     assert asked(recent, now=29.0) == ["GETRANGE", "ZSCORE"]
     assert asked(recent, now=31.0) == ["GETRANGE"]
@@ -87,6 +92,62 @@ def test_what_may_be_gone_by_right_is_not_asked_for() -> None:
     assert asked(recent) == []
 
 
+def test_what_nobody_knows_of_a_write_without_a_key_has_a_record() -> None:
+    """Any other ending leaves nothing that could be asked for, but for its place."""
+    recent = Recent()
+    one = admitted(key=False)
+    recent.settled(one, "not_applied", 0, 0.0)
+    recent.settled(one, "applied", 0, 0.0)
+    assert list(recent.proofs(0.0)) == []
+
+    recent.settled(one, "unknown", 0, 0.0)
+
+    (ending,) = proofs(recent)
+    assert ending.command[:2] == ("GETRANGE", intent_record(one.intent)) and ending.left == "in_flight"
+
+
+def test_a_session_is_asked_for_until_it_is_about_to_end() -> None:
+    """By the deadline that was acknowledged last; an extension that is heard of after that says nothing."""
+    recent = Recent()
+    one = admitted(key=False)
+    session = replace(one, write=replace(one.write, rule=replace(one.write.rule, upgrade="websocket")))
+    recent.extended(session, 9.0, 7000)
+    assert list(recent.proofs(0.0)) == []
+    recent.admitted(session, 0.0, 5.0)
+    recent.extended(session, 9.0, 7000)
+
+    (ticket,) = proofs(recent)
+    assert (ticket.command[0], ticket.least) == ("ZSCORE", 7000)
+    assert asked(recent, now=9.0) == []
+    recent.ending(session.ticket)
+    recent.extended(session, 9.0, 7000)
+    assert list(recent.proofs(0.0)) == []
+
+
+def test_what_was_denied_does_not_wait_for_an_approval() -> None:
+    """As long as its record is kept."""
+    recent = Recent()
+    recent.denied(admitted(key=True).intent, 2, 9.0)
+
+    (denial,) = proofs(recent)
+    assert (denial.least, denial.left) == (2, "awaiting_approval")
+    assert asked(recent, now=9.0) == []
+
+
+def test_places_are_kept_together_and_lowered_by_an_operator() -> None:
+    """What one write has taken of an epoch the next does not hide, also behind a mark."""
+    recent = Recent()
+    strict, numbered = bare(42, of=rule(Fence(order="strict"))), bare(42, of=rule(counts=True))
+    for write, revision in ((strict, 0), (numbered, 7)):
+        recent.settled(Admitted(write, TICKET, None, intent_of(write, TICKET)), "applied", revision, 0.0)
+        recent.turn()
+
+    assert list(recent.proofs(0.0)) == [Place(RESOURCE, 42, is_used=True, sequence=0, revision=7)]
+    recent.lowered(RESOURCE)
+    assert list(recent.proofs(0.0)) == []
+
+
+DENIED = Proof(("GETRANGE",), 0, "attempts", "awaiting_approval")
 ANSWERS: dict[str, tuple[Proof, Reply, bool]] = {
     "the same epoch": (Proof(("HMGET",), 42), [b"42", None], True),
     "a larger one": (Proof(("HMGET",), 42), [b"18446744073709551615", None], True),
@@ -98,11 +159,24 @@ ANSWERS: dict[str, tuple[Proof, Reply, bool]] = {
     "fewer attempts": (Proof(("GETRANGE",), 3, "attempts"), b"\x00\x00\x00\x02", False),
     "one that waits": (Proof(("GETRANGE",), 0, "attempts"), b"\x00\x00\x00\x00", True),
     "no intent": (Proof(("GETRANGE",), 0, "attempts"), b"", False),
-    "an ending": (Proof(("GETRANGE",), 3, "ending"), b"\x00\x00\x00\x03\x07applied\x00\x05", True),
-    "one that was lost": (Proof(("GETRANGE",), 3, "ending"), b"\x00\x00\x00\x03\x09in_flight", False),
-    "one with its attempt": (Proof(("GETRANGE",), 3, "ending"), b"\x00\x00\x00\x02\x07unknown\x00\x05", False),
-    "one that another attempt followed": (Proof(("GETRANGE",), 3, "ending"), b"\x00\x00\x00\x04\x09in_flight", True),
-    "an ending of nothing": (Proof(("GETRANGE",), 3, "ending"), b"", False),
+    "an ending": (Proof(("GETRANGE",), 3, "attempts", "in_flight"), b"\x00\x00\x00\x03\x07applied\x00\x05", True),
+    "one that was lost": (Proof(("GETRANGE",), 3, "attempts", "in_flight"), b"\x00\x00\x00\x03\x09in_flight", False),
+    "one with its attempt": (
+        Proof(("GETRANGE",), 3, "attempts", "in_flight"),
+        b"\x00\x00\x00\x02\x07unknown\x00\x05",
+        False,
+    ),
+    "one that another attempt followed": (
+        Proof(("GETRANGE",), 3, "attempts", "in_flight"),
+        b"\x00\x00\x00\x04\x09in_flight",
+        True,
+    ),
+    "an ending of nothing": (Proof(("GETRANGE",), 3, "attempts", "in_flight"), b"", False),
+    "a denial": (DENIED, b"\x00\x00\x00\x00\x06denied\x00\x05more than the state", True),
+    "a denial that was lost": (DENIED, b"\x00\x00\x00\x00\x11awaiting_approval", False),
+    "a denial of nothing": (DENIED, b"", False),
+    "a longer ticket": (Proof(("ZSCORE",), 1796007602338), b"1796007602338", True),
+    "an extension that was lost": (Proof(("ZSCORE",), 1796007602339), b"1796007602338", False),
     "a ticket": (Proof(("ZSCORE",), 0), b"1796007602338", True),
     "no ticket": (Proof(("ZSCORE",), 0), None, False),
 }
@@ -123,7 +197,9 @@ def test_a_server_that_was_not_marked_is_asked_for_its_own() -> None:
     for resource in (here, there):
         write = replace(bare(42), resource=resource)
         recent.raised(resource, 42)
-        recent.admitted(Admitted(write, TicketId(f"{shard_of(resource)}one1"), None, intent_of(write, TICKET)), 0.0)
+        recent.admitted(
+            Admitted(write, TicketId(f"{shard_of(resource)}one1"), None, intent_of(write, TICKET)), 0.0, TTL_S
+        )
         recent.parked(intent_id(resource, "digest"), 9.0)
     recent.turn()
     recent.covered({shard_of(there)})

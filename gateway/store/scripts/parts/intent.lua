@@ -12,6 +12,7 @@ local RECORD = '>I6I6I6I6I6I3I4Bc0Bc0Bc0Hc0Bc0Bc0I3c0Hc0Hc0Bc0I3c0I3c0I3c0'
 -- What few records have, a map in MessagePack: '' is what is not in it. A new field belongs here.
 local RARE = {
   'in_doubt', 'resolved_by', 'evidence', 'incidents', 'notify', 'parking', 'holds', 'compensates', 'heir',
+  'senders',
 }
 -- Where the length of the state is: behind the seven numbers.
 local STATE_AT = #MARK + 38
@@ -96,7 +97,7 @@ function intents.new(id, about, now)
     resource = '', about = about, fingerprint = '', created_at = now, updated_at = now, sent_at = now, reason = '',
     retain = RESOLVED_MS, query = 0, asked = 0, in_doubt = '', resolved_by = '', evidence = '', answer = '',
     incidents = '', principal = '', native = '', notify = '', parking = '', holds = '',
-    compensates = '', heir = '',
+    compensates = '', heir = '', senders = '',
   }
 end
 

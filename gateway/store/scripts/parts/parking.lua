@@ -15,7 +15,8 @@ end
 
 -- How it is parked, in words (`words.read`): since when it has been queued, how many deliveries failed since then, the
 -- digest of its request, its rule's risk, and the approval: awaited, given or refused, until when, by whom; where
--- they are several, all principals that sent it, with commas; and of one that has failed, that its approval is unused.
+-- there may be several, all principals that sent it, with commas; and of one that has failed, that its approval is
+-- unused.
 function intents.park_as(record, told)
   local spelled = {}
   for _, word in ipairs(TOLD) do
@@ -132,37 +133,50 @@ function intents.fits(request, room)
   return #request + OVERHEAD <= tonumber(room)
 end
 
+-- Those that sent it before it was sent last, with commas; '' where none is known.
+local function former_senders(record)
+  return words.read(record.parking).senders or record.senders
+end
+
 -- Whether this principal is one of those that sent it. Of one that a former version took only the last is known.
-function intents.was_sent_by(record, told, principal)
-  local senders = ',' .. (told.senders or '') .. ','
+function intents.was_sent_by(record, principal)
+  local senders = ',' .. former_senders(record) .. ','
   return record.principal == principal or string.find(senders, ',' .. principal .. ',', 1, true)
 end
 
--- All principals that have sent it, this one too; nil where it is the only one.
+-- All principals that have ever sent it, this one too, with commas; nil where none has a name.
 function intents.senders(record, principal)
-  local told = words.read(record.parking)
-  if intents.was_sent_by(record, told, principal) then
-    return told.senders
+  local all = former_senders(record)
+  for _, one in ipairs({ record.principal, principal }) do
+    if one ~= '' and not string.find(',' .. all .. ',', ',' .. one .. ',', 1, true) then
+      all = all == '' and one or all .. ',' .. one
+    end
   end
-  local others = told.senders or record.principal
-  return others ~= '' and others .. ',' .. principal or nil
+  return all ~= '' and all or nil
 end
 
--- Whoever repeats what waits for an approval is one more that asked for it, and cannot be the one that approves it.
-local function add_sender(record, principal)
-  local told = words.read(record.parking)
-  if record.state ~= 'awaiting_approval' or principal == '' or intents.was_sent_by(record, told, principal) then
+local function note_senders(record, principal)
+  if record.parking == '' then
+    record.senders = intents.senders(record, principal) or ''
     return
   end
+  local told = words.read(record.parking)
   told.senders = intents.senders(record, principal)
   intents.park_as(record, told)
-  intents.keep(record)
+end
+
+-- Whoever repeats it is one more that asked for it, in whichever state it is, and cannot be the one that approves it.
+function intents.add_sender(record, principal)
+  if principal ~= '' and not intents.was_sent_by(record, principal) then
+    note_senders(record, principal)
+    intents.keep(record)
+  end
 end
 
 -- Whoever proves a newer epoch takes over what is parked, with the approval that was given. It goes to the end of the
 -- queue: those before it are of older epochs.
 function intents.adopt(record, epoch, holder, principal, now, by)
-  add_sender(record, principal)
+  intents.add_sender(record, principal)
   if not epochs.less(record.epoch, epoch) then
     return
   end
@@ -175,6 +189,7 @@ function intents.adopt(record, epoch, holder, principal, now, by)
     end
     return
   end
+  note_senders(record, principal)
   record.epoch, record.holder, record.principal, record.heir = epoch, holder, principal, ''
   intents.keep(record)
   if record.state == 'queued' then

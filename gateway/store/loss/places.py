@@ -1,0 +1,67 @@
+"""What a resource's record still says of writes without a key that have ended: their tickets are gone, and nothing else
+keeps them from being done again.
+"""
+
+from dataclasses import dataclass
+
+from gateway.core.write import ResourceKey, Write
+from gateway.store.answer import number
+from gateway.store.keys import resource_keys
+from gateway.store.links.link import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Under this epoch: whether its one write is made, where it makes one, and the last number in its sequence. Under
+    any: how many writes were counted.
+    """
+
+    resource: ResourceKey
+    epoch: int
+    is_used: bool
+    sequence: int
+    revision: int
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return ("HMGET", resource_keys(self.resource)[0], "e", "r", "w", "q", "n")
+
+    def holds(self, reply: Reply) -> bool:
+        assert isinstance(reply, list)
+        highest, forgotten, written, sequence, revision = (None if one is None else number(one) for one in reply)
+        if (revision or 0) < self.revision:
+            return False
+        if forgotten is not None and forgotten >= self.epoch:
+            # By an operator.
+            return True
+        if highest is None or highest < self.epoch:
+            return False
+        is_there = (written is not None or not self.is_used) and (sequence or 0) >= self.sequence
+        return highest > self.epoch or is_there
+
+    def after(self, former: "Place | None") -> "Place":
+        """What is to be there after both."""
+        if former is None:
+            return self
+        newer, older = (self, former) if self.epoch >= former.epoch else (former, self)
+        is_same = newer.epoch == older.epoch
+        return Place(
+            newer.resource,
+            newer.epoch,
+            newer.is_used or (is_same and older.is_used),
+            max(newer.sequence, older.sequence if is_same else 0),
+            max(newer.revision, older.revision),
+        )
+
+
+def place_of(write: Write, revision: int) -> Place | None:
+    """Of a write that may have been applied; `revision`: how many are counted since. None where its rule lets another
+    one like it through.
+    """
+    rule = write.rule
+    is_used = rule.fence.order == "strict"
+    sequence = 0 if rule.fence.sequence == "off" else write.sequence or 0
+    counted = revision if rule.revision == "gateway" else 0
+    if not is_used and not sequence and not counted:
+        return None
+    return Place(write.resource, write.epoch, is_used, sequence, counted)
