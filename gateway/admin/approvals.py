@@ -62,7 +62,8 @@ async def _judged(running: Running, record: IntentRecord) -> Write | Refused | N
     if record.state not in ("failed", "not_applied"):
         return None
     kept = await request_of(running.store, record.id)
-    return None if kept is None else await judge_retry(record, kept, running.rules())
+    rules = running.rules()
+    return rules.refused or (None if kept is None else await judge_retry(record, kept, rules))
 
 
 async def _decide(request: web.Request, verdict: Literal["approve", "deny"]) -> web.Response:

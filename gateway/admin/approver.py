@@ -27,8 +27,13 @@ def let_in(request: web.Request) -> bool:
 
 
 def find_approver(request: web.Request) -> Caller | Refused:
-    """Who decides by this request. Refused: `unauthenticated`, `forbidden`, `header-malformed`."""
-    principals = request.app[RUNNING].rules().principals
+    """Who decides by this request. Refused: `unauthenticated`, `forbidden`, `header-malformed`; `policies-unavailable`
+    where nobody can tell who may.
+    """
+    rules = request.app[RUNNING].rules()
+    if rules.refused is not None:
+        return rules.refused
+    principals = rules.principals
     if not principals:
         return _OPERATOR
     caller = principals.identify(Headers(request.raw_headers))

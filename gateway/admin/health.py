@@ -45,12 +45,14 @@ async def metrics(request: web.Request) -> web.Response:
 
 
 async def _reasons(running: Running) -> list[str]:
-    # Policies need no line of their own: without a valid set the gateway does not start, and it never loses one.
+    # That there are policies needs no line: without a valid set the gateway does not start, and it never loses one.
     reasons = []
     if running.is_stopping():
         reasons.append("the gateway is stopping")
     if running.workers_ready() == 0:
         reasons.append("no worker accepts requests")
+    if not running.policies_are_known():
+        reasons.append("the policy files have not been looked at for too long, and workers refuse writes")
     reasons += await reasons_of_store(running.store)
     reasons += [f"the store is unsafe: {check.name}: {check.saw}; {check.what_to_do}" for check in running.unfit()]
     return reasons

@@ -21,7 +21,8 @@ class Running:
 
     `reload` reads the policies again, in the workers too, and returns what is wrong with them: nothing, if they are now
     in force. `workers_ready` counts those that accept requests. `unfit`: what makes the store unsafe. `counting`: how
-    much the store has of what. `audit_retain_s`: how long events of the audit trail are kept.
+    much the store has of what. `audit_retain_s`: how long events of the audit trail are kept. `policies_are_known`:
+    whether somebody has looked at their files lately; else workers refuse writes.
     """
 
     store: FenceStore
@@ -35,6 +36,7 @@ class Running:
     unfit: Callable[[], tuple[Check, ...]] = tuple
     counting: Counting = field(kw_only=True)
     audit_retain_s: float = field(default=604_800.0, kw_only=True)
+    policies_are_known: Callable[[], bool] = field(default=lambda: True, kw_only=True)
 
 
 # Who calls, as far as is known: all operators share the admin token.

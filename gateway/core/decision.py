@@ -113,6 +113,7 @@ NO_ROOM = _decision("no-room", 503, "retry", "The gateway has no room for the bo
 OVERLOADED = _decision("overloaded", 503, "retry", "Too many requests wait")
 STORE_UNAVAILABLE = _decision("store-unavailable", 503, "retry", "The store is away")
 STORE_REGRESSED = _decision("store-regressed", 503, "wait", "The store has lost what it had acknowledged")
+POLICIES_UNAVAILABLE = _decision("policies-unavailable", 503, "retry", "Nobody can tell the policies in force")
 NO_SUCH_RESOURCE = _decision("no-such-resource", 404, "fix-request", "No lease can be had for this resource")
 LEASE_HELD = _decision("lease-held", 409, "wait", "Another holder has the lease")
 LEASE_LOST = _decision("lease-lost", 412, "reacquire", "The lease is lost")

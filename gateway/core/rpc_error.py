@@ -34,7 +34,15 @@ _CODES: dict[int, tuple[str, ...]] = {
     -32015: ("outcome-unknown",),
     -32016: ("paused",),
     -32017: ("upstream-unreachable", "upstream-timeout", "upstream-broken"),
-    -32018: ("store-unavailable", "store-regressed", "keys-unavailable", "no-room", "overloaded", "quota-exceeded"),
+    -32018: (
+        "store-unavailable",
+        "store-regressed",
+        "keys-unavailable",
+        "policies-unavailable",
+        "no-room",
+        "overloaded",
+        "quota-exceeded",
+    ),
     -32019: ("internal-error",),
 }
 _OTHER = -32019

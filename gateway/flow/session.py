@@ -19,6 +19,7 @@ from gateway.core.decision import (
     FORWARDED,
     KEYS_UNAVAILABLE,
     LEASE_EXPIRED,
+    POLICIES_UNAVAILABLE,
     STORE_UNAVAILABLE,
     TOKEN_INVALID,
     Refused,
@@ -87,6 +88,8 @@ class Cut:
         return close_frame(self.code, self.reason)
 
 
+# What the agent is no reason of: it may begin anew soon.
+_PASSING = (KEYS_UNAVAILABLE, POLICIES_UNAVAILABLE)
 _STORE_AWAY = Cut(TRY_AGAIN_LATER, STORE_UNAVAILABLE.name)
 _LAPSED = Cut(TRY_AGAIN_LATER, "lapsed")
 _STOPPED = Cut(GOING_AWAY, "the gateway stops")
@@ -176,7 +179,7 @@ class Sessions:
         if barred is None:
             barred = await self._admission.paused(admitted.write)
         if barred is not None:
-            code = TRY_AGAIN_LATER if barred.decision is KEYS_UNAVAILABLE else POLICY_VIOLATION
+            code = TRY_AGAIN_LATER if barred.decision in _PASSING else POLICY_VIOLATION
             return Cut(code, barred.decision.name)
         match await self._store.extend(admitted, ttl_s=LIFE_S):
             case Extended(lease_left_s):

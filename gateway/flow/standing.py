@@ -35,8 +35,10 @@ class Standing:
 
     async def lost(self, write: Write, headers: Headers) -> Refused | None:
         """Why its caller may not write it any more: `unauthenticated`, `forbidden`, `token-invalid`, or
-        `keys-unavailable` where no key at all is trusted; None while it may."""
+        `keys-unavailable` where no key at all is trusted, and `policies-unavailable`; None while it may."""
         rules = self._policies()
+        if rules.refused is not None:
+            return rules.refused
         caller = rules.principals.identify(headers)
         if isinstance(caller, Refused):
             return caller

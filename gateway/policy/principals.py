@@ -25,6 +25,7 @@ class Principals:
     """All principals. With none, everybody may call and do everything."""
 
     _by_digest: Mapping[bytes, Caller] = field(default_factory=dict, repr=False)
+    _refused: Refused | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(set(self.names()))
@@ -44,10 +45,18 @@ class Principals:
         """The principal of this name."""
         return next((caller for caller in self._by_digest.values() if caller.principal == name), None)
 
+    def refusing(self, refused: Refused) -> "Principals":
+        """The same, of whom nobody is let in by a key."""
+        return Principals(self._by_digest, refused)
+
     def identify(self, headers: Headers) -> Caller | Refused:
-        """Whose key `Fencegate-Key` is. Refused: `unauthenticated`, and `header-malformed` where there are two."""
+        """Whose key `Fencegate-Key` is. Refused: `unauthenticated`, and `header-malformed` where there are two; or as
+        `refusing` says.
+        """
         if not self._by_digest:
             return _ANYBODY
+        if self._refused is not None:
+            return self._refused
         keys = headers.all(b"fencegate-key")
         if len(keys) > 1:
             return Refused(HEADER_MALFORMED, f"Fencegate-Key was sent {len(keys)} times; send it once.")

@@ -89,6 +89,11 @@ class PolicyHolder:
         renaming = renamed_resources(former, loaded)
         return Reloaded(len(loaded.upstreams), len(loaded.entries), tuple(sorted(gone)), renaming)
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the last look, at an `open` or `reload` or since, found the files that were read then."""
+        return self._looked == self._tried
+
     def changed(self) -> bool:
         """Whether the files are other ones than at the last `open` or `reload`, and were so at the last look too.
 

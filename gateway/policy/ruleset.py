@@ -1,7 +1,7 @@
 """All policies in force at one instant, and the questions that are asked of them. Frozen, shared by all requests."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gateway.core.caller import Caller
 from gateway.core.decision import (
@@ -41,6 +41,23 @@ class RuleSet:
     principals: Principals = field(default_factory=Principals, repr=False)
     write_lasts_s: float = 0.0
     """From its admission on, at most, of any upstream."""
+    refused: Refused | None = None
+    """With what writes, agents' calls and all who have to show a key are refused; None while it is known to be in
+    force."""
+
+    def refusing(self, refused: Refused) -> "RuleSet":
+        """The same set, of which nobody can tell now whether it still is in force. Reads that need no key pass."""
+        return replace(self, principals=self.principals.refusing(refused), refused=refused)
+
+    def suspend(self) -> None:
+        """Nobody can tell now whether it is in force: what waits under it is judged anew."""
+        for upstream in self.upstreams:
+            upstream.term.suspend()
+
+    def resume(self) -> None:
+        """It is in force, unless it has ended meanwhile."""
+        for upstream in self.upstreams:
+            upstream.term.resume()
 
     def end(self) -> None:
         """Another set is in force now. What was judged under this one and still waits is judged anew."""
@@ -57,10 +74,11 @@ class RuleSet:
 
         Refused: `no-upstream`, `reads-denied`, `no-policy` (a write that no rule matches, that the policy closes, or
         that says more than its rule lists: nothing passes unmatched), `ambiguous-target`, and `resource-unresolved`
-        where a condition meets text that is not UTF-8.
+        where a condition meets text that is not UTF-8; and as `refusing` says.
         """
         index = self._mounts.find(request)
-        return index if isinstance(index, Refused) else index.match(request, caller)
+        found = index if isinstance(index, Refused) else index.match(request, caller)
+        return found if self.refused is None or isinstance(found, Read | NeedsBody) else self.refused
 
     def resolve(self, matched: Matched, request: Request, caller: Caller) -> ResourceKey | Refused:
         """The resource that a matched write belongs to. Refused: `resource-unresolved`, `ambiguous-target`."""

@@ -95,9 +95,11 @@ class AgentApi:
     async def _route(self, request: Request, body: BodySource, caller: Caller, reply: Reply) -> Ended | Refused:
         if asks_for_upgrade(request.headers):
             return Refused(BAD_REQUEST, "Nothing was done: no protocol is switched to here. Send it without Upgrade.")
-        control = read_control(request.headers)
+        control, unknown = read_control(request.headers), self._policies().refused
         if isinstance(control, Refused):
             return control
+        if unknown is not None:
+            return unknown
         name = "/".join(request.target.segments[2:])
         if (request.method, name) == ("GET", "leases"):
             return await self._lookup(request, caller, reply)

@@ -15,10 +15,10 @@ from gateway.flow.waiting import Wakes
 from gateway.log import Log
 from gateway.metrics.deliverer import DelivererMetrics
 from gateway.ongoing import ongoing, stop
-from gateway.policy.reload import PolicyHolder
 from gateway.serve.delivering import Means, delivering
 from gateway.serve.exporting import exporting
 from gateway.serve.faults import report_faults
+from gateway.serve.following import Following
 from gateway.serve.marking import begin_memory
 from gateway.serve.starting import StartRefused, find_traces, grace_s, open_policies
 from gateway.serve.watched import watched
@@ -34,8 +34,6 @@ from gateway.upstream.sender import HttpSender
 _SETTLE_WITHIN_S = 5.0
 # A hint is seldom lost, and what it was about waits no longer than this.
 _LOOK_EVERY_S = 10.0
-# A change of the policy files is taken at the second look after it.
-_LOOK_AT_FILES_EVERY_S = 0.5
 
 
 async def deliver(settings: DeliverSettings, log: Log) -> None:
@@ -51,18 +49,17 @@ async def deliver(settings: DeliverSettings, log: Log) -> None:
     report_faults(log, metrics.counted)
     incarnation = begin_memory(metrics.counted, stopping, log)
     means = await _means(settings, metrics, incarnation, stopping)
+    rules = Following(holder, told_to_reload, means.clock, log)
     work = (
         ongoing("watching pauses", means.pauses.watch),
-        ongoing("reloading the policies", partial(_keep_current, holder, told_to_reload, log)),
+        ongoing("reloading the policies", rules.run),
         ongoing("looking for what is due", partial(_look_everywhere, means.store)),
     )
     try:
         async with (
             watched(Delivering(means.store, stopping.is_set, metrics), settings.metrics, settings.admin_token, log),
             exporting(traces, metrics.counted.spans, log) as tracing,
-            delivering(
-                means, lambda: holder.current, log, grace_s=grace_s(settings.grace, holder.current)
-            ) as deliverer,
+            delivering(means, rules, log, grace_s=grace_s(settings.grace, holder.current)) as deliverer,
         ):
             deliverer.tracing = tracing
             log.info("delivering")
@@ -104,22 +101,3 @@ async def _look_everywhere(store: FenceStore) -> None:
         with contextlib.suppress(StoreUnavailable):
             await leave_hints(store)
         await asyncio.sleep(_LOOK_EVERY_S)
-
-
-async def _keep_current(holder: PolicyHolder, told: asyncio.Event, log: Log) -> None:
-    """As gateways do: what it sends is judged by the same policies, within two seconds of each other."""
-    while True:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LOOK_AT_FILES_EVERY_S):
-                await told.wait()
-        if not told.is_set() and not holder.changed():
-            continue
-        told.clear()
-        try:
-            findings = await asyncio.to_thread(holder.reload)
-        except BaseException:
-            # What begins this anew finds that it was told.
-            told.set()
-            raise
-        if isinstance(findings, tuple) and findings:
-            log.error("the policies in force stay: the new ones have errors", finding=str(findings[0]))

@@ -10,6 +10,7 @@ from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
 from gateway.policy.finding import Finding
 from gateway.policy.reload import PolicyHolder
+from gateway.serve.edition import Editions
 from gateway.serve.snapshot import Snapshot
 
 # A change is taken at the second look after it: what was saved, and a credential that was rotated, is in force within
@@ -24,7 +25,7 @@ _AGAIN_AFTER_S = 5.0
 class Policies:
     """Reloads the parent's set first: only what is valid there is handed on to the workers, by `on_loaded`.
 
-    It is told in how many seconds the files were read.
+    It is told in how many seconds the files were read. `editions` is told of each look: workers go by it.
     """
 
     def __init__(
@@ -34,16 +35,30 @@ class Policies:
         log: Log,
         metrics: ParentMetrics,
         on_loaded: Callable[[float], None],
+        editions: Editions,
     ) -> None:
         self._holder = holder
         self._snapshot = snapshot
         self._log = log
         self._metrics = metrics
         self._on_loaded = on_loaded
+        self._editions = editions
         self._again_at = math.inf
 
     def reload(self) -> tuple[Finding, ...]:
         """Read the files; returns what is wrong with them. Then the set in force stays."""
+        with self._editions.reading():
+            return self._reload()
+
+    async def watch(self) -> None:
+        """Reload whenever the files have changed, or did not reach the workers. Does not end."""
+        while True:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            if self._holder.changed() or monotonic() >= self._again_at:
+                self.reload()
+            self._editions.looked(is_current=self._holder.is_current)
+
+    def _reload(self) -> tuple[Finding, ...]:
         began = monotonic()
         reloaded = self._holder.reload()
         read_within_s = monotonic() - began
@@ -74,13 +89,6 @@ class Policies:
                 what_to_do="pause their upstreams for `timeouts.total`, and before the reload the next time",
             )
         return ()
-
-    async def watch(self) -> None:
-        """Reload whenever the files have changed, or did not reach the workers. Does not end."""
-        while True:
-            await asyncio.sleep(_LOOK_EVERY_S)
-            if self._holder.changed() or monotonic() >= self._again_at:
-                self.reload()
 
     def _failed(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Say that the set in force stays, and why."""

@@ -24,7 +24,7 @@ from gateway.flow.inquiry import Inquiry
 from gateway.flow.notifying import Notifying, Post
 from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
-from gateway.ongoing import Work, ongoing
+from gateway.ongoing import Work, ongoing, stop
 from gateway.policy.reload import PolicyHolder
 from gateway.policy.ruleset import RuleSet
 from gateway.serve.accepting import Accepting
@@ -34,6 +34,7 @@ from gateway.serve.descriptors import allowed_connections, raise_limit
 from gateway.serve.edition import Editions
 from gateway.serve.faults import report_faults
 from gateway.serve.fitness import Fitness
+from gateway.serve.inforce import NOBODY_LOOKS
 from gateway.serve.marking import Marking, teller
 from gateway.serve.operators import listen_for_operators
 from gateway.serve.orphans import reap_orphans
@@ -103,21 +104,28 @@ async def serve(settings: ServeSettings, log: Log) -> None:
         assignment = _assignment(settings, ground, snapshot, log)
         workers = _workers(settings.workers, assignment, ground, log)
         put_in_force = partial(_put_in_force, editions, workers)
-        policies = Policies(ground.holder, snapshot, log, ground.metrics, put_in_force)
+        policies = Policies(ground.holder, snapshot, log, ground.metrics, put_in_force, editions)
         signals.on_reload, signals.on_hurry = policies.reload, workers.kill
         inquiry = _inquiry(ground, log, ending)
         sweeping = Sweeping(ground.store, inquiry, _retention(settings), ground.rules, log)
         post = _webhooks(settings, ending)
         notifying = Notifying(Outbox(ground.store), post, ground.rules, ground.metrics, log)
         running = Running(
-            *(ground.store, ground.rules, policies.reload, lambda: workers.ready, signals.stop.is_set),
-            *(ground.metrics, log, _compensating(ground, log, ending), lambda: ground.fitness.unfit),
+            *(ground.store, partial(_rules_for_operators, ground, editions), policies.reload, lambda: workers.ready),
+            signals.stop.is_set,
+            metrics=ground.metrics,
+            log=log,
+            compensating=_compensating(ground, log, ending),
+            unfit=lambda: ground.fitness.unfit,
             counting=Counting(ground.store, asyncio.get_running_loop().time),
             audit_retain_s=settings.audit_retain,
+            policies_are_known=lambda: not editions.are_silent(),
         )
         admin, for_operators = await listen_for_operators(running, settings, log, ending)
         proxy_url, admin_url = _url(ground.listen, settings.tls_cert), _url(admin, settings.admin_tls_cert)
         say_what_is_in_force(ground.rules(), log)
+        # To the workers' end: they refuse what is left to do when nobody looks.
+        ending.push_async_callback(stop, ongoing("watching the policies", policies.watch))
         workers.start()
         ending.push_async_callback(workers.stop, assignment.grace_s + KILL_AFTER_GRACE_S)
         work: dict[str, Work] = {
@@ -125,7 +133,7 @@ async def serve(settings: ServeSettings, log: Log) -> None:
             "sweeping": sweeping.run,
             "notifying": notifying.run,
         }
-        await work_until_stopped(work | _watches(ground, policies, for_operators), signals, settings.drain, log)
+        await work_until_stopped(work | _watches(ground, for_operators), signals, settings.drain, log)
         log.info("stopping: accepted requests are finished first", grace_s=assignment.grace_s)
     log.info("stopped")
 
@@ -144,9 +152,8 @@ async def _lay_ground(settings: ServeSettings, log: Log, ending: AsyncExitStack)
     return _Ground(holder, url, directory, metrics, marking, store, fitness, listen)
 
 
-def _watches(ground: _Ground, policies: Policies, for_operators: Accepting) -> dict[str, Work]:
+def _watches(ground: _Ground, for_operators: Accepting) -> dict[str, Work]:
     return {
-        "watching the policies": policies.watch,
         "watching the operators' TLS files": for_operators.watch,
         "looking at the store's settings": ground.fitness.run,
         "keeping marks": ground.marking.run,
@@ -186,6 +193,12 @@ def _put_in_force(editions: Editions, workers: Workers, read_within_s: float) ->
     """The page first: a worker that hears of it looks there."""
     editions.publish(read_within_s)
     workers.reload()
+
+
+def _rules_for_operators(ground: _Ground, editions: Editions) -> RuleSet:
+    """As a worker's: a parent that was stopped lets nobody approve by a key that may have been withdrawn meanwhile."""
+    rules = ground.rules()
+    return rules.refusing(NOBODY_LOOKS) if editions.are_silent() else rules
 
 
 async def _start_embedded_store(settings: ServeSettings, log: Log, ending: AsyncExitStack) -> str:

@@ -115,10 +115,12 @@ async def run_worker(assignment: Assignment, log: Log) -> None:
         _collect_rarely()
         reloading = ongoing("reloading", partial(_reload_when_told, rules, accepting, told_to_reload))
         watching = ongoing("watching the TLS files", accepting.watch)
+        looking = ongoing("looking after the parent", rules.watch)
         await told_to_stop.wait()
         await stop(reloading, watching)
         await accepting.finish()
         await server.finish(assignment.grace_s, _LINGER_S)
+        await stop(looking)
     log.write()
 
 

@@ -18,6 +18,7 @@ from gateway.flow.compensating import Compensating
 from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
 from gateway.policy.finding import Finding
+from gateway.serve.inforce import NOBODY_LOOKS
 from gateway.store.compensations import Compensations
 from gateway.store.connect import open_store
 from gateway.store.fence import FenceStore
@@ -37,6 +38,7 @@ class Admin:
     store: FenceStore
     workers_ready: int = 1
     stopping: bool = False
+    policies_are_known: bool = True
     unfit: tuple[Check, ...] = ()
     findings: tuple[Finding, ...] = ()
     reloads: list[str] = field(default_factory=list)
@@ -82,7 +84,7 @@ async def listening(
         compensating = Compensating(Compensations(store), sender, lambda: rules, BootClock(), metrics, log)
         running = Running(
             store,
-            lambda: rules,
+            lambda: rules if admin.policies_are_known else rules.refusing(NOBODY_LOOKS),
             reload,
             lambda: admin.workers_ready,
             lambda: admin.stopping,
@@ -91,6 +93,7 @@ async def listening(
             compensating,
             lambda: admin.unfit,
             counting=Counting(store, asyncio.get_running_loop().time),
+            policies_are_known=lambda: admin.policies_are_known,
         )
         app = build_admin(running, token=token, on_loopback=on_loopback, known_as=known_as)
         runner = web.AppRunner(app, access_log=None)

@@ -66,6 +66,17 @@ async def test_with_principals_an_approver_decides(fields: tuple[str, ...], told
     assert await state_of(guarded.store, ID) == ("queued" if told == "queued" else "awaiting_approval")
 
 
+async def test_nobody_approves_while_nobody_can_tell_who_may(guarded: Admin) -> None:
+    """The key may have been withdrawn."""
+    await parked(guarded.store, replace(ONE, principal="ben"))
+    guarded.policies_are_known = False
+
+    answer = await post(guarded, "approve", f"Authorization: Bearer {TOKEN}", key(ANNA))
+
+    assert (answer.status, name_of(answer)) == (503, "policies-unavailable")
+    assert await state_of(guarded.store, ID) == "awaiting_approval"
+
+
 async def test_nobody_approves_their_own_request(guarded: Admin) -> None:
     """An approver that made it has to ask another one."""
     await parked(guarded.store, replace(ONE, principal="anna"))

@@ -23,11 +23,12 @@ async def test_a_gateway_that_serves_is_ready(admin: Admin) -> None:
 
 async def test_every_reason_not_to_be_ready_is_named(admin: Admin) -> None:
     """An operator sees all of them at once; the process is up all the same."""
-    admin.workers_ready, admin.stopping = 0, True
+    admin.workers_ready, admin.stopping, admin.policies_are_known = 0, True, False
 
     answer = await admin.call("GET", "/readyz")
 
     reasons = ["the gateway is stopping", "no worker accepts requests"]
+    reasons.append("the policy files have not been looked at for too long, and workers refuse writes")
     assert (answer.status, json.loads(answer.body)) == (503, {"status": "not ready", "reasons": reasons})
     assert (await admin.call("GET", "/healthz")).status == 200
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.decision import INTENT_IN_PROGRESS, PAUSED, STALE_EPOCH, Refused
+from gateway.core.decision import INTENT_IN_PROGRESS, PAUSED, POLICIES_UNAVAILABLE, STALE_EPOCH, Refused
 from gateway.core.delivery import Dropped, Taken
 from gateway.core.faults import StoreUnavailable
 from gateway.core.outcome import NotSent
@@ -53,16 +53,19 @@ async def delivered(
     is_over: Callable[[], bool],
     *,
     nudges: bool = False,
+    in_force: Callable[[], RuleSet] | None = None,
     **scripts: list[object],
 ) -> ScriptedQueue:
-    """Let a deliverer work until this is so. `nudges`: it is told of something after its first look."""
+    """Let a deliverer work until this is so. `nudges`: it is told of something after its first look. `in_force`: asked
+    instead of the rules.
+    """
     clock, tasks = BootClock(), Tasks()
     queue = ScriptedQueue(said, **scripts)
     admission = Admission(queue, clock, Wakes(), tasks, unpaused(ScriptedStore(said)))
     with Path(os.devnull).open("wb") as nowhere:
         log = Log("json", descriptor=nowhere.fileno())
         sending = Sending(queue, sender, clock, Counted(), lambda: 0.0)
-        deliverer = Deliverer(queue, admission, sending, lambda: rules, log)
+        deliverer = Deliverer(queue, admission, sending, in_force or (lambda: rules), log)
         running = Tasks()
         running.spawn(deliverer.run())
         try:
@@ -74,6 +77,34 @@ async def delivered(
             await deliverer.close(1.0)
             await running.drain(1.0)
     return queue
+
+
+async def test_by_policies_that_may_have_ended_nothing_is_delivered(rules: RuleSet) -> None:
+    """Nor does it fail: it stays queued."""
+    said, looks, silent = Transcript(), list[int](), refusing(rules)
+
+    def in_force() -> RuleSet:
+        looks.append(len(said))
+        return silent
+
+    await delivered(rules, said, ScriptedSender(said), lambda: len(looks) > 3, in_force=in_force, take=[taken()])
+
+    assert said == []
+
+
+async def test_what_was_taken_before_nobody_could_tell_is_put_back(rules: RuleSet) -> None:
+    """It is judged by what is in force afterwards."""
+    said, silent = Transcript(), refusing(rules)
+    await delivered(
+        rules, said, ScriptedSender(said), lambda: len(said) > 1, in_force=lambda: silent if said else rules,
+        take=[taken()],
+    )  # fmt: skip
+
+    assert said == ["take", "put back for 0.5 s"]
+
+
+def refusing(rules: RuleSet) -> RuleSet:
+    return rules.refusing(Refused(POLICIES_UNAVAILABLE, "Nobody can tell."))
 
 
 async def test_a_queue_is_emptied(rules: RuleSet) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from gateway.log import Log
 from gateway.policy.reload import PolicyHolder, Reloaded
 from gateway.serve.assignment import Assignment
+from gateway.serve.inforce import NOBODY_LOOKS
 from gateway.serve.worker import proxy
 from tests.served import served
 from tests.stack import ANYWHERE
@@ -29,10 +30,22 @@ class Reloading:
     directory: Path
     holder: PolicyHolder
 
+    def __post_init__(self) -> None:
+        self.known = self.holder.current
+
     def principals(self, *lines: str) -> None:
         """These are in force, from now on."""
         (self.directory / "principals.yaml").write_text("principals:\n" + "".join(lines))
         assert isinstance(self.holder.reload(), Reloaded)
+
+    def fall_silent(self) -> None:
+        """Nobody can tell any more what is in force, until `speak`."""
+        self.holder.current.suspend()
+        self.known, self.holder.current = self.holder.current, self.holder.current.refusing(NOBODY_LOOKS)
+
+    def speak(self) -> None:
+        self.known.resume()
+        self.holder.current = self.known
 
     def policy(self, text: str) -> None:
         (self.directory / "policy.yaml").write_text(text)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gateway.flow.clock import BootClock
-from gateway.serve.edition import Editions, Page
+from gateway.serve.edition import SILENT_AFTER_S, Editions, Page
 
 
 class SetClock(BootClock):
@@ -46,4 +46,53 @@ def test_every_edition_has_another_number(tmp_path: Path) -> None:
         seen.add(page.number())
 
     assert len(seen) == 4
+    editions.close()
+
+
+def test_a_parent_that_has_not_looked_for_long_is_silent(tmp_path: Path) -> None:
+    """From the start on, and again with each look; a busy machine is given twenty of them."""
+    clock = SetClock()
+    editions = Editions(tmp_path / "edition", clock)
+    page = Page(tmp_path / "edition", clock)
+    seen = []
+    for passed in (SILENT_AFTER_S - 0.5, SILENT_AFTER_S - 0.5, SILENT_AFTER_S):
+        clock.now += passed
+        seen.append((page.is_silent(), editions.are_silent()))
+        editions.looked(is_current=False)
+
+    assert seen == [(False, False), (False, False), (True, True)]
+    editions.close()
+
+
+def test_a_silence_ends_with_a_look_at_files_that_have_been_read(tmp_path: Path) -> None:
+    """A change is read at the second look: at the first one what has ended would be used once more."""
+    clock = SetClock()
+    editions = Editions(tmp_path / "edition", clock)
+    page = Page(tmp_path / "edition", clock)
+    clock.now += SILENT_AFTER_S
+
+    editions.looked(is_current=False)
+    assert page.is_silent()
+    editions.publish(2.0)
+    assert page.is_silent() and page.is_due()
+    editions.looked(is_current=True)
+    assert not page.is_silent() and page.is_due()
+    editions.close()
+
+
+def test_a_parent_that_reads_files_is_not_silent(tmp_path: Path) -> None:
+    """Large ones take long. A silence is not ended by it, only by what was read."""
+    clock = SetClock()
+    editions = Editions(tmp_path / "edition", clock)
+    page = Page(tmp_path / "edition", clock)
+    clock.now += SILENT_AFTER_S - 0.5
+    with editions.reading():
+        pass
+    clock.now += SILENT_AFTER_S - 0.5
+    assert not page.is_silent()
+
+    clock.now += SILENT_AFTER_S
+    with editions.reading():
+        pass
+    assert page.is_silent()
     editions.close()

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.caller import Caller
+from gateway.core.decision import POLICIES_UNAVAILABLE, Refused
+from gateway.core.request import Headers
 from gateway.log import Log
 from gateway.policy.reload import PolicyHolder
-from gateway.serve.edition import Editions, Page
+from gateway.policy.ruleset import RuleSet
+from gateway.serve.edition import SILENT_AFTER_S, Editions, Page
 from gateway.serve.inforce import InForce
-from tests.policy.asking import one_rule
+from tests.policy.asking import name_of, one_rule, request
 from tests.serve.test_edition import SetClock
 
 
@@ -36,6 +40,12 @@ class Worker:
     def change(self, name: str) -> None:
         self.policy.write_text(one_rule().replace("name: one", f"name: {name}"))
         self.editions.publish(0.0)
+
+    @property
+    def events(self) -> list[str]:
+        """What it has logged."""
+        self.rules._log.write()
+        return [json.loads(line)["event"] for line in self.log.read_text().splitlines()]
 
     def close(self) -> None:
         self.lines.close()
@@ -82,6 +92,66 @@ def test_policies_that_it_cannot_read_are_tried_once(worker: Worker) -> None:
     worker.change("two")
     worker.clock.now += 1.0
     assert worker.name == "two"
-    worker.rules._log.write()
-    kept = [json.loads(line)["event"] for line in worker.log.read_text().splitlines()]
-    assert kept == ["a worker kept the policies in force"]
+    assert worker.events == ["a worker kept the policies in force"]
+
+
+def told(rules: RuleSet) -> list[str]:
+    """What is said of a read and of a write."""
+    return [name_of(rules.match(request(method, "/x/7"), Caller())) for method in ("GET", "PUT")]
+
+
+def test_while_its_parent_is_silent_it_refuses_writes_and_goes_on_by_itself(worker: Worker) -> None:
+    """What waits is judged anew, and finds the same rules again once the parent looks: nothing has to be read."""
+    before = worker.rules()
+    worker.clock.now += SILENT_AFTER_S
+
+    assert told(worker.rules()) == ["read", "policies-unavailable"]
+    assert worker.rules() is worker.rules()
+    assert all(upstream.term.is_over for upstream in before.upstreams)
+    worker.editions.looked(is_current=True)
+
+    assert worker.rules() is before
+    assert told(worker.rules()) == ["read", "one"]
+    assert not any(upstream.term.is_over for upstream in before.upstreams)
+    assert worker.events == [
+        "the parent process does not look at the policies: writes are refused until it does",
+        "the parent process looks at the policies again: writes are taken",
+    ]
+
+
+def test_after_a_silence_no_request_is_judged_by_what_was_in_force_before_it(worker: Worker) -> None:
+    """Its edition is due at once, and what has ended meanwhile stays ended."""
+    before = worker.rules()
+    worker.clock.now += SILENT_AFTER_S
+    worker.rules()
+    worker.change("two")
+    assert told(worker.rules()) == ["read", "policies-unavailable"]
+    worker.editions.looked(is_current=True)
+
+    assert told(worker.rules()) == ["read", "two"]
+    assert all(upstream.term.is_over for upstream in before.upstreams)
+
+
+def test_what_is_read_in_a_silence_is_not_used_in_it(worker: Worker) -> None:
+    """A signal may come late."""
+    worker.clock.now += SILENT_AFTER_S
+    worker.rules()
+    worker.change("two")
+    worker.rules.reload()
+
+    assert told(worker.rules()) == ["read", "policies-unavailable"]
+    assert all(upstream.term.is_over for upstream in worker.rules().upstreams)
+
+
+def test_in_a_silence_nobody_is_let_in_by_a_key(worker: Worker) -> None:
+    """It may have been withdrawn, for reads too."""
+    digest = "a" * 64
+    text = f'principals: [{{name: ada, key: "sha256:{digest}", resources: ["**"]}}]\n'
+    (worker.policy.parent / "principals.yaml").write_text(text)
+    worker.editions.publish(0.0)
+    worker.clock.now += SILENT_AFTER_S
+
+    refused = worker.rules().principals.identify(Headers([(b"Fencegate-Key", b"any")]))
+
+    assert isinstance(refused, Refused) and refused.decision is POLICIES_UNAVAILABLE
+    assert worker.rules().principals.named("ada") is not None

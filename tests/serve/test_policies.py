@@ -10,14 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from gateway.flow.clock import BootClock
 from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
 from gateway.policy.reload import PolicyHolder
 from gateway.serve import policies as policies_of_parent
+from gateway.serve.edition import SILENT_AFTER_S, Editions
 from gateway.serve.policies import Policies
 from gateway.serve.snapshot import Snapshot
 from tests.gateway_process import GatewayProcess, call, running, write_policy
 from tests.recording import RecordingUpstream
+from tests.serve.test_edition import SetClock
 from tests.until import until
 
 
@@ -30,8 +33,9 @@ def reloading(tmp_path: Path) -> Iterator[tuple[Path, Policies]]:
     assert isinstance(holder, PolicyHolder)
     with (tmp_path / "log").open("ab") as lines:
         log = Log("json", descriptor=lines.fileno())
-        snapshot = Snapshot(policies, tmp_path / "in-force")
-        yield policies, Policies(holder, snapshot, log, ParentMetrics(tmp_path), lambda _: None)
+        snapshot, editions = Snapshot(policies, tmp_path / "in-force"), Editions(tmp_path / "edition", BootClock())
+        yield policies, Policies(holder, snapshot, log, ParentMetrics(tmp_path), lambda _: None, editions)
+        editions.close()
 
 
 async def decision(gateway: GatewayProcess, method: str) -> str | None:
@@ -127,7 +131,8 @@ async def test_workers_that_cannot_be_given_the_policies_are_given_them_later(
         log, loaded = Log("json", descriptor=lines.fileno()), list[float]()
         snapshot = Snapshot(tmp_path / "policies", in_force)
         (in_force / "1").touch()
-        policies = Policies(holder, snapshot, log, ParentMetrics(tmp_path), loaded.append)
+        editions = Editions(tmp_path / "edition", BootClock())
+        policies = Policies(holder, snapshot, log, ParentMetrics(tmp_path), loaded.append, editions)
 
         (finding,) = policies.reload()
         assert (finding.file, loaded) == (str(snapshot.current), [])
@@ -135,8 +140,32 @@ async def test_workers_that_cannot_be_given_the_policies_are_given_them_later(
         watching = asyncio.ensure_future(policies.watch())
         await until(lambda: len(loaded) == 1)
         watching.cancel()
+        editions.close()
 
     assert [path.name for path in snapshot.current.iterdir()] == ["reports.yaml"]
+
+
+async def test_after_a_silence_a_change_is_read_before_anybody_writes(tmp_path: Path) -> None:
+    """It takes two looks, and the first one would let what was withdrawn meanwhile pass once more."""
+    (tmp_path / "in-force").mkdir()
+    policies, clock = write_policy(tmp_path, 9), SetClock()
+    holder = PolicyHolder.open(policies, {})
+    assert isinstance(holder, PolicyHolder)
+    with (tmp_path / "log").open("ab") as lines:
+        log, silent = Log("json", descriptor=lines.fileno()), list[bool]()
+        snapshot, editions = Snapshot(policies, tmp_path / "in-force"), Editions(tmp_path / "edition", clock)
+        clock.now += SILENT_AFTER_S
+        allow_delete(policies)
+        taken = Policies(
+            *(holder, snapshot, log, ParentMetrics(tmp_path), lambda _: silent.append(editions.are_silent())), editions
+        )
+        watching = asyncio.ensure_future(taken.watch())
+        await until(lambda: not editions.are_silent())
+        watching.cancel()
+        editions.close()
+
+    assert [entry.rule.name for entry in holder.current.entries] == ["write", "delete"]
+    assert silent == [True]
 
 
 async def test_a_rotated_credential_is_in_force_and_none_is_ever_shown(tmp_path: Path) -> None:

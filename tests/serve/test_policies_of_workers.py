@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.serve.edition import SILENT_AFTER_S
 from tests.certificates import Authority
 from tests.gateway_process import GatewayProcess, call, running, starting, write_policy
 from tests.recording import RecordingUpstream
@@ -17,6 +18,8 @@ from tests.until import until
 pytestmark = pytest.mark.slow
 # Policies that are in force in the parent are used by no worker's request any more after a second.
 _DUE_S = 1.5
+# Of a machine that others keep busy.
+_SLACK_S = 30.0
 
 
 def principals(*names: str) -> str:
@@ -52,6 +55,43 @@ async def test_a_worker_that_was_stopped_over_a_reload_lets_no_revoked_principal
 
             assert (await writing).decision == "unauthenticated"
         assert upstream.seen == []
+
+
+async def test_while_the_parent_is_stopped_a_withdrawn_key_writes_no_more(tmp_path: Path) -> None:
+    """Nobody hears of the withdrawal: after some seconds nobody writes, and not in the moment in which it goes on."""
+    async with RecordingUpstream() as upstream:
+        policies = write_policy(tmp_path, upstream.port)
+        (policies / "principals.yaml").write_text(principals("ada", "bob"))
+        async with running(tmp_path) as gateway:
+            token = await leased(gateway, "Fencegate-Key: ada")
+            gateway.tell(signal.SIGSTOP)
+            try:
+                (policies / "principals.yaml").write_text(principals("bob"))
+                told, sent = set[str | None](), 0
+
+                async def is_told(decision: str) -> bool:
+                    answer = await call(gateway.proxy, "PUT", "/reports/7", "Fencegate-Key: ada", token, body=b"{}")
+                    told.add(answer.decision)
+                    return answer.decision == decision
+
+                await until(lambda: is_told("policies-unavailable"), within_s=SILENT_AFTER_S + _SLACK_S)
+                sent = len(upstream.seen)
+                refused = [
+                    await call(gateway.proxy, "GET", "/reports/7", "Fencegate-Key: bob"),
+                    await call(gateway.proxy, "POST", "/-/fence/leases", "Fencegate-Key: bob", body=b"{}"),
+                ]
+                assert told == {"forwarded", "policies-unavailable"}
+            finally:
+                gateway.tell(signal.SIGCONT)
+            told.clear()
+            await until(lambda: is_told("unauthenticated"))
+
+            assert told <= {"policies-unavailable", "unauthenticated"}
+            assert len(upstream.seen) == sent
+            assert [(answer.status, answer.decision) for answer in refused] == [(503, "policies-unavailable")] * 2
+            assert (await call(gateway.proxy, "GET", "/reports/7", "Fencegate-Key: bob")).decision == "passed"
+            assert (await gateway.operate("GET", "/readyz")).status == 200
+            assert len(gateway.logged("the parent process")) == 2
 
 
 async def test_a_worker_that_is_started_while_tls_files_are_broken_serves(tmp_path: Path) -> None:

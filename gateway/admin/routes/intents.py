@@ -2,7 +2,16 @@
 
 from gateway.admin import approvals, compensations, intents
 from gateway.admin.call import Answer, Call, Parameter
-from gateway.admin.routes.recurring import CURSOR, INTENT, INTENT_SHOWN, ON_CHANGE, ON_LIST, ON_ONE, ON_SENDING
+from gateway.admin.routes.recurring import (
+    CURSOR,
+    INTENT,
+    INTENT_SHOWN,
+    ON_CHANGE,
+    ON_JUDGED,
+    ON_LIST,
+    ON_ONE,
+    ON_SENDING,
+)
 from gateway.admin.shapes import requests
 from gateway.admin.shapes.schema import BYTES, one_of, page_of, ref
 from gateway.core.decision import (
@@ -67,7 +76,7 @@ CALLS = (
         approvals.approve_intent,
         "let one that waits for an approval be sent, as it was looked at",
         INTENT_SHOWN,
-        (*ON_SENDING, HEADER_MALFORMED, UNAUTHENTICATED, NO_SUCH_INTENT, WRONG_STATE),
+        (*ON_JUDGED, HEADER_MALFORMED, UNAUTHENTICATED, NO_SUCH_INTENT, WRONG_STATE),
         (INTENT,),
         requests.APPROVED,
         for_approvers=True,
@@ -78,7 +87,7 @@ CALLS = (
         approvals.deny_intent,
         "never send it",
         INTENT_SHOWN,
-        (*ON_SENDING, HEADER_MALFORMED, UNAUTHENTICATED, NO_SUCH_INTENT, WRONG_STATE),
+        (*ON_JUDGED, HEADER_MALFORMED, UNAUTHENTICATED, NO_SUCH_INTENT, WRONG_STATE),
         (INTENT,),
         requests.DENIED,
         for_approvers=True,
@@ -89,7 +98,7 @@ CALLS = (
         approvals.retry_intent,
         "send a failed one again; it takes of its rule's budgets as a new one does",
         INTENT_SHOWN,
-        (*ON_SENDING, NO_SUCH_INTENT, WRONG_STATE, QUOTA_EXCEEDED),
+        (*ON_JUDGED, NO_SUCH_INTENT, WRONG_STATE, QUOTA_EXCEEDED),
         (INTENT,),
         requests.RETRIED,
     ),

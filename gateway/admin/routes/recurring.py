@@ -2,7 +2,14 @@
 
 from gateway.admin.call import Answer, Parameter
 from gateway.admin.shapes.schema import NAME, ref
-from gateway.core.decision import BAD_REQUEST, BODY_TOO_LARGE, NOT_FOUND, STORE_REGRESSED, STORE_UNAVAILABLE
+from gateway.core.decision import (
+    BAD_REQUEST,
+    BODY_TOO_LARGE,
+    NOT_FOUND,
+    POLICIES_UNAVAILABLE,
+    STORE_REGRESSED,
+    STORE_UNAVAILABLE,
+)
 
 CURSOR = Parameter("cursor", "Where the page begins: `next` of the one before.")
 RESOURCE = Parameter("resource", "Its name, percent-encoded; slashes may stay as they are.", where="path", schema=NAME)
@@ -16,3 +23,4 @@ ON_ONE = (NOT_FOUND, STORE_UNAVAILABLE)
 ON_DOCUMENT = (BAD_REQUEST, BODY_TOO_LARGE)
 ON_CHANGE = (*ON_ONE, *ON_DOCUMENT)
 ON_SENDING = (*ON_CHANGE, STORE_REGRESSED)
+ON_JUDGED = (*ON_SENDING, POLICIES_UNAVAILABLE)

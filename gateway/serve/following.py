@@ -1,0 +1,57 @@
+"""The policy files of a process that delivers alone: it looks at them, and sends by what it has looked at lately.
+
+One that was stopped, or has hung, takes up what is due before it looks again: until then it sends nothing.
+"""
+
+import asyncio
+import contextlib
+
+from gateway.core.clock import Clock
+from gateway.log import Log
+from gateway.policy.reload import PolicyHolder
+from gateway.policy.ruleset import RuleSet
+from gateway.serve.edition import SILENT_AFTER_S
+from gateway.serve.inforce import NOBODY_LOOKS
+
+# A change of the policy files is taken at the second look after it.
+_LOOK_EVERY_S = 0.5
+
+
+class Following:
+    """The rule set by which kept writes are judged. `told`: set where somebody says that the files have changed."""
+
+    def __init__(self, holder: PolicyHolder, told: asyncio.Event, clock: Clock, log: Log) -> None:
+        self._holder = holder
+        self._told = told
+        self._clock = clock
+        self._log = log
+        self._looked_at = clock.boot()
+
+    def __call__(self) -> RuleSet:
+        current = self._holder.current
+        return current.refusing(NOBODY_LOOKS) if self._is_silent() else current
+
+    async def run(self) -> None:
+        """As gateways do: what it sends is judged by the same policies, within two seconds of each other."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_EVERY_S):
+                    await self._told.wait()
+            if self._told.is_set() or self._holder.changed():
+                await self._reload()
+            if self._holder.is_current or not self._is_silent():
+                self._looked_at = self._clock.boot()
+
+    async def _reload(self) -> None:
+        self._told.clear()
+        try:
+            findings = await asyncio.to_thread(self._holder.reload)
+        except BaseException:
+            # What begins this anew finds that it was told.
+            self._told.set()
+            raise
+        if isinstance(findings, tuple) and findings:
+            self._log.error("the policies in force stay: the new ones have errors", finding=str(findings[0]))
+
+    def _is_silent(self) -> bool:
+        return self._clock.boot() - self._looked_at >= SILENT_AFTER_S
