@@ -36,7 +36,7 @@ def test_the_policy_goes_to_stdout_and_the_questions_to_stderr(document: Path) -
     assert result.stdout.startswith("# Proposed by `fencegate import-openapi` from pets.yaml (Pet Store)")
     assert "upstream: pet-store\n" in result.stdout
     assert "DECIDE searchPets (POST /pets/search): is it a read?" in result.stderr
-    assert result.stderr.splitlines()[-1] == "2 rules, 2 questions; read it, then `fencegate check`"
+    assert result.stderr.splitlines()[-1] == "2 rules, 3 questions; read it, then `fencegate check`"
 
 
 def test_what_it_writes_passes_the_check(document: Path, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_the_same_in_json(document: Path) -> None:
     """For programs: the text, the count of rules, the questions."""
     shown = json.loads(run(document, "--json").stdout)
 
-    assert (shown["rules"], len(shown["open"])) == (2, 2)
+    assert (shown["rules"], len(shown["open"])) == (2, 3)
     assert shown["text"].startswith("# Proposed")
 
 

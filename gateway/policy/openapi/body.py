@@ -1,7 +1,8 @@
-"""The body of an operation: which members its JSON has at the top."""
+"""The body of an operation: which members it has at the top."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.parameter import Kind, kind_of
@@ -9,24 +10,32 @@ from gateway.policy.openapi.tree import Node, Tree
 
 _MEMBERS = 500
 _MERGED = 20
+# A schema may be made of itself.
+_SCHEMAS = 100
+_NESTED = 4
+_FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
 class BodyMembers:
     """By the name of each member at the top what it is, but for those that only answers have.
 
-    `exact`: the body is JSON in any case, and of one schema that the document spells out.
+    `exact`: the body is JSON in any case, and of one schema that the document spells out. `required`: members that no
+    body is without. `is_file`: the body is neither JSON nor a form, so that its names cannot be read.
     """
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     exact: bool = False
+    required: frozenset[str] = frozenset()
+    is_file: bool = False
 
 
 def body_members(tree: Tree, operation: Node) -> BodyMembers:
-    """Those of all its types of media, and of schemas that are merged (`allOf`)."""
+    """Those of all its types of media, and of schemas that are merged or one of which holds."""
     body = tree.resolved(operation.get("requestBody"))
     content = None if isinstance(body, Wrong) else body.get("content")
     kinds: dict[str, Kind] = {}
+    required: set[str] = set()
     media = list(content.items())[:_MERGED] if isinstance(content, Mapping) else []
     plain = True
     for _, described in media:
@@ -35,15 +44,32 @@ def body_members(tree: Tree, operation: Node) -> BodyMembers:
             plain = False
             continue
         plain = plain and not any(name in schema for name in ("allOf", "oneOf", "anyOf"))
-        for one in (schema, *_merged(tree, schema)):
+        for one in islice(_schemas(tree, schema), _SCHEMAS):
             kinds |= _members(tree, one)
-    return BodyMembers(kinds, exact=plain and [name for name, _ in media] == ["application/json"])
+            required |= _required(one)
+    exact = plain and [name for name, _ in media] == ["application/json"]
+    is_file = bool(media) and not any(_is_read(name) for name, _ in media)
+    return BodyMembers(kinds, exact, frozenset(required & kinds.keys()), is_file)
 
 
-def _merged(tree: Tree, schema: Node) -> list[Node]:
-    listed = schema.get("allOf")
-    found = [tree.resolved(one) for one in listed[:_MERGED]] if isinstance(listed, list) else []
-    return [one for one in found if not isinstance(one, Wrong)]
+def _is_read(name: object) -> bool:
+    plain = name.partition(";")[0].strip().lower() if isinstance(name, str) else ""
+    return plain in ("application/json", _FORM) or plain.endswith("+json")
+
+
+def _schemas(tree: Tree, schema: Node, depth: int = 0) -> Iterator[Node]:
+    """It, and what it is made of."""
+    yield schema
+    listed = (schema.get(name) for name in ("allOf", "oneOf", "anyOf")) if depth < _NESTED else ()
+    for one in (one for some in listed if isinstance(some, list) for one in some[:_MERGED]):
+        found = tree.resolved(one)
+        if not isinstance(found, Wrong):
+            yield from _schemas(tree, found, depth + 1)
+
+
+def _required(schema: Node) -> set[str]:
+    listed = schema.get("required")
+    return {name for name in listed[:_MEMBERS] if isinstance(name, str)} if isinstance(listed, list) else set()
 
 
 def _members(tree: Tree, schema: Node) -> dict[str, Kind]:

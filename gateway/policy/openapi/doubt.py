@@ -72,7 +72,7 @@ class Items:
     def _alias(self, operation: Operation, texts: _Place) -> Doubt:
         """A text where other paths name one of many: another name of one, several of them, or an action on them."""
         for at, text in enumerate(texts):
-            item = None if text is None else self._at.get(texts[:at])
+            item = None if text is None else self._at.get(texts[:at]) or self._of_collection(texts[: at + 1])
             if text is None or item is None:
                 continue
             is_last = at == len(texts) - 1
@@ -81,6 +81,11 @@ class Items:
             if is_last:
                 return Doubt(asks=f"does it write what `{item.example}` writes? It is fenced apart from that")
         return Doubt()
+
+    def _of_collection(self, texts: _Place) -> Item | None:
+        """What a method beside a collection's name may write: `/docs:purge` beside `/docs/{id}`."""
+        collection, colon, _ = (texts[-1] or "").partition(":")
+        return self._at.get((*texts[:-1], collection)) if colon else None
 
 
 def _writes_many(operation: Operation, texts: _Place) -> bool:

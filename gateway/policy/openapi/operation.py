@@ -8,8 +8,9 @@ from typing import Any
 from gateway.policy.compile.json_types import parse_json_type
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.body import BodyMembers, body_members
-from gateway.policy.openapi.parameter import Kind, parameters, path_kinds
+from gateway.policy.openapi.parameter import Kind, parameter_kinds, parameters
 from gateway.policy.openapi.tree import Node, Tree, read_tree
+from gateway.policy.openapi.writing_read import WritingRead, writing_read
 
 # The methods that OpenAPI 3.1 knows and that are no reads. TRACE is never forwarded.
 _WRITES = ("post", "put", "patch", "delete")
@@ -40,7 +41,8 @@ class Credential:
 class Operation:
     """One writing operation. `path` as the document has it, `server` one of its own, `faults` what was not readable.
 
-    `json_types`: the types of its body that end in `+json`. `kinds`: what the parameters of its path are, by name.
+    `json_types`: the types of its body that end in `+json`. `kinds`: what the parameters of its path are, by name;
+    `query`: those of its query.
     """
 
     method: str
@@ -54,6 +56,7 @@ class Operation:
     json_types: tuple[str, ...] = ()
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     body: BodyMembers = field(default_factory=BodyMembers)
+    query: Mapping[str, Kind] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -61,13 +64,16 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is used of a document. `server`: the first one's URL, its variables replaced by their defaults."""
+    """What is used of a document. `server`: the first one's URL, its variables replaced by their defaults. `reads`: of
+    those by GET what looks like a write.
+    """
 
     title: str
     server: str | None
     credential: Credential | None
     operations: tuple[Operation, ...]
     faults: tuple[str, ...]
+    reads: tuple[WritingRead, ...] = ()
 
 
 def read_document(path: Path) -> Document | Wrong:
@@ -83,6 +89,7 @@ def read_operations(tree: Tree) -> Document | Wrong:
         return Wrong("the document has no `paths`; name one that describes an API")
     info = tree.root.get("info")
     operations: list[Operation] = []
+    reads: list[WritingRead] = []
     faults: list[str] = []
     for path, value in paths.items():
         if not isinstance(path, str) or path.startswith("x-"):
@@ -92,10 +99,12 @@ def read_operations(tree: Tree) -> Document | Wrong:
             faults.append(f"{path}: {item.message}; its operations got no rule")
             continue
         operations.extend(_operations(tree, path, item))
+        read = _writing_read(tree, path, item)
+        reads += [] if read is None else [read]
         if len(operations) > _OPERATIONS:
             return Wrong(f"the document has more than {_OPERATIONS} writing operations; split it")
     title = _text(info.get("title")) if isinstance(info, Mapping) else ""
-    return Document(title, _server(tree.root), _credential(tree), tuple(operations), tuple(faults))
+    return Document(title, _server(tree.root), _credential(tree), tuple(operations), tuple(faults), tuple(reads))
 
 
 def _operations(tree: Tree, path: str, item: Node) -> Iterator[Operation]:
@@ -114,9 +123,20 @@ def _operations(tree: Tree, path: str, item: Node) -> Iterator[Operation]:
             _server(found) or _server(item),
             faults,
             _json_types(tree, found),
-            path_kinds(tree, item, found),
+            parameter_kinds(tree, item, found, "path"),
             body_members(tree, found),
+            parameter_kinds(tree, item, found, "query"),
         )
+
+
+def _writing_read(tree: Tree, path: str, item: Node) -> WritingRead | None:
+    found = item.get("get")
+    if not isinstance(found, Mapping) or _is_hinted_read(found):
+        return None
+    server = _server(found) or _server(item)
+    if server is not None and server != _server(tree.root):
+        return None
+    return writing_read(path, _text(found.get("operationId")), _text(found.get("summary")))
 
 
 def _headers(tree: Tree, item: Node, operation: Node) -> tuple[tuple[Header, ...], tuple[str, ...]]:

@@ -1,44 +1,115 @@
 """The parameters of an operation's path: what the document says of their values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.tree import Node, Tree
+from gateway.policy.openapi.value_pattern import pattern_kind
 from gateway.policy.value_form import ValueForm, misfit
 
-# `signed`: an integer that may be below 0. `word`: one of some words that the document lists.
-Kind = Literal["text", "word", "integer", "signed", "uuid", "boolean", "number", "date", "moment"]
+# `signed`: an integer that may be below 0. `word`: one of some words that the document lists, or made of such letters.
+# `list`, `integers`: several values in one segment. `other`: of a format that is not known here. `mixed`: not one kind.
+Kind = Literal[
+    "text",
+    "word",
+    "lowercase",
+    "uppercase",
+    "hexadecimal",
+    "integer",
+    "signed",
+    "uuid",
+    "boolean",
+    "number",
+    "date",
+    "moment",
+    "duration",
+    "address",
+    "mail",
+    "host",
+    "link",
+    "encoded",
+    "list",
+    "integers",
+    "other",
+    "mixed",
+]
 
 _PARAMETERS = 200
-_OF_FORMAT: Mapping[str, Kind] = {"uuid": "uuid", "date": "date", "date-time": "moment"}
-# A boolean is a word in each of its spellings, a date in the most usual one.
+_NESTED = 4
+# Of schemas in one: some are made of themselves, many times over.
+_SCHEMAS = 500
+# Names of formats without their dashes and underscores, in small letters: OpenAPI's registry and JSON Schema's
+# section 7.3, and those that frameworks write beside them.
+_OF_FORMAT: Mapping[str, Kind] = {
+    **dict.fromkeys(("", "string", "text"), "text"),
+    **dict.fromkeys(("uuid", "guid", "uuid1", "uuid3", "uuid4", "uuid5", "uuid6", "uuid7", "uuid8"), "uuid"),
+    **dict.fromkeys(("int", "integer", "int8", "int16", "int32", "int64", "long", "bigint"), "integer"),
+    **dict.fromkeys(("uint", "uint8", "uint16", "uint32", "uint64"), "integer"),
+    **dict.fromkeys(("number", "decimal", "decimal128", "bigdecimal", "float", "double", "money"), "number"),
+    **dict.fromkeys(("datetime", "datetimelocal", "timestamp", "time", "partialtime"), "moment"),
+    **dict.fromkeys(("duration", "timedelta", "period"), "duration"),
+    **dict.fromkeys(("ipv4", "ipv6", "ip", "ipaddress", "ipvanyaddress", "cidr", "mac", "macaddress"), "address"),
+    **dict.fromkeys(("ipv4network", "ipv6network", "ipvanynetwork"), "address"),
+    **dict.fromkeys(("ipv4interface", "ipv6interface", "ipvanyinterface"), "address"),
+    **dict.fromkeys(("email", "idnemail", "nameemail"), "mail"),
+    **dict.fromkeys(("hostname", "idnhostname", "domain", "fqdn"), "host"),
+    **dict.fromkeys(("uri", "url", "iri", "urireference", "irireference", "uritemplate"), "link"),
+    **dict.fromkeys(("byte", "bytes", "base64", "base64url"), "encoded"),
+    "date": "date",
+    "boolean": "boolean",
+}
+# A boolean is a word in each of its spellings, a date in the most usual one; a word is no list of two.
 FORMS: Mapping[Kind, ValueForm] = {
     "word": "word",
+    "lowercase": "lowercase",
+    "uppercase": "uppercase",
+    "hexadecimal": "word",
     "integer": "integer",
     "uuid": "uuid",
     "boolean": "word",
     "date": "word",
+    "encoded": "base64",
+    "list": "word",
+    "integers": "integer",
 }
 # What has several spellings in whatever form: which of them an API takes, no document says.
 DOUBTFUL: Mapping[Kind, str] = {
+    "hexadecimal": "hexadecimal (`AB` and `ab` may be one; `lowercase` takes one of them)",
     "signed": "an integer that may be below 0, for which there is no form",
     "boolean": "a boolean (`true`, `True` and `1` may be one)",
     "number": "a number (`7`, `7.0` and `7e0` may be one)",
     "date": "a date (`2026-01-05` and `20260105` may be one)",
     "moment": "an instant (`Z`, `+00:00` and fractions of a second may make no difference)",
+    "duration": "a duration (`PT1H`, `PT60M` and `3600` may be one)",
+    "address": "an address (`::1` and `0:0::1` may be one, as may capitals and zeros in front)",
+    "mail": "a mail address (`ada@example.com` and `ada@EXAMPLE.com` may be one)",
+    "host": "the name of a host (`a.example`, `A.example` and `a.example.` may be one)",
+    "link": "an address of the web (capitals, ports, escapes and a slash at its end may make no difference)",
+    "encoded": "base64 (padding and the alphabet may make no difference)",
+    "list": "a list (`7,8` may write two things; as a word it is one thing alone)",
+    "integers": "a list (`7,8` may write two things; as an integer it is one thing alone)",
+    "other": "text of a format that is not known here, and may have several spellings of one value",
+    "mixed": "described in several ways, each of which has its own spellings",
 }
 
 
-def path_kinds(tree: Tree, item: Node, operation: Node) -> Mapping[str, Kind]:
-    """By the name of each parameter of the path what it is; the operation's over those of its path."""
+def parameter_kinds(tree: Tree, item: Node, operation: Node, place: Literal["path", "query"]) -> Mapping[str, Kind]:
+    """By the name of each parameter of the path or the query what it is; the operation's over those of its path."""
     kinds: dict[str, Kind] = {}
     for parameter in parameters(item, operation):
         found = tree.resolved(parameter)
-        name = None if isinstance(found, Wrong) or found.get("in") != "path" else found.get("name")
+        name = None if isinstance(found, Wrong) or found.get("in") != place else found.get("name")
         if not isinstance(found, Wrong) and isinstance(name, str):
-            kinds[name] = kind_of(tree, found.get("schema"))
+            kinds[name] = kind_of(tree, found.get("schema", _of_content(found)))
     return kinds
+
+
+def _of_content(parameter: Node) -> object:
+    """The schema of a parameter that is described as content, of which there is one type (section 4.8.12)."""
+    content = parameter.get("content")
+    described = next(iter(content.values()), None) if isinstance(content, Mapping) else None
+    return described.get("schema") if isinstance(described, Mapping) else None
 
 
 def parameters(item: Node, operation: Node) -> tuple[Any, ...]:
@@ -49,38 +120,70 @@ def parameters(item: Node, operation: Node) -> tuple[Any, ...]:
 
 def kind_of(tree: Tree, value: object) -> Kind:
     """What a schema says of a value; `text` where it says nothing that counts here."""
+    return _kind(tree, value, 0, iter(range(_SCHEMAS)))
+
+
+def _kind(tree: Tree, value: object, depth: int, left: Iterator[int]) -> Kind:
     schema = tree.resolved(value)
-    if isinstance(schema, Wrong):
+    if isinstance(schema, Wrong) or depth > _NESTED:
         return "text"
+    if next(left, None) is None:
+        return "mixed"
     branches = [one for name in ("anyOf", "oneOf") for one in _branches(schema.get(name))]
     if branches:
-        return _common({_of_schema(found) for one in branches if not isinstance(found := tree.resolved(one), Wrong)})
-    return _of_schema(schema)
+        found = [tree.resolved(one) for one in branches]
+        kinds = {_kind(tree, one, depth + 1, left) for one in found if not isinstance(one, Wrong) and not _is_null(one)}
+        return common_kind(kinds) if kinds else "text"
+    merged = {_kind(tree, one, depth + 1, left) for one in _branches(schema.get("allOf"))} - {"text"}
+    own = _of_schema(tree, schema, depth, left)
+    return own if own != "text" or not merged else min(merged) if len(merged) == 1 else "mixed"
 
 
 def _branches(value: object) -> list[Any]:
     return value[:_PARAMETERS] if isinstance(value, list) else []
 
 
-def _common(kinds: set[Kind]) -> Kind:
+def _is_null(schema: Node) -> bool:
+    return schema.get("type") in ("null", ["null"])
+
+
+def common_kind(kinds: set[Kind]) -> Kind:
     """Of what may be one thing or another: a number as text is a number that has more spellings."""
     if len(kinds) == 1:
-        return kinds.pop()
-    return "text" if kinds.isdisjoint({"integer", "signed", "number"}) else "number"
+        return min(kinds)
+    if kinds <= {"integer", "integers"}:
+        return "integers"
+    if kinds <= {"word", "lowercase", "uppercase"}:
+        return "word"
+    if not kinds.isdisjoint({"list", "integers"}):
+        return "list"
+    if not kinds.isdisjoint({"integer", "signed", "number"}):
+        return "number"
+    return "text" if kinds <= {"text", "boolean", "word", "lowercase", "uppercase"} else "mixed"
 
 
-def _of_schema(schema: Node) -> Kind:
+def _of_schema(tree: Tree, schema: Node, depth: int, left: Iterator[int]) -> Kind:
     of_type = schema.get("type")
-    match of_type[0] if isinstance(of_type, list) and len(of_type) == 1 else of_type:
+    types = [one for one in (of_type if isinstance(of_type, list) else [of_type]) if one != "null"][:_PARAMETERS]
+    kinds = {_of_type(tree, schema, one, depth, left) for one in types if isinstance(one, str)}
+    return common_kind(kinds) if kinds else _of_text(schema)
+
+
+def _of_type(tree: Tree, schema: Node, of_type: str, depth: int, left: Iterator[int]) -> Kind:
+    match of_type:
         case "integer":
             return "signed" if _may_be_negative(schema) else "integer"
         case "boolean":
             return "boolean"
         case "number":
             return "number"
+        case "array":
+            of_items = _kind(tree, schema.get("items"), depth + 1, left)
+            return "integers" if of_items == "integer" else "list"
+        case "object":
+            return "list"
         case "string":
-            named = schema.get("format")
-            return _OF_FORMAT.get(named, _of_text(schema)) if isinstance(named, str) else _of_text(schema)
+            return _of_text(schema)
     return "text"
 
 
@@ -90,6 +193,13 @@ def _may_be_negative(schema: Node) -> bool:
 
 
 def _of_text(schema: Node) -> Kind:
-    listed = schema.get("enum")
-    are_words = isinstance(listed, list) and listed and all(misfit("word", str(one)) is None for one in listed)
-    return "word" if are_words else "text"
+    """A list of words says more than a pattern, and that more than the name of a format."""
+    listed, pattern, named = schema.get("enum"), schema.get("pattern"), schema.get("format")
+    if isinstance(listed, list) and listed and all(misfit("word", str(one)) is None for one in listed):
+        return "word"
+    of_pattern = pattern_kind(pattern) if isinstance(pattern, str) else None
+    if of_pattern is not None:
+        return of_pattern
+    if not isinstance(named, str):
+        return "text"
+    return _OF_FORMAT.get(named.lower().replace("-", "").replace("_", ""), "other")

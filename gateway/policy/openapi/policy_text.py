@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_to_send
+from gateway.policy.openapi.beside_path import NamesInBodies, name_in_body, names_elsewhere, names_in_bodies
 from gateway.policy.openapi.operation import Document, Header
 from gateway.policy.openapi.proposal import Proposal, native_key, propose, unread_keys
-from gateway.policy.openapi.wording import REASON_LENGTH, comment
+from gateway.policy.openapi.wording import REASON_LENGTH, comment, some_of
+from gateway.policy.openapi.writing_read import Closing, closings, told_closings
 from gateway.policy.url import parse_url
 
 # What YAML reads as this very text, without quotes.
@@ -35,19 +37,23 @@ def policy_text(document: Document, source: str, upstream: str) -> PolicyText:
     questions += [comment(fault) for fault in document.faults]
     questions += map(comment, unread_keys(proposals))
     ruled = [each for each in proposals if each.closed is None]
+    questions += (*_unsaid(ruled), *_formats(proposals))
+    paths = [(each.operation, each.path) for each in ruled]
+    names, reads = names_in_bodies(paths), list(closings(document.reads, upstream))
+    questions += (*names.asks(), *names_elsewhere(paths), *told_closings(reads))
     lines = [
         *_head(source, document, len(proposals)),
         f"upstream: {_scalar(upstream)}",
         f"url: {_scalar(url)}",
         f"# Agents call /{upstream}/...; the API gets what is behind it.",
-        *_mount(proposals, upstream),
+        *_mount(proposals, upstream, names),
         *_json_types(ruled),
         "",
         *(f"# DECIDE: {question}" for question in questions),
         *_credentials(document, upstream),
         *_capabilities(document, ruled),
         *_read_only(proposals),
-        *_closed(proposals),
+        *_closed(proposals, [each for each in reads if each.match is not None]),
         "writes:" if ruled else "writes: []",
     ]
     for each in proposals:
@@ -80,6 +86,29 @@ def _credential_question(document: Document) -> str | None:
     return None
 
 
+def _unsaid(ruled: Iterable[Proposal]) -> Iterator[str]:
+    """One question for all ids of which the document says nothing: there may be thousands of them."""
+    names = list(dict.fromkeys(name for each in ruled for name in each.unsaid))
+    if not names:
+        return
+    listed = some_of([f"`{{{comment(name, 40)}}}`" for name in names])
+    one_each = f"is {listed} spelled? It is" if len(names) == 1 else f"are {listed} spelled? They are"
+    yield (
+        f"how {one_each} text, of which the document says no more; where the API takes several spellings of one value "
+        "(`7` and `07`, capitals), or an id has more than letters, digits and `-._~`, write `values`"
+    )
+
+
+def _formats(proposals: Iterable[Proposal]) -> Iterator[str]:
+    """Django REST, whose paths end in a slash, and Rails take formats there that no document tells."""
+    paths = [each.path for each in proposals]
+    if any(path.takes_format for path in paths) and not any(path.names_format for path in paths):
+        yield (
+            "is `/things/7.json` thing 7 to the API, as to Django REST and Rails? If so write "
+            "`format_endings: refuse` into `mount`, or a thing has two names"
+        )
+
+
 def _credentials(document: Document, upstream: str) -> Iterator[str]:
     credential = document.credential
     if credential is None or isinstance(header_to_send(credential.header), Wrong):
@@ -108,12 +137,18 @@ def _capabilities(document: Document, ruled: Iterable[Proposal]) -> Iterator[str
     yield ""
 
 
-def _mount(proposals: Iterable[Proposal], upstream: str) -> Iterator[str]:
+def _mount(proposals: Iterable[Proposal], upstream: str, names: NamesInBodies) -> Iterator[str]:
+    options = ""
     if any(each.path.names_format for each in proposals):
         yield "# The API takes formats at the end of paths (`.json`): a thing would have a second name."
-        yield f"mount: {{path: /{upstream}, strip: true, format_endings: refuse}}"
-        return
-    yield f"mount: {{path: /{upstream}, strip: true}}"
+        options += ", format_endings: refuse"
+    if any("+" in each.match for each in proposals if each.closed is None):
+        yield "# Paths of the API's own have a `+`: it takes none for a blank."
+        options += ", plus: opaque"
+    if names.are_merged:
+        yield "# A body may name another thing than its path: every body is read, as JSON, form or multipart."
+        options += ", names: merged"
+    yield f"mount: {{path: /{upstream}, strip: true{options}}}"
 
 
 def _json_types(ruled: Iterable[Proposal]) -> Iterator[str]:
@@ -135,19 +170,31 @@ def _read_only(proposals: Iterable[Proposal]) -> Iterator[str]:
     yield ""
 
 
-def _closed(proposals: Iterable[Proposal]) -> Iterator[str]:
-    """Told to the gateway too: a looser rule would take some of them."""
+def _closed(proposals: Iterable[Proposal], reads: list[Closing]) -> Iterator[str]:
+    """Told to the gateway too: a looser rule would take some of them, and reads pass."""
     named = [each for each in proposals if each.closed is not None and each.is_named]
-    if not named:
+    sure = [each for each in reads if each.is_sure]
+    if not named and not reads:
         return
-    yield "# DECIDE: these stay closed, whatever rule takes their paths. To open one, remove it here, and uncomment its"
-    yield "# rule below once it names what is written."
-    yield "closed:"
+    if named:
+        yield "# DECIDE: these stay closed, whatever rule takes their paths. To open one, remove it here, and uncomment"
+        yield "# its rule below once it names what is written."
+    yield "closed:" if named or sure else "# closed:"
     for each in named:
         yield f"  - match: {_scalar(each.match)}"
         if each.path.query:
             yield f"    when: {{query: {_mapping(each.path.query)}}}"
+    if sure:
+        yield "  # DECIDE: these are called as writes. Remove the line of one that changes nothing."
+    yield from (f"  - {_closing(each)}" for each in sure)
+    if len(sure) < len(reads):
+        yield "  # DECIDE: these may write, too. Uncomment the line of one that does."
+    yield from (f"  # - {_closing(each)}" for each in reads if not each.is_sure)
     yield ""
+
+
+def _closing(each: Closing) -> str:
+    return f"match: {_scalar(each.match or '')}  # `{each.read.word}` in its name"
 
 
 def _rule(each: Proposal) -> Iterator[str]:
@@ -166,6 +213,9 @@ def _rule(each: Proposal) -> Iterator[str]:
     if each.conditional:
         yield "  # Takes If-Match."
     yield from (f"  # {note}." for note in each.notes)
+    own = name_in_body(each.operation, each.path)
+    if own is not None:
+        yield f"  # Its body has `{comment(own)}`, too."
     yield from _fields(each)
 
 

@@ -9,9 +9,11 @@ from gateway.policy.header_name import header_to_read, header_to_send
 from gateway.policy.openapi.doubt import Doubt, Items
 from gateway.policy.openapi.operation import Document, Header, Operation
 from gateway.policy.openapi.parameter import FORMS
+from gateway.policy.openapi.second_path import SecondPaths, Thing, written_thing
 from gateway.policy.openapi.spelling import Spellings
 from gateway.policy.openapi.takers import Takers, Way
 from gateway.policy.openapi.translation import Translation, translate
+from gateway.policy.openapi.two_ends import TwoEnds
 from gateway.policy.openapi.wording import comment, reading_word, rule_name
 from gateway.policy.pattern import Pattern, parse_pattern
 from gateway.policy.template import parse_template
@@ -25,8 +27,8 @@ class Proposal:
     """A rule for one operation. `closed` says why it gets none; `reads_like` the word that makes it look like a read.
 
     `key` is the header in which the operation takes an idempotency key. `forms`: how the parts of the resource are
-    spelled; `notes` why so. `asks` is left open beside the rule. `is_named`: whether a match takes the requests of the
-    operation and no others, so that it can be closed by one.
+    spelled; `notes` why so; `unsaid` are placeholders of which nothing is known. `asks` is left open beside the rule.
+    `is_named`: whether a match takes the requests of the operation and no others, so that it can be closed by one.
     """
 
     operation: Operation
@@ -41,6 +43,7 @@ class Proposal:
     closed: str | None = None
     forms: Mapping[str, ValueForm] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    unsaid: tuple[str, ...] = ()
     asks: tuple[str, ...] = ()
     is_named: bool = True
 
@@ -62,7 +65,13 @@ def propose(document: Document, upstream: str) -> tuple[Proposal, ...]:
     every = [proposer.propose(operation) for operation in document.operations]
     items = Items(_ruled(every))
     every = [each if each.closed else _doubted(each, items.doubt(each.operation, each.path)) for each in every]
-    return tuple(_spelled(every))
+    ends = TwoEnds()
+    return tuple(
+        replace(each, asks=(*each.asks, *ends.asks(each.operation, each.path)))
+        if each.closed is None and not each.reads_like
+        else each
+        for each in _named_twice(every)
+    )
 
 
 def _ruled(proposals: Iterable[Proposal]) -> Iterator[tuple[Operation, Translation]]:
@@ -81,9 +90,31 @@ def _doubted(each: Proposal, doubt: Doubt) -> Proposal:
     return replace(each, closed=doubt.closes, asks=(asks,) if asks else ())
 
 
+def _named_twice(every: list[Proposal]) -> Iterator[Proposal]:
+    """With what is written by another path too. What is most likely a read does not make it so."""
+    things = [_thing(each) for each in every]
+    pairs = zip(every, things, strict=True)
+    paths = SecondPaths(thing for each, thing in pairs if thing is not None and not each.reads_like)
+    closed = [
+        replace(each, closed=each.closed or paths.closes(thing)) for each, thing in zip(every, things, strict=True)
+    ]
+    for each, thing in zip(_spelled(closed), things, strict=True):
+        asks = paths.asks(thing) if each.closed is None else None
+        yield replace(each, asks=(*each.asks, asks)) if asks else each
+
+
+def _thing(each: Proposal) -> Thing | None:
+    """None: no rule, or none that can be told."""
+    if each.closed:
+        return None
+    member = next((name.removeprefix("json:/") for name in each.forms), "")
+    return written_thing(each.operation, each.path, member)
+
+
 def _spelled(every: list[Proposal]) -> Iterator[Proposal]:
     """With the forms of their values. No rule takes the requests of an operation that no match can name."""
-    spellings = Spellings(_ruled(every))
+    # Of what is closed too: its rule may be uncommented.
+    spellings = Spellings((each.operation, each.path) for each in every if each.is_named)
     takers = Takers(
         Way(at, each.operation.method, each.path.segments, each.path.slash)
         for at, each in enumerate(every)
@@ -101,10 +132,12 @@ def _spelled(every: list[Proposal]) -> Iterator[Proposal]:
         if each.path.wrong is not None:
             yield each
             continue
-        asks = (*each.asks, *spellings.asks(each.path))
         forms = each.forms or {f"path.{name}": form for name, form in spellings.forms(each.path).items()}
-        why = each.closed or closed.get(at)
-        yield replace(each, forms=forms, notes=spellings.notes(each.path), asks=asks, closed=why)
+        noted = replace(each, forms=forms, notes=spellings.notes(each.path), closed=each.closed or closed.get(at))
+        if noted.closed is None:
+            asks = (*each.asks, *spellings.asks(each.path))
+            noted = replace(noted, asks=asks, unsaid=spellings.unsaid(each.path))
+        yield noted
 
 
 class _Proposer:

@@ -14,8 +14,11 @@ _ENDING = re.compile(r"\.[0-9A-Za-z_+-]+")
 _ALPHABETS: Mapping[ValueForm, re.Pattern[str]] = {
     "word": re.compile("[0-9A-Za-z_-]*"),
     "lowercase": re.compile("[0-9a-z_-]*"),
+    "uppercase": re.compile("[0-9A-Z_-]*"),
     "integer": re.compile("[0-9]*"),
     "uuid": re.compile("[0-9a-f-]*"),
+    "base64": re.compile("[0-9A-Za-z+/=]*"),
+    "base64url": re.compile("[0-9A-Za-z_-]*"),
 }
 
 

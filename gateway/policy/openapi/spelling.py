@@ -4,12 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from gateway.policy.openapi.operation import Operation
-from gateway.policy.openapi.parameter import DOUBTFUL, FORMS, Kind
+from gateway.policy.openapi.parameter import DOUBTFUL, FORMS, Kind, common_kind
 from gateway.policy.openapi.segment import Partial, Slot
 from gateway.policy.openapi.translation import Translation
 from gateway.policy.openapi.wording import comment
 from gateway.policy.value_form import ValueForm
 
+# Kinds that have, or may have, what a rule takes only where it says so.
+_DELIMITED: frozenset[Kind] = frozenset({"moment", "address", "mail", "link", "other", "mixed"})
 # The texts and placeholders (None) before a placeholder: where in an API's paths a kind of thing is named.
 _Place = tuple[str | None, ...]
 
@@ -22,8 +24,9 @@ class Spellings:
         for operation, path in ruled:
             for _, place, slot in _slots(path):
                 kinds[place] |= {operation.kinds.get(slot.name, "text")} - {"text"}
-        self._kinds: dict[_Place, Kind] = {place: min(some) for place, some in kinds.items() if len(some) == 1}
+        self._kinds: dict[_Place, Kind] = {place: common_kind(some) for place, some in kinds.items() if some}
         self._narrowed: dict[_Place, str] = {}
+        self._asked: set[_Place] = set()
 
     def forms(self, path: Translation) -> Mapping[str, ValueForm]:
         """By each placeholder of a path its form, where it has one."""
@@ -34,13 +37,24 @@ class Spellings:
         """Why a form is narrower than the document says."""
         return tuple(self._narrowed[place] for _, place, _ in _slots(path) if place in self._narrowed)
 
-    def asks(self, path: Translation) -> tuple[str, ...]:
-        """What has several spellings all the same."""
-        told = zip(path.names, (self._kinds.get(place, "text") for _, place, _ in _slots(path)), strict=True)
+    def asks(self, path: Translation) -> Iterator[str]:
+        """What has several spellings all the same: once for all rules of a thing, at the first of them."""
+        for name, (_, place, _) in zip(path.names, _slots(path), strict=True):
+            kind = self._kinds.get(place, "text")
+            if kind in DOUBTFUL and place not in self._asked:
+                self._asked.add(place)
+                asked = (
+                    f"how is `{{{name}}}` spelled? It is {DOUBTFUL[kind]}, and each spelling is a resource of its own"
+                )
+                is_refused = kind in _DELIMITED and self._form(place) == "any"
+                yield f"{asked}; more than letters, digits and `-._~` wants `values: any`" if is_refused else asked
+
+    def unsaid(self, path: Translation) -> tuple[str, ...]:
+        """The placeholders of which the document does not say how they are spelled."""
         return tuple(
-            f"how is `{{{name}}}` spelled? It is {DOUBTFUL[kind]}, and each spelling is a resource of its own"
-            for name, kind in told
-            if kind in DOUBTFUL
+            slot.name
+            for _, place, slot in _slots(path)
+            if self._form(place) == "any" and self._kinds.get(place, "text") == "text"
         )
 
     def keeps_out(self, path: Translation, parts: Iterable[tuple[int, Partial]], operation: Operation) -> bool:
@@ -52,7 +66,8 @@ class Spellings:
         if any(not part.fits(self._form(place)) for place, _, part in known):
             return True
         for place, slot, part in known:
-            if not slot.rest and place not in self._kinds and not part.fits("word"):
+            is_open = self._kinds.get(place, "text") in ("text", "other", "mixed")
+            if not slot.rest and is_open and not part.fits("word"):
                 told = f"Words only, so that no rule takes `{comment(str(operation))}`, which stays closed"
                 self._narrowed.setdefault(place, told)
                 return True

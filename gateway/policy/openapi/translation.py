@@ -11,6 +11,8 @@ from gateway.policy.openapi.wording import placeholder_name
 
 # No resource has a name of so many parts, and hostile paths are to take no time.
 _SEGMENTS = 100
+# `.json`, and what is left of `{id}.{format}`.
+_FORMAT = re.compile(r"(?:\.|\.(?:json|xml|html|csv|js))$")
 _PAIR = re.compile("([A-Za-z0-9_.-]+)=([A-Za-z0-9_.-]+)")
 
 
@@ -57,6 +59,17 @@ class Translation:
         """Whether it is another path's with the format of the answer at its end: `/docs/{id}.json`."""
         last = self.segments[-1] if self.segments and not self.slash else None
         return isinstance(last, Partial) and last.is_format
+
+    @property
+    def takes_format(self) -> bool:
+        """Whether it looks like one of an API that takes formats there: `/docs/{id}/`, `/docs.json`."""
+        last = self.segments[-1] if self.segments else ""
+        if self.slash:
+            return isinstance(last, Slot)
+        return (
+            _FORMAT.search(last.text if isinstance(last, Partial) else "" if isinstance(last, Slot) else last)
+            is not None
+        )
 
 
 def translate(path: str) -> Translation:

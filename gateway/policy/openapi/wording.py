@@ -1,6 +1,7 @@
 """Names and comments made of a document's text: whatever stands there, what comes out is plain and short."""
 
 import re
+from collections.abc import Sequence
 
 _UPSTREAM = re.compile("[^a-z0-9]+")
 _RULE = re.compile("[^A-Za-z0-9._]+")
@@ -8,8 +9,12 @@ _HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile("[A-Za-z][a-z]*")
 _NAME_LENGTH = 64
 _COMMENT_LENGTH = 100
+# Of operations, or of placeholders, in one question.
+_LISTED = 5
 # Of what is said here with a comment in it.
 REASON_LENGTH = 250
+# Names of placeholders and members that do not say what is named.
+GENERIC = frozenset({"code", "guid", "id", "iid", "key", "name", "no", "number", "pk", "slug", "uid", "uuid", "value"})
 # Verbs and nouns by which APIs call a search. A guess is only ever a question to whoever owns the policy.
 _READING = frozenset(
     {
@@ -28,6 +33,26 @@ _READING = frozenset(
         "search",
         "select",
         "validate",
+    }
+)
+# With one of these among its words it is none.
+_WRITING = frozenset(
+    {
+        "clear",
+        "create",
+        "delete",
+        "destroy",
+        "drop",
+        "erase",
+        "insert",
+        "purge",
+        "put",
+        "remove",
+        "replace",
+        "reset",
+        "update",
+        "upsert",
+        "write",
     }
 )
 
@@ -66,10 +91,18 @@ def comment(text: str, length: int = _COMMENT_LENGTH) -> str:
     return line if len(line) <= length else f"{line[: length - 3].rstrip()}..."
 
 
+def some_of(texts: Sequence[str]) -> str:
+    """The first of them, and how many there are beside: questions stay short in documents of thousands."""
+    more = f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
+    return ", ".join(comment(text) for text in texts[:_LISTED]) + more
+
+
 def reading_word(operation_id: str, last_segment: str) -> str | None:
     """The word by which an operation looks like a read; None if it does not. An id begins with its verb."""
-    verb = words(operation_id)[:1]
-    return next((word for word in (*verb, *words(last_segment)) if word in _READING), None)
+    told = (*words(operation_id)[:1], *words(last_segment))
+    if not _WRITING.isdisjoint(told):
+        return None
+    return next((word for word in told if word in _READING), None)
 
 
 def words(text: str) -> list[str]:

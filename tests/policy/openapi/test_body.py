@@ -23,6 +23,7 @@ def sent(*types: str, schema: Any) -> dict[str, Any]:
         (sent("application/json", schema={"$ref": "#/components/schemas/Pet"}), KINDS, True),
         (sent("application/json", "application/xml", schema=PET), KINDS, False),
         (sent("application/json", schema={"allOf": [{"$ref": "#/components/schemas/Pet"}, "nonsense"]}), KINDS, False),
+        (sent("application/json", schema={"oneOf": [{"allOf": [PET]}, {}]}), KINDS, False),
         (sent("application/json", schema={**PET, "anyOf": []}), KINDS, False),
         (sent("application/json", schema={"type": "array", "items": PET}), {}, True),
         (sent("application/json", schema={"$ref": "https://x.example"}), {}, False),
@@ -30,8 +31,48 @@ def sent(*types: str, schema: Any) -> dict[str, Any]:
         ({"requestBody": {"content": ["application/json"]}}, {}, False),
         ({}, {}, False),
     ],
-    ids=["JSON", "XML too", "merged", "alternatives", "a list", "unread", "no schema", "nonsense", "none"],
+    ids=[
+        "JSON",
+        "XML too",
+        "merged",
+        "one of some",
+        "alternatives",
+        "a list",
+        "unread",
+        "no schema",
+        "nonsense",
+        "none",
+    ],
 )
 def test_the_members_that_a_caller_sends(operation: dict[str, Any], kinds: dict[str, Kind], exact: bool) -> None:
     """Those of any type of media; exact where the body can be nothing else."""
     assert body_members(TREE, operation) == BodyMembers(kinds, exact)
+
+
+def test_what_no_body_is_without() -> None:
+    """But for what only answers have."""
+    assert body_members(TREE, sent("application/json", schema={**PET, "required": ["id", "made"]})).required == {"id"}
+
+
+@pytest.mark.parametrize(
+    ("types", "is_file"),
+    [
+        (["application/octet-stream"], True),
+        (["multipart/form-data", "text/plain"], True),
+        (["application/xml", "application/json; charset=utf-8"], False),
+        (["application/vnd.api+json"], False),
+        (["application/x-www-form-urlencoded"], False),
+        ([], False),
+    ],
+)
+def test_a_body_whose_names_nobody_reads_is_a_file(types: list[str], is_file: bool) -> None:
+    """Where one of its types is JSON or a form, callers have a way."""
+    assert body_members(TREE, sent(*types, schema=PET)).is_file is is_file
+
+
+def test_a_schema_that_is_made_of_itself_is_read_in_a_moment() -> None:
+    """Many times over, on each level."""
+    many = [{"$ref": "#/a"}] * 20
+    tree = Tree({"a": {"properties": {"x": {}}, "allOf": many, "oneOf": many}})
+
+    assert body_members(tree, sent("application/json", schema={"$ref": "#/a"})).kinds == {"x": "text"}

@@ -1,6 +1,7 @@
 """What is taken from a document: its writing operations, and no more."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,9 @@ from tests.policy.openapi.documents import document, text
 
 def test_writing_methods_are_operations(tmp_path: Path) -> None:
     """Reads, TRACE and extensions are not."""
-    item = {name: {} for name in ("get", "head", "options", "trace", "post", "put", "patch", "delete", "x-post")}
+    item: dict[str, Any] = {
+        name: {} for name in ("get", "head", "options", "trace", "post", "put", "patch", "delete", "x-post")
+    }
 
     read = document(tmp_path, {"/a": item, "x-b": item, "/c": {"put": "nonsense"}})
 
@@ -111,7 +114,7 @@ def test_too_many_operations_and_no_paths_are_errors(tmp_path: Path) -> None:
 
 def test_json_types_of_bodies_are_read(tmp_path: Path) -> None:
     """Those that end in `+json`, without parameters, also behind a reference; ranges and other types are none."""
-    content = {
+    content: dict[str, Any] = {
         "application/json": {},
         "Application/VND.api+JSON; charset=utf-8": {},
         "application/*+json": {},

@@ -35,6 +35,10 @@ PETS: dict[str, Any] = {
     "/pets/{petId}": {"put": {"operationId": "replacePet", "parameters": [{"name": "If-Match", "in": "header"}]}},
     "/pets/{petId}:feed": {"post": {"operationId": "feedPet"}},
 }
+SPELLED = (
+    "how is `{petId}` spelled? It is text, of which the document says no more; where the API takes several "
+    "spellings of one value (`7` and `07`, capitals), or an id has more than letters, digits and `-._~`, write `values`"
+)
 WHOLE = """\
 # Proposed by `fencegate import-openapi` from pets.json (Pet Store), 4 writing operations.
 # What the document does not say is marked DECIDE. An operation without a rule stays closed (`no-policy`).
@@ -44,6 +48,7 @@ url: "https://api.example/v1"
 # Agents call /pets/...; the API gets what is behind it.
 mount: {path: /pets, strip: true}
 
+# DECIDE: SPELLED
 # DECIDE: keep the API's credential here, and take it from the agents: who has it writes past the gateway.
 # credentials:
 #   - {header: "Authorization", value: "Bearer ${env:PETS_TOKEN}"}
@@ -96,9 +101,10 @@ def test_the_whole_text(tmp_path: Path) -> None:
 
     policy = policy_text(document(tmp_path, PETS, components=scheme), "pets.json", "pets")
 
-    assert policy.text == WHOLE
+    assert policy.text == WHOLE.replace("SPELLED", SPELLED)
     assert policy.rules == 3
     assert policy.open == (
+        SPELLED,
         "searchPets (POST /pets/search): is it a read? (`search` in its name) It is a write until you say otherwise",
         "feedPet (POST /pets/{petId}:feed): no rule: a segment of its path is text and a placeholder in one, which no "
         "match can say exactly",
@@ -149,8 +155,10 @@ def test_an_unknown_server_is_a_question(tmp_path: Path, servers: object, url: s
 
 def test_the_types_that_are_json_are_named(tmp_path: Path) -> None:
     """All of them at the upstream, once; without any the field is left out."""
-    body = {"requestBody": {"content": {"application/vnd.api+json": {}, "application/json": {}}}}
-    patch = {"requestBody": {"content": {"application/vnd.api+json": {}, "application/merge-patch+json": {}}}}
+    body: dict[str, Any] = {"requestBody": {"content": {"application/vnd.api+json": {}, "application/json": {}}}}
+    patch: dict[str, Any] = {
+        "requestBody": {"content": {"application/vnd.api+json": {}, "application/merge-patch+json": {}}}
+    }
 
     policy = policy_text(document(tmp_path, {"/a": {"post": body, "patch": patch}}), "a.json", "up")
 
@@ -158,6 +166,14 @@ def test_the_types_that_are_json_are_named(tmp_path: Path) -> None:
     named = {b"application/json", b"application/vnd.api+json", b"application/merge-patch+json"}
     assert loaded(policy.text).upstreams[0].json_types == named
     assert "json_types" not in policy_text(document(tmp_path, {"/a": {"post": {}}}), "a.json", "up").text
+
+
+@pytest.mark.parametrize("path", ["/items/+archive", "/items/%2Barchive", "/items/{rest+}"])
+def test_a_plus_in_the_apis_own_paths_is_one_to_it(tmp_path: Path, path: str) -> None:
+    """A server that takes it for a blank could not have such a path."""
+    policy = policy_text(document(tmp_path, {path: {"put": {}}}), "a.json", "up")
+
+    assert loaded(policy.text).upstreams[0].mount.plus == ("opaque" if "/+" in path else "refuse")
 
 
 def test_ids_that_are_integers_are_written_so(tmp_path: Path) -> None:
@@ -169,7 +185,7 @@ def test_ids_that_are_integers_are_written_so(tmp_path: Path) -> None:
 
     assert [[part.form for part in entry.template.parts] for entry in rules.entries] == [
         ["integer"],
-        ["any", "integer"],
+        ["unreserved", "integer"],
     ]
 
 
@@ -189,7 +205,7 @@ def test_what_stays_closed_is_closed_to_other_rules_too(tmp_path: Path) -> None:
 
 def test_no_rule_takes_an_action_of_an_id(tmp_path: Path) -> None:
     """Neither as another resource, nor by the ending of a format."""
-    paths = {
+    paths: dict[str, Any] = {
         "/users/{id}": {"post": {}, "put": {}},
         "/users/{id}:erase": {"post": {}},
         "/users/{id}.json": {"put": {}},
@@ -211,7 +227,7 @@ def test_no_rule_takes_an_action_of_an_id(tmp_path: Path) -> None:
 def test_questions_stand_beside_their_rules(tmp_path: Path) -> None:
     """A value of several spellings, and a body that may name a thing that is there."""
     by_number = {"parameters": [{"name": "n", "in": "path", "schema": {"type": "number"}}]}
-    body = {"requestBody": {"content": {"application/json": {"schema": {"properties": {"id": {}}}}}}}
+    body: dict[str, Any] = {"requestBody": {"content": {"application/json": {"schema": {"properties": {"id": {}}}}}}}
 
     policy = policy_text(document(tmp_path, {"/a/{n}": {"put": by_number}, "/a": {"post": body}}), "a.json", "up")
 
@@ -220,9 +236,84 @@ def test_questions_stand_beside_their_rules(tmp_path: Path) -> None:
     assert policy.rules == 2
 
 
+def test_a_question_about_values_stands_at_the_first_rule_of_a_thing(tmp_path: Path) -> None:
+    """All of its rules have one answer."""
+    by_mail = {"parameters": [{"name": "u", "in": "path", "schema": {"type": "string", "format": "email"}}]}
+    paths = {"/users/{u}": {"put": by_mail, "delete": by_mail}, "/users/{u}/photo": {"put": by_mail}}
+
+    policy = policy_text(document(tmp_path, paths), "users.json", "up")
+
+    [asked] = [line for line in policy.open if "spelled" in line]
+    assert asked.startswith("put-users-u (PUT /users/{u}): how is `{u}` spelled? It is a mail address")
+
+
+def test_ids_of_which_nothing_is_said_are_one_question(tmp_path: Path) -> None:
+    """Whatever their number; those that have a form, or a question of their own, are not named."""
+    said = [{"name": "a", "in": "path", "schema": {"type": "string", "pattern": "^[0-9]+$"}}]
+    paths: dict[str, Any] = {f"/things{at}/{{t{at}}}": {"put": {}, "delete": {}} for at in range(7)}
+
+    policy = policy_text(document(tmp_path, {"/a/{a}": {"put": {"parameters": said}}, **paths}), "a.json", "up")
+
+    [asked] = [line for line in policy.open if "spelled" in line]
+    assert asked.startswith("how are `{t0}`, `{t1}`, `{t2}`, `{t3}`, `{t4}` and 2 more spelled? They are text")
+    assert f"# DECIDE: {asked}\n" in policy.text
+    assert policy.text.count("values: integer\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("paths", "asks"),
+    [
+        (["/docs/{id}/"], True),
+        (["/docs.json", "/docs/{id}"], True),
+        (["/docs/{id}", "/docs/{id}.{format}"], True),
+        (["/docs/{id}", "/docs/{id}.json"], False),
+        (["/docs/{id}", "/docs/"], False),
+    ],
+    ids=["Django's", "Rails'", "any format", "one that is told", "none"],
+)
+def test_paths_that_take_formats_are_one_question(tmp_path: Path, paths: list[str], asks: bool) -> None:
+    """Where the document tells them itself, the mount refuses them already."""
+    policy = policy_text(document(tmp_path, {path: {"put": {}} for path in paths}), "a.json", "up")
+
+    assert sum("`format_endings: refuse`" in line for line in policy.open) == asks
+    assert ("format_endings: refuse}" in policy.text) is (paths[-1] == "/docs/{id}.json")
+
+
+def test_the_second_path_of_a_thing_is_closed(tmp_path: Path) -> None:
+    """Its rule stands commented out; with the resource of the first one both are one thing."""
+    number = [{"name": "c", "in": "path", "schema": {"type": "integer"}}]
+    paths = {path: {"put": {"parameters": number}} for path in ("/cards/{c}", "/users/{u}/cards/{c}")}
+
+    policy = policy_text(document(tmp_path, paths), "a.json", "up")
+
+    ruleset = loaded(policy.text)
+    assert name_of(ruleset.match(request("PUT", "/up/users/7/cards/8"), Caller())) == "no-policy"
+    entry = policy.text.index("closed:"), policy.text.index("\nwrites:")
+    opened = policy.text[: entry[0]] + policy.text[entry[1] :]
+    for commented, open_ in (("  # - name", "  - name"), ("  #   ", "    "), ("up/users/{path.u}/cards", "up/cards")):
+        opened = opened.replace(commented, open_)
+    for target in ("/up/cards/8", "/up/users/7/cards/8"):
+        found = loaded(opened).resolve_target("PUT", target, Caller())
+        assert not isinstance(found, Refused)
+        assert found[0] == "up/cards/8"
+
+
+def test_a_list_in_a_path_is_one_thing_alone(tmp_path: Path) -> None:
+    """The holders of the others would not be asked."""
+    numbers = {"type": "array", "items": {"type": "integer"}}
+    by_ids = {"parameters": [{"name": "ids", "in": "path", "schema": numbers}]}
+
+    policy = policy_text(document(tmp_path, {"/docs/{ids}": {"delete": by_ids}}), "a.json", "up")
+
+    assert any("It is a list (`7,8` may write two things" in line for line in policy.open)
+    ruleset = loaded(policy.text)
+    assert isinstance(ruleset.resolve_target("DELETE", "/up/docs/7,8", Caller()), Refused)
+    assert not isinstance(ruleset.resolve_target("DELETE", "/up/docs/7", Caller()), Refused)
+
+
 def test_five_thousand_operations_load(tmp_path: Path) -> None:
     """In about the time that their rules take to be checked."""
-    paths = {f"/things{at}/{{id}}": {"put": {}, "delete": {}} for at in range(2500)}
+    paths: dict[str, Any] = {f"/things{at}/{{id}}": {"put": {}, "delete": {}} for at in range(2500)}
 
     policy = policy_text(document(tmp_path, paths), "big.json", "big")
 
@@ -240,9 +331,14 @@ words = st.text(max_size=12) | st.sampled_from(
         "?a=b",
         "?c=d",
         "a",
+        "v1",
+        "v2",
+        "{item}",
         "me",
         "batch",
         "move",
+        "delete",
+        "run",
         "{",
         "..",
         "%2F",
@@ -258,8 +354,13 @@ anything: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | words,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
 )
+schemas = st.fixed_dictionaries(
+    {"type": st.sampled_from(["string", "integer", "array"]) | anything},
+    optional={"pattern": words, "format": words, "anyOf": anything, "allOf": anything, "items": anything},
+)
 parameters = st.lists(
-    st.fixed_dictionaries(
+    st.fixed_dictionaries({"name": st.sampled_from(["id", "item"]), "in": st.just("path"), "schema": schemas})
+    | st.fixed_dictionaries(
         {"name": st.sampled_from(["Idempotency-Key", "X-Idempotency-é", "If-Match"]) | words, "in": st.just("header")}
     )
     | st.fixed_dictionaries({"$ref": words})
@@ -269,7 +370,9 @@ parameters = st.lists(
 operations = st.dictionaries(
     st.sampled_from(["operationId", "summary", "description", "x-read-only"]), anything, max_size=4
 ).flatmap(lambda fields: parameters.map(lambda listed: {**fields, "parameters": listed}))
-items = st.dictionaries(st.sampled_from(["post", "put", "patch", "delete", "$ref"]), operations | anything, max_size=4)
+items = st.dictionaries(
+    st.sampled_from(["get", "post", "put", "patch", "delete", "$ref"]), operations | anything, max_size=4
+)
 paths = st.dictionaries(
     st.lists(words, max_size=4).map(lambda parts: "/" + "/".join(parts)) | words, items | anything, max_size=5
 )

@@ -169,6 +169,32 @@ def test_an_id_in_the_body_names_the_item(tmp_path: Path) -> None:
     assert (item.resource, item.forms) == ("up/a/docs/{path.id}", {"path.id": "integer"})
 
 
+def test_the_second_path_of_a_thing_has_no_rule(tmp_path: Path) -> None:
+    """Nor has what looks like a read of it; a read alone makes no second path."""
+    put: dict[str, Any] = {"put": {}}
+    search: dict[str, Any] = {"post": {}}
+    twice = {"/cards/{c}": put, "/users/{u}/cards/{c}": put, "/users/{u}/cards/{c}/search": search}
+    once = {"/cards/{c}/search": search, "/users/{u}/cards/{c}/search": search}
+
+    assert [one.closed is not None for one in propose(document(tmp_path, twice), "up")] == [False, True, True]
+    assert [one.closed is not None for one in propose(document(tmp_path, once), "up")] == [False, False]
+
+
+def test_a_question_stands_at_a_rule_that_is_there(tmp_path: Path) -> None:
+    """The first one of a thing that stays open."""
+    paths = {
+        "/persons/{person}": {"put": {}},
+        "/people/{person}": {"post": {"parameters": [{"name": "person", "in": "path", "schema": {"type": "number"}}]}},
+        "/people/{person}:erase": {"post": {}},
+        "/people/{person}/name": {"put": {}},
+    }
+
+    first, closed, _, second = propose(document(tmp_path, paths), "up")
+
+    assert closed.closed
+    assert [sum("fenced apart" in ask for ask in one.asks) for one in (first, closed, second)] == [0, 0, 1]
+
+
 ERASE = {"/users/{id}:erase": {"post": {"operationId": "erase"}}}
 
 

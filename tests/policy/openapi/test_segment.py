@@ -36,6 +36,10 @@ def test_a_piece_is_text_a_placeholder_or_both(piece: str, segment: Segment) -> 
         ("v{a}", "lowercase", True),
         ("V{a}", "lowercase", False),
         ("{id}:erase", "unpadded", True),
+        ("V{a}", "uppercase", True),
+        ("v{a}", "uppercase", False),
+        ("{a}=", "base64", True),
+        ("{id}:erase", "base64", False),
     ],
 )
 def test_a_form_keeps_out_what_has_other_characters(piece: str, form: ValueForm, fits: bool) -> None:

@@ -52,6 +52,16 @@ def test_a_value_of_many_spellings_is_asked_about() -> None:
     assert question.startswith("how is `{id}` spelled? It is a number")
 
 
+@pytest.mark.parametrize(("named", "is_told"), [("email", True), ("date-time", True), ("hostname", False)])
+def test_a_value_that_a_rule_takes_only_where_it_says_so_is_told(named: str, is_told: bool) -> None:
+    """An `@` and a colon: left out, `values` of the path are `unreserved`."""
+    [(_, path)] = every = ruled(("/a/{id}", {**TEXT, "format": named}))
+
+    [question] = Spellings(every).asks(path)
+
+    assert question.endswith("wants `values: any`") is is_told
+
+
 @pytest.mark.parametrize(
     ("path", "schema", "piece", "kept_out", "form"),
     [

@@ -63,6 +63,8 @@ def test_a_comment_stays_one_line(text: str, line: str) -> None:
         ("searchPets", "pets", "search"),
         ("pets_create", "query", "query"),
         ("bulkFetch", "bulkFetch", "fetch"),
+        ("deleteByQuery", "_delete_by_query", None),
+        ("queryAndPurge", "purge_query", None),
         ("addToList", "items", None),
         ("createPet", "pets", None),
         ("", "", None),

@@ -1,0 +1,126 @@
+"""What an operation's body, query or headers may say beside its path of the very thing that the path names.
+
+Django REST saves under the key that a body has, where that is writable; what saves a body as one object does so too.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gateway.core.caller import overrides_request
+from gateway.core.request import Headers
+from gateway.policy.openapi.operation import Operation
+from gateway.policy.openapi.segment import Slot
+from gateway.policy.openapi.translation import Translation
+from gateway.policy.openapi.wording import GENERIC, comment, some_of, words
+from gateway.policy.reading.lenient_name import folded
+from gateway.policy.reading.overriding import overriding_among
+
+_Ruled = Iterable[tuple[Operation, Translation]]
+
+
+@dataclass(frozen=True, slots=True)
+class NamesInBodies:
+    """`named`: operations whose body has the name of their path's last placeholder; `by_id`: whose body calls it `id`.
+    `refused`: those that would suffer if every body were looked at: files, and bodies that have something else under
+    the name of a placeholder.
+    """
+
+    named: tuple[str, ...]
+    by_id: tuple[str, ...]
+    refused: tuple[str, ...]
+
+    @property
+    def are_merged(self) -> bool:
+        """Whether every body is to be looked at."""
+        return bool(self.named) and not self.refused
+
+    def asks(self) -> Iterator[str]:
+        asked = f"does the API write what a body names, and not the path: {some_of(self.named)}?"
+        if self.are_merged:
+            yield (
+                f"{asked} `names: merged` refuses another value than the path's, a renaming too; remove it where the "
+                "API heeds the path alone"
+            )
+        elif self.named:
+            yield (
+                f"{asked} If so close bodies that have it (`when: {{json: {{/NAME: {{present: true}}}}}}`); "
+                f"`mount: {{names: merged}}`, which looks at all bodies, would refuse {some_of(self.refused)}"
+            )
+        if self.by_id:
+            yield (
+                f"does the API write what the `id` of a body names, and not the path: {some_of(self.by_id)}? If so "
+                "call the placeholder `{id}`, and write `mount: {names: merged}`, which refuses another value"
+            )
+
+
+def names_in_bodies(ruled: _Ruled) -> NamesInBodies:
+    """Of all operations that have rules."""
+    named: dict[str, None] = {}
+    by_id: list[str] = []
+    refused: dict[str, None] = {}
+    for operation, path in ruled:
+        own = name_in_body(operation, path)
+        if own is not None:
+            named[f"{operation} (`{comment(own)}`)"] = None
+        elif _has_its_id(operation, path):
+            by_id.append(str(operation))
+        if operation.body.is_file:
+            refused[f"{operation} (no JSON, no plain form)"] = None
+        elif (other := _other_in_body(operation, path, own)) is not None:
+            refused[f"{operation} (`{comment(other)}`)"] = None
+    return NamesInBodies(tuple(named), tuple(by_id), tuple(refused))
+
+
+def name_in_body(operation: Operation, path: Translation) -> str | None:
+    """The member of a body that may say which thing is written. Below a thing, `name` is that of a part of it."""
+    slot = next((one.name for one in reversed(path.segments) if isinstance(one, Slot)), None)
+    if slot is None or operation.method == "DELETE" or (not path.whole and _is_any(slot)):
+        return None
+    return _members(operation).get(folded(slot))
+
+
+def _has_its_id(operation: Operation, path: Translation) -> bool:
+    """`id` in the body of `PUT /pets/{petId}`."""
+    told = words(path.segments[-1].name) if path.whole and isinstance(path.segments[-1], Slot) else []
+    return operation.method != "DELETE" and len(told) > 1 and told[-1] == "id" and "id" in _members(operation)
+
+
+def _other_in_body(operation: Operation, path: Translation, own: str | None) -> str | None:
+    """A member that is called as a placeholder and is most likely none: `name` of `POST /boards/{name}/cards`."""
+    members = _members(operation)
+    called = (members.get(folded(one.name)) for one in path.segments if isinstance(one, Slot) and _is_any(one.name))
+    return next((one for one in called if one not in (None, own)), None)
+
+
+def _members(operation: Operation) -> dict[str, str]:
+    return {folded(member): member for member in operation.body.kinds}
+
+
+def _is_any(name: str) -> bool:
+    return GENERIC.issuperset(words(name))
+
+
+def names_elsewhere(ruled: _Ruled) -> Iterator[str]:
+    """What is asked of names in queries, and told of those by which a request becomes another one."""
+    in_query: list[str] = []
+    overriding: defaultdict[str, list[str]] = defaultdict(list)
+    for operation, path in ruled:
+        slots = {folded(one.name) for one in path.segments if isinstance(one, Slot)}
+        in_query += (f"{operation} (`{comment(name)}`)" for name in operation.query if folded(name) in slots)
+        for name in _overriding(operation):
+            overriding[comment(name)].append(str(operation))
+    if in_query:
+        yield (
+            f"what is in the query that is called as a part of the path: {some_of(in_query)}? Another value there, or "
+            "another spelling of the name, is refused; where it means something else, call the placeholder otherwise"
+        )
+    for name, operations in overriding.items():
+        yield f"{some_of(operations)}: a request with `{name}` is refused, as it may be another one; send that itself"
+
+
+def _overriding(operation: Operation) -> Iterator[str]:
+    for header in operation.headers:
+        if overrides_request(Headers(((header.name.encode(), b""),))) is not None:
+            yield header.name
+    yield from (name for name in operation.query if overriding_among([name]) is not None)
