@@ -8,7 +8,7 @@ import click
 from gateway.cli.admin_api import AdminApi
 
 output_option = click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="A file for it.  [standard output]"
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="A new file for it.  [standard output]"
 )
 
 
@@ -22,7 +22,10 @@ def export(api: AdminApi, path: str, output: Path | None) -> None:
         sys.stdout.buffer.write(body)
         return
     try:
-        output.write_bytes(body)
+        with output.open("xb") as file:
+            file.write(body)
+    except FileExistsError:
+        raise click.ClickException(f"{output} is there already, and stays as it is. Name another file.") from None
     except OSError as error:
         raise click.ClickException(f"{output} cannot be written: {error.strerror}. Name another file.") from None
     click.echo(f"{len(body)} bytes are in {output}.", err=True)

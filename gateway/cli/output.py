@@ -1,7 +1,7 @@
 """What the commands print: text for people, or one JSON document.
 
 Names come from agents. On a terminal a control character in one could hide what is printed or write something else, so
-that people are shown its escape; JSON has escapes of its own.
+that people are shown its escape; in JSON it stands as JSON's own.
 """
 
 import json
@@ -18,7 +18,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 
 def print_json(document: object) -> None:
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    click.echo("".join(char if char == "\n" or char.isprintable() else json.dumps(char)[1:-1] for char in text))
 
 
 def tell_incomplete(why: object) -> None:

@@ -68,11 +68,20 @@ CLAIMS = frozenset(
         b"x-pomerium-jwt-assertion",
         # GitLab: whoever has an administrator's token, as the gateway's credential may be, is this user.
         b"sudo",
-        # So in Redmine, Elasticsearch and Dynamics.
+        # So in Redmine, Elasticsearch, Dynamics, Box, DocuSign, Gerrit, Zendesk, Discourse, Trino and Presto.
         b"x-redmine-switch-user",
         b"es-security-runas-user",
         b"mscrmcallerid",
         b"callerobjectid",
+        b"as-user",
+        b"x-docusign-act-as-user",
+        b"x-gerrit-runas",
+        b"x-on-behalf-of",
+        b"x-zendesk-on-behalf-of",
+        b"api-username",
+        b"x-trino-user",
+        b"x-presto-user",
+        b"x-impersonate-user",
         # Another client certificate (RFC 9440, and what came before it).
         b"client-cert",
         b"client-cert-chain",
@@ -98,6 +107,10 @@ CLAIMS_PREFIXES = (
     b"x-vouch-",
     # Kubernetes: whoever may impersonate, as the gateway's credential may, is this user for one request.
     b"impersonate-",
+    # Dropbox: another member of a team, or its administrator.
+    b"dropbox-api-select-",
+    # CouchDB, where a proxy tells it who asks.
+    b"x-auth-couchdb-",
     # Hasura: the role and the user, beside its admin secret.
     b"x-hasura-",
     # Next.js: what its own middleware has seen to already (CVE-2025-29927).

@@ -102,6 +102,7 @@ class Mount:
     """Which requests are an upstream's: those under `segments` (none: all), to `host` if one is named (lower case).
 
     `encoded_slash`, `delimiters`: whether what may end a segment, or a path, to some server never does so to its own.
+    `plus`: whether a bare `+` in a path, a blank to some, is a plus to it.
     `format_endings`: what its server takes for a format at a path's end; None: nothing. `names`: whether its server
     keeps the names of path, query and body in one map. `form_in_json`: whether to its server a body that is called JSON
     may be a form (`refuse`), or never is.
@@ -112,6 +113,7 @@ class Mount:
     strip: bool = False
     encoded_slash: Literal["refuse", "opaque"] = "refuse"
     delimiters: Literal["refuse", "opaque"] = "refuse"
+    plus: Literal["refuse", "opaque"] = "refuse"
     format_endings: FormatEndings | None = None
     names: Literal["apart", "merged"] = "apart"
     form_in_json: Literal["refuse", "opaque"] = "refuse"

@@ -37,7 +37,7 @@ class Aspect:
         self.has_doubts = not all(map(is_plain, self._traits))
         """Whether there may be a value that is taken for one that is wanted."""
         self.is_json = isinstance(self.condition, JsonCondition)
-        """Whether a list or an object may be taken for one, whatever is wanted."""
+        """Whether a list, an object or a number may be taken for one, whatever is wanted."""
 
     def takers(self, found: Subject) -> int:
         """The entries that want what a request has there, and those that do not look."""

@@ -15,6 +15,7 @@ from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.request import Request
 from gateway.policy.aspect import Aspect, aspects_of
 from gateway.policy.condition import read_subject
+from gateway.policy.doubtful_value import may_be_in_doubt
 from gateway.policy.entry import AnyEntry, Closed
 from gateway.policy.lenient_paths import LenientPaths
 from gateway.policy.lenient_segment import lenient_segments
@@ -27,8 +28,8 @@ from gateway.policy.reading.body import Body, BodyWanted
 _AT_ONCE = 8192
 _OF_ANOTHER_RULE = Refused(
     AMBIGUOUS_TARGET,
-    "Nothing was forwarded: to a server that looks at neither case, marks (`-`, `_`) nor a slash at the end this "
-    "is a path of another rule. Spell it as the policy does.",
+    "Nothing was forwarded: to a server that looks at neither case, marks (`-`, `_`, a blank) nor a slash at the end "
+    "this is a path of another rule. Spell it as the policy does.",
 )
 
 
@@ -129,7 +130,7 @@ class _Batch:
                 found = read_subject(aspect.condition, request, body)
                 if isinstance(found, BodyWanted | Refused):
                     return found
-                may_doubt = aspect.has_doubts or (found is None and aspect.is_json)
+                may_doubt = aspect.has_doubts or (aspect.is_json and may_be_in_doubt(found))
                 doubt = aspect.doubt(found, left) if may_doubt else None
                 if doubt is not None:
                     return doubt

@@ -18,6 +18,7 @@ from gateway.policy.deeper_mounts import may_be_respelled, without_format
 from gateway.policy.entry import AnyEntry, Closed
 from gateway.policy.lenient_segment import lenient_segments
 from gateway.policy.pattern import READ_METHODS, split_slash
+from gateway.policy.program_path import Programs, program_named
 from gateway.policy.reading.body import Body
 from gateway.policy.shortened_path import shortened
 
@@ -26,12 +27,17 @@ _SPELLED_OTHERWISE = Refused(
     "Nothing was forwarded: to a server that tells neither case, marks nor escapes, or drops a part of the path, or "
     "sees a query begin in it, this is a read that the policy closes. Do not repeat it.",
 )
+_RUNS_PROGRAM = Refused(
+    AMBIGUOUS_TARGET,
+    "Nothing was forwarded: to a server that runs a program for what stands behind its name (`/cron.php/x`), or for "
+    "its directory (`/admin/` for `/admin/index.php`), this is a read that the policy closes. Do not repeat it.",
+)
 
 
 class ClosedReads:
     """Those of one upstream. False where it has none."""
 
-    __slots__ = ("_choice", "_closed", "_upstream")
+    __slots__ = ("_choice", "_closed", "_of_programs", "_programs", "_upstream")
 
     def __init__(self, upstream: Upstream, entries: Iterable[AnyEntry]) -> None:
         placed = [
@@ -39,7 +45,10 @@ class ClosedReads:
         ]
         is_mcp = upstream.protocol == "mcp"
         self._closed = [one for one in placed if is_mcp or not READ_METHODS.isdisjoint(one.pattern.methods)]
-        self._choice = Choice(replace(one, pattern=one.pattern.lenient) for one in self._closed)
+        self._choice = _lenient_choice(self._closed)
+        of_programs = [one for one in self._closed if program_named(one.pattern) is not None]
+        self._of_programs = _lenient_choice(of_programs)
+        self._programs = Programs(one.pattern for one in of_programs)
         self._upstream = upstream
 
     def __bool__(self) -> bool:
@@ -47,12 +56,23 @@ class ClosedReads:
 
     def refusal(self, request: Request, body: Body) -> Refused | None:
         """`reads-denied` for a read that is closed, and `ambiguous-target` where only some servers find one."""
-        for segments in dict.fromkeys(_spellings(request.target)):
+        ways = dict.fromkeys(_ways(request.target))
+        for segments in dict.fromkeys(map(lenient_segments, ways)):
             found = self._choice.taker(request, segments, slash=False, body=body)
             if isinstance(found, Refused):
                 return found
             if isinstance(found, Placed):
                 return self._denied(found.entry) if self._is_exact(request, found) else _SPELLED_OTHERWISE
+        return self._refusal_of_program(request, body, ways) if self._programs else None
+
+    def _refusal_of_program(self, request: Request, body: Body, ways: Iterable[tuple[str, ...]]) -> Refused | None:
+        run = (lenient_segments(segments) for way in ways for segments in self._programs.meant_by(way))
+        for segments in dict.fromkeys(run):
+            found = self._of_programs.taker(request, segments, slash=False, body=body)
+            if isinstance(found, Refused):
+                return found
+            if isinstance(found, Placed):
+                return _RUNS_PROGRAM
         return None
 
     def refusal_where_cut(self, request: Request) -> Refused | None:
@@ -71,14 +91,18 @@ class ClosedReads:
         return Refused(READS_DENIED, f"{detail} Do not repeat it.", why=f"{entry.label} at {entry.matcher.place}")
 
 
-def _spellings(target: Target) -> Iterator[tuple[str, ...]]:
-    """The segments, as the most lenient servers compare them, in all ways in which they are read."""
+def _lenient_choice(placed: Iterable[Placed]) -> Choice:
+    return Choice(replace(one, pattern=one.pattern.lenient) for one in placed)
+
+
+def _ways(target: Target) -> Iterator[tuple[str, ...]]:
+    """The segments in all ways in which they are read."""
     plain = split_slash(target)[0]
-    yield lenient_segments(plain)
+    yield plain
     if not may_be_respelled(target.path):
         return
     for segments in (plain, decoded_segments(target), decoded_segments(target, opaque_slash=True)):
         for way in (segments, *(one.segments for one in shortened(segments))):
-            yield lenient_segments(way)
+            yield way
             if way:
-                yield lenient_segments((*way[:-1], without_format(way[-1])))
+                yield (*way[:-1], without_format(way[-1]))

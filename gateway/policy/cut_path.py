@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from gateway.core.rule import Mount
 from gateway.core.target import Target
+from gateway.policy.bare_plus import has_bare_plus
 from gateway.policy.decoded_path import decoded_segments, undone
 
 # `?`, `#`, `&` and `%`, which may hide another.
@@ -21,8 +22,9 @@ _PARTS = re.compile("[?&;]")
 
 
 def is_divided(target: Target, mount: Mount) -> bool:
-    """Whether some escape in its path may be undone too early, and the mount does not say that it never is."""
-    if mount.encoded_slash == "refuse" and target.has_encoded_slash:
+    """Whether its path is another one to some server, by an escape that is undone too early or a bare `+`, and the
+    mount does not say that it never is to its own."""
+    if (mount.encoded_slash == "refuse" and target.has_encoded_slash) or has_bare_plus(target, mount):
         return True
     return mount.delimiters == "refuse" and is_cut(target)
 

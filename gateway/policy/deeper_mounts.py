@@ -14,6 +14,7 @@ from gateway.policy.cut_path import cut_target
 from gateway.policy.decoded_path import decoded_segments
 from gateway.policy.lenient_segment import lenient_segment, lenient_segments
 from gateway.policy.pattern import split_slash
+from gateway.policy.program_path import is_index
 from gateway.policy.shortened_path import may_be_shortened, shortened
 
 # What Rails and Spring take for a format, and with more behind it CGI's path info: `/admin.php/7`.
@@ -26,7 +27,7 @@ _Segments = tuple[str, ...]
 class DeeperMounts:
     """Tells in a look-up for each depth of a mount. `opaque_slash`: of the mount above them."""
 
-    __slots__ = ("_by_folded", "_lengths", "_opaque_slash")
+    __slots__ = ("_by_folded", "_directories", "_lengths", "_opaque_slash")
 
     def __init__(self, mounts: Iterable[Mount], *, opaque_slash: bool) -> None:
         found: defaultdict[_Segments, list[Mount]] = defaultdict(list)
@@ -34,6 +35,8 @@ class DeeperMounts:
             found[lenient_segments(mount.segments)].append(mount)
         self._by_folded: Mapping[_Segments, Sequence[Mount]] = dict(found)
         self._lengths = tuple({len(segments) for segments in found})
+        indices = (mount.segments for mounted in found.values() for mount in mounted if is_index(mount.segments[-1]))
+        self._directories = frozenset(lenient_segments(segments[:-1]) for segments in indices)
         self._opaque_slash = opaque_slash
 
     def take(self, target: Target) -> bool:
@@ -41,7 +44,10 @@ class DeeperMounts:
         return self._take(target.segments, target)
 
     def take_shortened(self, target: Target) -> bool:
-        """As `take`, of a server that drops a program's name or a session from the path."""
+        """As `take`, of a server that drops a program's name or a session from the path, or adds one to a directory's:
+        to it `/admin/` is `/admin/index.php`."""
+        if self._is_directory(split_slash(target)[0]):
+            return True
         if not may_be_shortened(target.path):
             return False
         return any(self._take(way.segments, target) for way in shortened(target.segments))
@@ -54,12 +60,21 @@ class DeeperMounts:
         """As `take_decoded` and `take_shortened`, of one that decodes slashes whatever the mount says, drops a format's
         ending from the segment that a mount ends with, and may see a query begin in the path: nothing but this keeps a
         read from an API that must not be read."""
+        if self._is_directory(split_slash(target)[0]):
+            return True
         if not may_be_respelled(target.path):
             return False
         cut = cut_target(target)
         whole = (decoded_segments(target), *(() if cut is None else (split_slash(cut)[0],)))
         ways = (*whole, *(way.segments for segments in whole for way in shortened(segments)))
-        return any(self._take(way, target) or self._take(way, target, without_format) for way in ways)
+        return any(
+            self._take(way, target) or self._take(way, target, without_format) or self._is_directory(way)
+            for way in ways
+        )
+
+    def _is_directory(self, segments: _Segments) -> bool:
+        """Whether it is the one of which a mount is the index."""
+        return bool(self._directories) and lenient_segments(segments) in self._directories
 
     def _take(self, segments: _Segments, target: Target, as_end: Callable[[str], str] = str) -> bool:
         """`as_end`: what the server makes of a segment that a mount ends with.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.rule import Mount, Upstream
 from gateway.core.target import Target
+from gateway.policy.bare_plus import has_bare_plus
 from gateway.policy.cut_path import cut_target, is_cut
 from gateway.policy.decoded_path import hides_dots, is_escaped_twice
 from gateway.policy.deeper_mounts import DeeperMounts
@@ -28,8 +29,8 @@ _OF_A_FORMAT = _refused(
     "in `Accept` which format is wanted"
 )
 _OF_DEEPER = _refused(
-    "in another case, or with other marks (`-`, `_`) or none, this is a path of another upstream. Spell it as that "
-    "one's mount does"
+    "in another case, or with other marks (`-`, `_`, a blank) or none, this is a path of another upstream. Spell it as "
+    "that one's mount does"
 )
 _SHORTENED_IS_OF_DEEPER = _refused(
     "without what servers drop of a path (`index.php`, `.php`, `(S(x))`) this is one of another upstream. Send it "
@@ -59,6 +60,9 @@ _HAS_DELIMITER = _refused(
     "the path has a `&`, an escaped `?`, `#` or `&`, or an escaped escape, at which it ends to some servers, or is "
     "another one. Use a path without it"
 )
+_HAS_PLUS = _refused(
+    "the path has a bare `+`, which some servers take for a blank. Write `%2B` for a plus, `%20` for a blank"
+)
 _HAS_EMPTY_SEGMENT = _refused(
     "an encoded slash (%2F) has nothing beside it, which some servers drop. Use a path without it"
 )
@@ -67,13 +71,14 @@ _HAS_EMPTY_SEGMENT = _refused(
 class DoubtfulPaths:
     """Those of one upstream, told in the order in which more is known of a request."""
 
-    __slots__ = ("_deeper", "_denied_deeper", "_escaped_twice", "_mount", "_shortened")
+    __slots__ = ("_deeper", "_denied_deeper", "_escaped_twice", "_escapes_plus", "_mount", "_shortened")
 
     def __init__(self, mount: Mount, deeper: Sequence[Upstream], patterns: Sequence[Pattern]) -> None:
         """`deeper`: the upstreams that are mounted below this one. `patterns`: of all its entries."""
         opaque = mount.encoded_slash == "opaque"
         denied = [other.mount for other in deeper if other.reads == "deny"]
         self._mount = mount
+        self._escapes_plus = mount.plus == "refuse"
         self._deeper = DeeperMounts((other.mount for other in deeper), opaque_slash=opaque) if deeper else None
         self._denied_deeper = DeeperMounts(denied, opaque_slash=opaque) if denied else None
         self._escaped_twice = EscapedTwice(patterns, opaque_slash=opaque)
@@ -84,7 +89,7 @@ class DoubtfulPaths:
         # Without an escape, nothing of a path can be hidden but parameters.
         if "%" not in target.path and "&" not in target.path:
             return None
-        misspelled = misspelled_literal(self._mount.segments, target)
+        misspelled = misspelled_literal(self._mount.segments, target, escapes_plus=self._escapes_plus)
         if misspelled is not None:
             return misspelled
         if hides_dots(target):
@@ -106,6 +111,8 @@ class DoubtfulPaths:
             return _OF_DEEPER
         if self._deeper and self._deeper.take_shortened(target):
             return _SHORTENED_IS_OF_DEEPER
+        if has_bare_plus(target, self._mount):
+            return _HAS_PLUS
         if "%" not in target.path and "&" not in target.path:
             return None
         if target.has_encoded_slash and self._mount.encoded_slash == "refuse":
@@ -126,7 +133,7 @@ class DoubtfulPaths:
         if self.cuts_format(taker, target):
             return _OF_A_FORMAT
         if "%" in target.path:
-            misspelled = misspelled_literal(taker.segments, target)
+            misspelled = misspelled_literal(taker.segments, target, escapes_plus=self._escapes_plus)
             if misspelled is not None:
                 return misspelled
             if self._escaped_twice.leads_astray(taker, target):

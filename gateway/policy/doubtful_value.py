@@ -1,14 +1,16 @@
 """A value that some API takes for one that a policy names, and the policy does not: it would fall to another rule.
 
 FastAPI reads `"yes"`, `"on"` and 1 as true, Rails any text but a few, Express whatever is not empty; Jackson makes text
-of a number. So where a policy names a boolean or a number, nothing else but null may stand in JSON, and in text nothing
-that may be one in other words.
+of a number, 3 of 3.7, and an enum's third word of 2 and of `"2"`, as protobuf, .NET and Rails do. So where a policy
+names a boolean or a number, nothing else but null may stand in JSON, where it names a word no number, and in text
+nothing that may be one in other words.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from math import ceil, floor
 from typing import Literal
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
@@ -27,7 +29,7 @@ from gateway.policy.condition import (
 from gateway.policy.reading.body import Body, BodyWanted
 from gateway.policy.reading.operation import Operation
 
-Kind = Literal["boolean", "number", "truth", "bit", "text"]
+Kind = Literal["boolean", "number", "truth", "bit", "text", "word"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ _BITS = (0, 1)
 _BASES = {"0x": 16, "#": 16, "0o": 8, "0b": 2}
 _IN_CODE = re.compile(r"([+-]?)(0[xob]|#)([0-9a-f]{1,40})")
 _SUFFIXES = ("d", "f", "l")
+_BEGIN_NUMBERS = frozenset("0123456789+-.")
 
 
 def traits_of(value: object) -> Iterator[Trait]:
@@ -76,11 +79,23 @@ def _traits_of_text(text: str) -> Iterator[Trait]:
     amount = _amount_of(text)
     if amount is not None:
         yield amount
+    elif other is None:
+        yield "word"
 
 
 def is_plain(trait: Trait) -> bool:
-    """Whether it leaves no doubt of anything."""
-    return trait == "text"
+    """Whether it leaves no doubt of anything in text, nor of another text in JSON that is no number."""
+    return trait in ("text", "word")
+
+
+def may_be_in_doubt(found: Subject) -> bool:
+    """Whether what stands in JSON may be, whatever is named: a list, an object, a number, or one as text."""
+    match found:
+        case None | Amount():
+            return True
+        case Text(text):
+            return text[:1] in _BEGIN_NUMBERS
+    return False
 
 
 def doubt_of(condition: Condition, found: Subject, has: Has) -> Refused | None:
@@ -146,13 +161,18 @@ def _doubt_of_amount(amount: Decimal, has: Has) -> str | None:
     is_bit = amount in _BITS
     if has("boolean") and (is_bit or not has("number")):
         return _in_json(has)
+    if has("number") and (has(Decimal(floor(amount))) or has(Decimal(ceil(amount)))):
+        return "Send a number without a fraction."
+    if has("word") and not has("number"):
+        return _in_text(has)
     return _in_text(has) if has(amount) or (is_bit and (has("truth") or has("bit"))) else None
 
 
 def _doubt_of_json_text(text: str, has: Has) -> str | None:
     advice = _in_json(has)
     if advice is None:
-        return _doubt_of_text(text, has)
+        is_place = has("word") and _amount_of(text) is not None
+        return _in_text(has) if is_place else _doubt_of_text(text, has)
     if not _names_text(has) or (has("boolean") and _is_truth_like(text)):
         return advice
     return _doubt_of_text(text, has)

@@ -1,16 +1,19 @@
-"""A segment of a path as the most lenient servers compare it: without case and without marks.
+"""A segment of a path as the most lenient servers compare it: without case, marks and blanks.
 
 CherryPy and TurboGears make an underscore of each mark in a method's name: what is called `publish_all` runs at
 `/docs/publish-all` and `/docs/publish.all`, too. CakePHP takes a word's capital for a mark, and several marks for one:
-`publish-all` runs at `/docs/publishAll`, `/docs/publish--all` and `/docs/-publish-all-`.
+`publish-all` runs at `/docs/publishAll`, `/docs/publish--all` and `/docs/-publish-all-`. To it a blank is a mark, too:
+`/docs/publish%20all`.
 """
 
 from string import punctuation
 
 from gateway.policy.reading.caseless import caseless
 
-_MARKS = str.maketrans("", "", punctuation)
-_PLAIN_MARKS = punctuation.encode()
+# Of category Zs, what languages with Unicode split words at as they do at a blank.
+_OTHER_BLANKS = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+_MARKS = str.maketrans("", "", f"{punctuation} {_OTHER_BLANKS}")
+_PLAIN_MARKS = f"{punctuation} ".encode()
 _LOWER = bytes(range(256)).lower()
 _ONLY_MARKS = "_"
 

@@ -11,16 +11,18 @@ from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.target import Target
 
 # What a path may have as it is, beside letters, digits and `-._~`: RFC 3986, section 3.3, and brackets.
-_NEEDS_NO_ESCAPE = "!$&'()*+,:=@[]"
+_NEEDS_NO_ESCAPE = "!$&'()*,:=@[]"
 
 
-def misspelled_literal(literals: Sequence[str | None], target: Target) -> Refused | None:
+def misspelled_literal(literals: Sequence[str | None], target: Target, *, escapes_plus: bool = False) -> Refused | None:
     """The refusal of a path with an escape that its character does not need, or of two spellings (`%c3` for `%C3`),
-    where there is text in a pattern that takes it, or in a mount. None: there is a placeholder."""
+    where there is text in a pattern that takes it, or in a mount. None: there is a placeholder. `escapes_plus`: a bare
+    `+` is refused there, so that `%2B` is needed."""
+    unescaped = _NEEDS_NO_ESCAPE if escapes_plus else f"{_NEEDS_NO_ESCAPE}+"
     for literal, piece in zip(literals, target.path[1:].split("/"), strict=False):
         if literal is None or "%" not in piece:
             continue
-        plain = quote(literal, safe=_NEEDS_NO_ESCAPE)
+        plain = quote(literal, safe=unescaped)
         if piece != plain:
             why = f"a server that compares paths as they come does not take `{piece}` for `{plain}`, as the policy does"
             return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. Send `{plain}`.")

@@ -34,6 +34,7 @@ from gateway.policy.entry import AnyEntry, Closed, Entry, ReadOnly
 from gateway.policy.lenient_segment import lenient_segments
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
+from gateway.policy.program_paths import ProgramPaths
 from gateway.policy.reading.beside import brings_body
 from gateway.policy.reading.beside_path import query_overrules
 from gateway.policy.reading.body import Body, BodyWanted
@@ -102,6 +103,7 @@ class Index:
         "_graphql",
         "_merged",
         "_needs_body",
+        "_programs",
         "upstream",
     )
 
@@ -114,6 +116,7 @@ class Index:
         # What is closed anywhere has no paths of its own.
         paths = [one.pattern for one in placed if not (isinstance(one.entry, Closed) and one.entry.anywhere)]
         self._doubtful = DoubtfulPaths(upstream.mount, deeper, paths)
+        self._programs = ProgramPaths(paths) or None
         self._closes = any(isinstance(entry, Closed) for entry in entries)
         self._closed_reads = ClosedReads(upstream, entries) or None
         self._counted = _counted(placed)
@@ -171,6 +174,8 @@ class Index:
         if isinstance(entry, Closed):
             return _closed(entry)
         doubt = self._doubtful.of_taken(request.method, placed.pattern, request.target)
+        if doubt is None and self._programs:
+            doubt = self._programs.refusal(request.method, placed.pattern, request.target)
         if doubt is not None:
             return doubt
         cut = self._cut_lacking(entry, request)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, StrictBool, StrictInt, StrictStr, Tag
 
 from gateway.policy.units import DURATION, SIZE, parse_duration, parse_size
+from gateway.policy.value_form import ValueForm
 
 
 class Shape(BaseModel):
@@ -114,6 +115,7 @@ class Mount(Shape):
     strip: StrictBool = False
     encoded_slash: Literal["refuse", "opaque"] = "refuse"
     delimiters: Literal["refuse", "opaque"] = "refuse"
+    plus: Literal["refuse", "opaque"] = "refuse"
     format_endings: FormatEndings = "opaque"
     names: Literal["apart", "merged"] = "apart"
     form_in_json: Literal["refuse", "opaque"] = "refuse"
@@ -253,9 +255,8 @@ Authority = Annotated[
 ]
 
 
-_ValueForm = Literal["any", "word", "lowercase", "integer", "unpadded", "uuid"]
 ValueForms = Annotated[
-    Annotated[_ValueForm, Tag("named")] | Annotated[dict[StrictStr, _ValueForm], Tag("described")], Discriminator(_form)
+    Annotated[ValueForm, Tag("named")] | Annotated[dict[StrictStr, ValueForm], Tag("described")], Discriminator(_form)
 ]
 
 
@@ -323,7 +324,7 @@ class RuleFields(Shape):
     when: When = When()
     only: Only | None = None
     resource: StrictStr | None = None
-    values: ValueForms = "any"
+    values: ValueForms | None = None
     authority: Authority = "lease"
     token_from: Sources | None = None
     revision: Literal["off", "gateway"] = "off"

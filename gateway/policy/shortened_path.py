@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-_ENDING = r"\.(?:php[3-8]?|phtml|cgi|fcgi|pl|py|wsgi|asp|aspx|ashx|asmx|svc|cfm|cfc)"
-_PROGRAM = re.compile(f"(?P<stem>.*){_ENDING}", re.IGNORECASE | re.DOTALL)
+PROGRAM_ENDING = r"\.(?:php[3-8]?|phtml|cgi|fcgi|pl|py|wsgi|asp|aspx|ashx|asmx|svc|cfm|cfc)"
+_PROGRAM = re.compile(f"(?P<stem>.*){PROGRAM_ENDING}", re.IGNORECASE | re.DOTALL)
 # Of ASP.NET 1.x it is an id of 24 characters, and later one or more of such as `S(id)`.
 _SESSION = re.compile(r"\((?:(?:[A-Z]\([^()]*\))+|[0-9a-z]{24})\)", re.IGNORECASE)
-_EITHER = re.compile(rf"{_ENDING}(?:/|\Z)|/\(", re.IGNORECASE)
+_EITHER = re.compile(rf"{PROGRAM_ENDING}(?:/|\Z)|/\(", re.IGNORECASE)
 # What a server runs for a directory, when nothing follows.
 _INDEX = ("index", "default")
 

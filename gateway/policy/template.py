@@ -125,7 +125,10 @@ class Template:
 
     def _misspelled(self, part: Part, what: str) -> Refused:
         detail = f"Nothing was forwarded: `{part.text}`, a part of {self.naming.whole}, {what}."
-        return Refused(AMBIGUOUS_TARGET, f"{detail} Another spelling may name another thing: send it as the API does.")
+        advice = "Another spelling may name another thing: send it as the API does"
+        if part.form == "unreserved":
+            advice += ", and where it is spelled so, the policy has to say `values: any`"
+        return Refused(AMBIGUOUS_TARGET, f"{detail} {advice}.")
 
     def matches(self, name: str, caller: Caller | None) -> bool:
         """Whether some request of `caller` fills the template to `name`; None: some request of anybody."""

@@ -1,21 +1,31 @@
 """How the values that name a resource are spelled, where an API's ids are known to have one spelling each.
 
 To what reads numbers, `7`, `07` and `+7` are one, and so are a UUID in capitals, in braces and without its dashes to
-what reads UUIDs; `7:archive`, `7,8` and `*` name more than one thing, or an action.
+what reads UUIDs; `7:archive`, `7,8` and `*` name more than one thing, or an action. `RG9jOjc=`, `RG9jOjd=` and
+`RG9j!Ojc=` are one text to most readers of base64.
 """
 
 import re
 from typing import Literal
 
-# `integer`: no sign, no leading zero. `word`: ASCII letters, digits, `_` and `-`; `lowercase`: without capitals.
+# `unreserved`: the characters of RFC 3986, section 2.3, which need no escape and are no delimiters. `integer`: no sign,
+# no leading zero. `word`: ASCII letters, digits, `_` and `-`; `lowercase`: without capitals; `uppercase`: without small
+# ones. `base64`: RFC 4648, section 4, padded; `base64url`: section 5, unpadded; neither with bits that nobody reads.
 # `uuid`: as RFC 9562, section 4, writes it, in small letters. `unpadded`: whatever is no number with a leading zero.
-ValueForm = Literal["any", "word", "lowercase", "integer", "unpadded", "uuid"]
+ValueForm = Literal[
+    "any", "unreserved", "word", "lowercase", "uppercase", "integer", "unpadded", "uuid", "base64", "base64url"
+]
 
+_UNRESERVED = re.compile("[0-9A-Za-z._~-]+")
 _WORD = re.compile("[0-9A-Za-z_-]+")
 _LOWERCASE = re.compile("[0-9a-z_-]+")
+_UPPERCASE = re.compile("[0-9A-Z_-]+")
 _INTEGER = re.compile("0|[1-9][0-9]*")
 _PADDED = re.compile("0[0-9]+")
 _UUID = re.compile("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+# Four characters are three bytes; of the last of two or three the bits beyond whole bytes are zero (section 3.5).
+_BASE64 = re.compile("(?:{0}{{4}})*(?:{0}{{4}}|{0}[AQgw]==|{0}{{2}}[AEIMQUYcgkosw048]=)".format("[0-9A-Za-z+/]"))
+_BASE64URL = re.compile("(?:{0}{{4}})*(?:{0}{{4}}|{0}[AQgw]|{0}{{2}}[AEIMQUYcgkosw048])".format("[0-9A-Za-z_-]"))
 # Beyond what 64 bits hold some readers round, some stop at the largest and some begin anew.
 _LARGEST = 2**63 - 1
 _DIGITS = len(str(_LARGEST))
@@ -26,10 +36,19 @@ def misfit(form: ValueForm, value: str) -> str | None:
     match form:
         case "any":
             return None
+        case "unreserved":
+            is_plain = _UNRESERVED.fullmatch(value)
+            return None if is_plain else "has more in it than letters, digits, `-`, `.`, `_` and `~`"
         case "word":
             return None if _WORD.fullmatch(value) else "has more in it than letters, digits, `_` and `-`"
         case "lowercase":
             return None if _LOWERCASE.fullmatch(value) else "has more in it than small letters, digits, `_` and `-`"
+        case "uppercase":
+            return None if _UPPERCASE.fullmatch(value) else "has more in it than capitals, digits, `_` and `-`"
+        case "base64":
+            return None if _BASE64.fullmatch(value) else "is no base64 with its padding, of which no bit is left over"
+        case "base64url":
+            return None if _BASE64URL.fullmatch(value) else "is no base64url without padding, or has bits left over"
         case "uuid":
             return None if _UUID.fullmatch(value) else "is no UUID in small letters with its four dashes"
         case "unpadded":

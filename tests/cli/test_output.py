@@ -1,8 +1,10 @@
 """What the commands print for people."""
 
+import json
+
 import pytest
 
-from gateway.cli.output import Item, columns, heads_of, plain, print_list, print_members, print_table
+from gateway.cli.output import Item, columns, heads_of, plain, print_json, print_list, print_members, print_table
 
 HOSTILE = "evil\x1b[2J\r\nname\x00\x9b31m\u202e\u200b"
 
@@ -23,6 +25,18 @@ HOSTILE = "evil\x1b[2J\r\nname\x00\x9b31m\u202e\u200b"
 def test_a_value_cannot_command_a_terminal(value: object, shown: str) -> None:
     """What would move the cursor, hide text or turn it around is shown as its escape."""
     assert plain(value) == shown
+
+
+def test_json_cannot_command_a_terminal_either(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its own escapes are for less than half of what a terminal obeys, and it is the same document."""
+    document = {"note": "\x1b[2J\x9b2J\u202e\u2028\U000e0001 caf\u00e9", "list": [1, {}]}
+
+    print_json(document)
+
+    shown = capsys.readouterr().out
+    assert json.loads(shown) == document
+    assert "caf\u00e9" in shown
+    assert all(char.isprintable() for line in shown.splitlines() for char in line)
 
 
 def test_columns_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:

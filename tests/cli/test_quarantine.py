@@ -78,6 +78,7 @@ async def test_a_body_is_exported_byte_for_byte(admin: Admin, tmp_path: Path) ->
 
     assert (to_file.status, to_file.out, file.read_bytes()) == (0, "", body)
     assert to_file.err == f"{len(body)} bytes are in {file}.\n"
+    assert "is there already" in (await quarantine(admin, "export", id, "-o", str(file))).err
     assert (to_output.status, to_output.out, to_output.err) == (0, BODY.decode(), "")
 
 

@@ -1,12 +1,17 @@
 """`fencegate resources` against a running gateway."""
 
 import json
+from pathlib import Path
 from typing import Any
 
-from tests.admin.conftest import Admin
+from tests.admin.conftest import Admin, listening
 from tests.admin.test_resources import make_old
 from tests.cli.operating import TOKEN, Ended, operate
 from tests.intending import SEVEN, begun, intended
+from tests.stack import POLICY
+
+# A resource may have any name.
+ANY = POLICY.format(port=9) + "    values: any\n"
 
 
 async def resources(port: int, *arguments: str, token: str = TOKEN) -> Ended:
@@ -67,12 +72,13 @@ async def test_a_pause_is_shown_with_its_resource(admin: Admin) -> None:
     assert shown["pause"] == resumed == pause
 
 
-async def test_a_name_cannot_command_the_shell_or_the_terminal(admin: Admin) -> None:
+async def test_a_name_cannot_command_the_shell_or_the_terminal(store_url: str, tmp_path: Path) -> None:
     """What is printed to be copied is quoted."""
     name = "report/$(touch x)"
 
-    paused = await resources(admin.port, "pause", name, "--reason", "x")
-    missing = await resources(admin.port, "resume", "report/\x1b[2J")
+    async with listening(store_url, tmp_path, token=TOKEN, policy=ANY) as admin:
+        paused = await resources(admin.port, "pause", name, "--reason", "x")
+        missing = await resources(admin.port, "resume", "report/\x1b[2J")
 
     assert paused.out.splitlines()[-1] == f"To let it go on: fencegate resources resume '{name}'"
     assert missing.err == "Error: report/\\x1b[2J is not paused. Look for a slip in its name.\n"

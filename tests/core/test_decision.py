@@ -57,6 +57,7 @@ TABLE: dict[str, tuple[int | None, str | None]] = {
     "overloaded": (503, "retry"),
     "store-unavailable": (503, "retry"),
     "store-regressed": (503, "wait"),
+    "policies-unavailable": (503, "retry"),
     "no-such-resource": (404, "fix-request"),
     "lease-held": (409, "wait"),
     "lease-lost": (412, "reacquire"),

@@ -45,6 +45,8 @@ def test_an_observed_write_keeps_its_agents_own_key_and_epoch(name: bytes, dropp
         *(b"x-endpoint-api-userinfo", b"x-apigateway-api-userinfo", b"impersonate-user", b"impersonate-group"),
         *(b"impersonate-uid", b"impersonate-extra-scopes", b"x-authenticated-scope", b"x-pomerium-claim-email"),
         *(b"x-redmine-switch-user", b"es-security-runas-user", b"mscrmcallerid", b"callerobjectid"),
+        *(b"as-user", b"x-gerrit-runas", b"x-on-behalf-of", b"dropbox-api-select-user", b"x-auth-couchdb-roles"),
+        *(b"x-docusign-act-as-user", b"x-zendesk-on-behalf-of", b"api-username", b"x-trino-user", b"x-presto-user"),
         *(b"sudo", b"x-hasura-role", b"x-hasura-user-id", b"x-middleware-subrequest"),
         *(b"x-vouch-user", b"x-ms-token-aad-id-token", b"ms-aspnetcore-clientcert", b"x-appengine-cron"),
         *(b"wl-proxy-client-cert", b"-wsru", b"iv-user", b"x-arr-ssl", b"x-accel-mapping", b"x-cf-proxy-signature"),

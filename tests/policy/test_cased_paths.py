@@ -77,6 +77,13 @@ def cased(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
         ("POST", "/docs/publish-all", "ambiguous-target"),
         ("POST", "/docs/Publish.All", "ambiguous-target"),
         ("POST", "/docs/publish-alls", "any"),
+        ("POST", "/docs/publish%20all", "ambiguous-target"),
+        ("POST", "/docs/Publish%20%20all", "ambiguous-target"),
+        ("POST", "/docs/publish%2Ball", "ambiguous-target"),
+        ("POST", "/docs/publish%C2%A0all", "ambiguous-target"),
+        ("POST", "/docs/publish%20alls", "any"),
+        ("PUT", "/ad%20min/7", "ambiguous-target"),
+        ("PUT", "/both/a%20b", "ambiguous-target"),
         ("POST", "/docs/0f1d2c3b-4a59-4687-9a0b-c1d2e3f40007", "any"),
         ("PUT", "/both/a-b", "dash"),
         ("PUT", "/both/a_b", "underscore"),
@@ -93,9 +100,9 @@ def cased(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
 def test_a_path_that_a_lenient_server_takes_for_a_more_specific_rules_is_refused(
     cased: RuleSet, method: str, target: str, taken: str
 ) -> None:
-    """Express, ASP.NET and IIS tell neither case nor a slash at the end, CherryPy no marks, and PHP drops its program's
-    name. What no rule takes is refused anyway, reads are reads, and of two rules that differ in nothing else the policy
-    itself says which is which."""
+    """Express, ASP.NET and IIS tell neither case nor a slash at the end, CherryPy no marks, CakePHP no blanks, and PHP
+    drops its program's name. What no rule takes is refused anyway, reads are reads, and of two rules that differ in
+    nothing else the policy itself says which is which."""
     assert name_of(cased.match(request(method, target), CALLER)) == taken
 
 
@@ -117,6 +124,8 @@ def test_only_where_that_rules_conditions_hold(cased: RuleSet, flag: str, taken:
         ("PUT", "/index.php/admin/7", "ambiguous-target"),
         ("PUT", "/admin.php/7", "ambiguous-target"),
         ("PUT", "/docs/index.php", "root"),
+        ("PUT", "/ad%20min/7", "ambiguous-target"),
+        ("PUT", "/ad%20minx/7", "root"),
         ("PUT", "/Deep/admin/7", "no-policy"),
         ("GET", "/ADMIN/7", "read"),
     ],
@@ -148,6 +157,9 @@ def test_nor_does_another_case_lead_to_a_more_general_mount(
         ("HEAD", "/Admin.php/purge", "ambiguous-target"),
         ("GET", "/admin.", "ambiguous-target"),
         ("GET", "/admin%20/purge", "ambiguous-target"),
+        ("GET", "/ad%20min/purge", "ambiguous-target"),
+        ("GET", "/ad+min/purge", "ambiguous-target"),
+        ("GET", "/op%20en/purge", "read"),
         ("GET", "/admin%253Bx/purge", "ambiguous-target"),
         ("GET", "/admin%2500/purge", "ambiguous-target"),
         ("GET", "/admin%2520.json", "ambiguous-target"),

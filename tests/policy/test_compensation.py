@@ -110,6 +110,13 @@ def test_a_value_that_would_lead_to_another_path_makes_none(tmp_path: Path, id: 
     assert isinstance(undo, Unavailable)
 
 
+def test_a_plus_is_escaped(tmp_path: Path) -> None:
+    """So that it is no blank to anybody."""
+    undo = Exchange(answer=b'{"id": "a+b"}').undo(tmp_path, "request: 'DELETE /x/{response.json:/id}'")
+
+    assert kept(undo).target == "/x/a%2Bb"
+
+
 def test_an_opaque_slash_stays_in_its_segment(tmp_path: Path) -> None:
     """Where the mount says that the upstream does not decode it."""
     exchange = Exchange(answer=b'{"id": "a/b"}', encoded_slash="opaque")

@@ -65,6 +65,9 @@ def test_of_any_request_its_mount_is_in_no_doubt(path: str, why: str | None) -> 
         ("/api/7%3Fx", None, "the path has a `&`"),
         ("/api/7&x", None, "the path has a `&`"),
         ("/api/a%20", None, "a segment of the path"),
+        ("/api/a+b", None, "the path has a bare `+`"),
+        ("/api/a%2Bb", None, None),
+        ("/api/adm+in/7", "in another case", "in another case"),
     ],
 )
 def test_no_request_is_a_deeper_mounts_in_another_spelling(path: str, read: str | None, write: str | None) -> None:

@@ -34,6 +34,21 @@ def in_text(named: list[str], sent: str) -> str | None:
     return None if refused is None else refused.detail
 
 
+@pytest.mark.parametrize("sent", ["0", "2", "-1", "2.0", '"2"', '"02"', '"+2"', '"1e1"', '"2.5"'])
+def test_beside_a_word_stands_no_number(sent: str) -> None:
+    """It is a word's place in an enum to Jackson, protobuf, .NET and Rails, and some of them take digits so too."""
+    told = in_json(["PURGE", "move"], sent)
+
+    assert told is not None
+    assert told.endswith("Send it as text, spelled as the policy spells it.")
+
+
+@pytest.mark.parametrize("sent", ["3.7", "3.0000001", "2.5"])
+def test_beside_a_number_stands_none_that_is_rounded_to_it(sent: str) -> None:
+    """Jackson and PHP cut what follows the point, others round."""
+    assert str(in_json([3], sent)).endswith("Send a number without a fraction.")
+
+
 @pytest.mark.parametrize(
     "sent", ['"true"', '"yes"', '"T"', '"anything"', '""', "1", "1.0", "0", "7", "[true]", "{}", '"false"']
 )
@@ -63,7 +78,10 @@ def test_beside_a_number_stands_nothing_else(sent: str) -> None:
         ([3], "null"),
         ([None], '"x"'),
         (["board"], "true"),
-        (["board"], "7"),
+        (["board", 3], "4"),
+        ([3], "4.5"),
+        ([3], "2"),
+        (["board"], '"7 days"'),
         ([None], "[]"),
         (["board"], "null"),
         (["board"], '"true"'),

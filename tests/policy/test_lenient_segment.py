@@ -11,24 +11,27 @@ from gateway.policy.lenient_segment import lenient_segment, lenient_segments
         *("publish_all", "PUBLISH_ALL", "publish-all", "publish.all", "publish~all"),
         *("publ\u0131sh_all", "publ\u0130sh-all"),
         *("publishAll", "publish--all", "-publish-all", "publish-all-", "publish+all"),
+        *("publish all", "publish  all", " publish - all", "publish\u00a0all", "publ\u0131sh all", "publish\u3000all"),
     ],
     ids=[
         *("as it is", "capitals", "a dash", "a dot", "another mark", "dotless i", "dotted capital I"),
         *("camel case", "two dashes", "a dash before", "a dash behind", "a plus"),
+        *("a blank", "two blanks", "blanks and a dash", "no-break space", "dotless i and a blank", "wide blank"),
     ],
 )
-def test_case_and_marks_make_no_other_segment(spelled: str) -> None:
-    """Django's `(?i)` knows the Turkish letters, CherryPy's dispatcher makes one mark of all, CakePHP's none."""
+def test_case_marks_and_blanks_make_no_other_segment(spelled: str) -> None:
+    """Django's `(?i)` knows the Turkish letters, CherryPy's dispatcher makes one mark of all, CakePHP's none; to that a
+    blank is one too."""
     assert lenient_segment(spelled) == lenient_segment("publish_all")
 
 
-@pytest.mark.parametrize("other", ["publish all", "publish_al", "publish_all7", "all_publish", "_", ""])
-def test_letters_digits_and_blanks_make_another_segment(other: str) -> None:
+@pytest.mark.parametrize("other", ["publish al", "publish_al", "publish_all7", "all_publish", "_", " ", ""])
+def test_letters_and_digits_make_another_segment(other: str) -> None:
     """Those are what is compared."""
     assert lenient_segment(other) != lenient_segment("publish_all")
 
 
-@pytest.mark.parametrize("marks", ["-", "_", "*", "--", "~.~"])
+@pytest.mark.parametrize("marks", ["-", "_", "*", "--", "~.~", " ", "- -", "\u00a0"])
 def test_of_marks_alone_one_is_left(marks: str) -> None:
     """GitLab's `/-/` is a segment, and none that is empty."""
     assert lenient_segment(marks) == lenient_segment("-") != lenient_segment("")

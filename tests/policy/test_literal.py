@@ -104,6 +104,15 @@ def test_an_opaque_slash_is_its_escape() -> None:
     assert misspelled_literal((None,), lower) is None
 
 
+def test_a_plus_needs_its_escape_where_a_bare_one_is_refused() -> None:
+    """Elsewhere it needs none, and the text is spelled without."""
+    escaped = read_target("/a%2Bb")
+
+    assert isinstance(escaped, Target)
+    assert misspelled_literal(("a+b",), escaped, escapes_plus=True) is None
+    assert misspelled_literal(("a+b",), escaped) is not None
+
+
 def test_another_case_reads_nothing_that_is_denied(tmp_path: Path) -> None:
     """A server that tells no case would answer what the deeper mount keeps back."""
     root = "upstream: root\nurl: http://127.0.0.1:1\n"

@@ -48,7 +48,9 @@ def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
 EVERYTHING = """\
 upstream: reports
 url: https://[2001:db8::1]:8443/v1/
-mount: {path: /reports, host: Reports.Example.com, strip: true, encoded_slash: opaque, format_endings: [json, XML]}
+mount:
+  {path: /reports, host: Reports.Example.com, strip: true, encoded_slash: opaque, delimiters: opaque, plus: opaque,
+    format_endings: [json, XML]}
 host: preserve
 reads: deny
 read_only:
@@ -107,6 +109,8 @@ def test_every_field_is_compiled(tmp_path: Path) -> None:
         *(("reports",), "reports.example.com"),
         strip=True,
         encoded_slash="opaque",
+        delimiters="opaque",
+        plus="opaque",
         format_endings=FormatEndings(frozenset({"json", "xml"})),
     )
     assert upstream.preserve_host

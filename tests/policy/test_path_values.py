@@ -10,14 +10,14 @@ from gateway.policy.match import Matched, Read
 from gateway.policy.ruleset import RuleSet
 from tests.policy.asking import name_of, one_rule, request, rules
 
-OPAQUE = "mount: {path: /, delimiters: opaque}\n"
+OPAQUE = "mount: {path: /, delimiters: opaque, plus: opaque}\n"
 
 
 @pytest.fixture(scope="module")
 def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
     """Frozen, and the same for all."""
     directory: Path = tmp_path_factory.mktemp("values")
-    return rules(directory, one_rule("PUT /docs/{id}", "doc/{path.id}") + OPAQUE)
+    return rules(directory, one_rule("PUT /docs/{id}", "doc/{path.id}", "    values: any\n") + OPAQUE)
 
 
 def resource(ruleset: RuleSet, spelled: str) -> str | None:
@@ -179,7 +179,7 @@ def test_a_value_that_two_servers_read_differently_is_none(ruleset: RuleSet, spe
 def test_a_value_at_whose_delimiter_a_path_may_end_is_none(tmp_path: Path, path: str, refuse: bool) -> None:
     """Behind nginx with `proxy_pass http://api$uri`, or Apache's `RewriteRule ^(.*)$ index.php?q=$1`, `8%3Fx` and
     `8%26x` are document 8, and `%2537` is 7, which others hold. Reads write nothing; a mount may say otherwise."""
-    plain = one_rule("PUT /docs/{id}", "doc/{path.id}")
+    plain = one_rule("PUT /docs/{id}", "doc/{path.id}", "    values: any\n")
 
     for at, (mount, taken) in enumerate((("", "ambiguous-target" if refuse else "one"), (OPAQUE, "one"))):
         (tmp_path / str(at)).mkdir()

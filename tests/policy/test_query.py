@@ -93,6 +93,14 @@ def test_a_delimiter_may_stand_where_the_upstream_does_not_decode_it_too_early(t
     assert asked.target.raw == "/x/a%3Fb"
 
 
+def test_a_plus_in_a_key_is_escaped(tmp_path: Path) -> None:
+    """So that it is no blank to anybody."""
+    asked = query(tmp_path, request="GET /x/{intent.key}").request_for(replace(RECORD, key="a+b"), "d")
+
+    assert asked is not None
+    assert asked.target.raw == "/x/a%2Bb"
+
+
 def test_a_slash_may_stand_where_the_upstream_tells_it_from_one_between_segments(tmp_path: Path) -> None:
     """`encoded_slash: opaque` says so; the dot segments stay refused."""
     opaque = query(tmp_path, request="GET /x/{intent.key}", mount="{path: /x, encoded_slash: opaque}")

@@ -1,5 +1,8 @@
 """The spellings of ids."""
 
+from base64 import b64decode, b64encode
+from string import ascii_lowercase, ascii_uppercase, digits
+
 import pytest
 
 from gateway.policy.value_form import ValueForm, misfit
@@ -40,6 +43,16 @@ OTHER_UUIDS = [
 ]
 
 
+BASE64 = ["RG9jOjc=", "RG9jOjEyMzQ1Ng==", "RG9j", "QQ==", "QUE=", "////", "+/+/", "gid0", "Pj4/Pj8/"]
+BASE64URL = ["RG9jOjc", "RG9jOjEyMzQ1Ng", "RG9j", "QQ", "QUE", "____", "-_-_", "gid0", "Pj4_Pj8_", "-_-_QQ"]
+OTHER_BASE64 = [
+    *("RG9jOjd=", "RG9jOje=", "RG9jOjd", "RG9j-Ojc=", "RG9j!Ojc=", "RG9jOjc==", "RG9jOjE9=", "RG9j=", "RG9jO", "QR=="),
+    *("QR", "QQ=", "QUF=", "Pj4_Pj8/", "+_AA", "=", "==", "====", "RG9jOjc=\n", "RG9j Ojc=", "RG9j\nOjc=", " RG9j", ""),
+    *("RG9jOjc=RG9j", "RG9jOjc%3D", "\u0420G9j", "RG9jOjc= "),
+]
+ULIDS = ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "01BX5ZZKBKACTAV9WEVGEMMVRZ"]
+
+
 @pytest.mark.parametrize("value", [*WORDS, *INTEGERS, *ODD])
 def test_without_a_form_any_value_is_taken(value: str) -> None:
     """The policy has not said what ids look like."""
@@ -63,11 +76,15 @@ def test_an_integer_is_plain_digits(value: str) -> None:
     [
         *(("uuid", value) for value in UUIDS),
         *(("lowercase", value) for value in (*UUIDS, *INTEGERS, "pi_1", "07", "0f1d2c")),
+        *(("uppercase", value) for value in (*ULIDS, *INTEGERS, "C0123456789", "PI_1", "A-7", "07", "_", "-")),
+        *(("base64", value) for value in BASE64),
+        *(("base64url", value) for value in BASE64URL),
         *(("unpadded", value) for value in (*UUIDS, *INTEGERS, "group/007", "7.0", "0x7", "a07", "", "0.7")),
     ],
 )
 def test_other_forms_have_one_spelling_too(form: ValueForm, value: str) -> None:
-    """Of a UUID and of words that are told by their letters; of a number, where what is none may be anything."""
+    """Of a UUID and of words that are told by their letters; of bytes, with padding or without; of a number, where what
+    is none may be anything."""
     assert misfit(form, value) is None
 
 
@@ -76,6 +93,10 @@ def test_other_forms_have_one_spelling_too(form: ValueForm, value: str) -> None:
     [
         *(("uuid", value) for value in (*ODD, *WORDS, *OTHER_UUIDS, "")),
         *(("lowercase", value) for value in (*ODD, "C0123456789", OTHER_UUIDS[0], "")),
+        *(("uppercase", value) for value in (*ODD, "pi_1", ULIDS[0].lower(), f"{ULIDS[0]}\n", "A B", "\u212a", "")),
+        *((form, value) for value in OTHER_BASE64 for form in ("base64", "base64url")),
+        *(("base64", value) for value in BASE64URL if value not in BASE64),
+        *(("base64url", value) for value in BASE64 if value not in BASE64URL),
         *(("unpadded", value) for value in ("07", "00", "007")),
         *(("word", value) for value in (*ODD, "")),
         *(("integer", value) for value in (*ODD, "", "07", "00", "-0", "-7", "1e3", "0x7", "7_0", "pi_1")),
@@ -87,4 +108,21 @@ def test_anything_else_is_told(form: ValueForm, value: str) -> None:
     why = misfit(form, value)
 
     assert why is not None
-    assert why.startswith(("has more", "is no integer", "is an integer", "is no UUID", "is a number"))
+    assert why.startswith(("has more", "is no integer", "is an integer", "is no UUID", "is a number", "is no base64"))
+
+
+def _url(text: str) -> str:
+    return text.replace("+", "-").replace("/", "_")
+
+
+@pytest.mark.parametrize("size", range(1, 9))
+def test_bytes_are_spelled_once(size: int) -> None:
+    """Whatever stands in the bits of the last character that nobody reads, and however it is padded."""
+    padded = b64encode(bytes(range(250, 250 - size, -1))).decode()
+    plain = padded.rstrip("=")
+    lasts = f"{ascii_uppercase}{ascii_lowercase}{digits}+/"
+    spelled = [f"{plain[:-1]}{last}{'=' * count}" for last in lasts for count in range(4)]
+    alike = [one for one in spelled if b64decode(f"{one}===") == b64decode(padded)]
+
+    assert [one for one in alike if misfit("base64", one) is None] == [padded]
+    assert [one for one in map(_url, alike) if misfit("base64url", one) is None] == [_url(plain)]

@@ -20,7 +20,7 @@ read_only:
 writes:
   - {{name: publish, match: "POST /docs/publish_all", resource: docs, intent: {{mode: required}}}}
   - {{name: one, match: "POST,DELETE /docs/{{id}}", resource: "doc/{{path.id}}"}}
-  - {{name: any, match: "POST /docs/{{rest...}}", resource: "any/{{path.rest}}"}}
+  - {{name: any, match: "POST /docs/{{rest...}}", resource: "any/{{path.rest}}", values: any}}
   - {{name: first, match: "PUT /docs", resource: "doc/{{json:/items/0/id}}"}}
 """
 UUID = "0f1d2c3b-4a59-4687-9a0b-c1d2e3f40007"

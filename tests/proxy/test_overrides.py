@@ -24,9 +24,15 @@ FORM = "Content-Type: application/x-www-form-urlencoded"
 QUERIES = (
     *("_method=DELETE", "a=1&_Method=DELETE", "%5Fmethod=DELETE", ".method=DELETE", "a;_method=DELETE"),
     *("_HttpMethod=DELETE", "x-tunneled-method=DELETE", "X-HTTP-Method=DELETE", "rest_route=/wp/v2/posts/8"),
+    *("delete:method=1&ids:list=7", "%3Amethod=delete", ":action=delete", ":default_method=delete", "_action_delete=x"),
 )
-PATHS = ("/docs/7%26_method=DELETE", "/docs/7&a=1&_method=DELETE", "/docs/x%3Frest_route=%2Fwp%2Fv2%2Fposts%2F8")
-HARMLESS = ("payment_method=card", "method=DELETE", "q=_method")
+PATHS = (
+    "/docs/7%26_method=DELETE",
+    "/docs/7&a=1&_method=DELETE",
+    "/docs/x%3Frest_route=%2Fwp%2Fv2%2Fposts%2F8",
+    "/docs/7&x:method=1",
+)
+HARMLESS = ("payment_method=card", "method=DELETE", "q=_method", "action=edit", "q=is:action", "ids:list=7")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
@@ -61,6 +67,8 @@ async def test_a_body_that_a_rule_reads_names_no_other_method(store_url: str, tm
         ("PUT", FORM, b"kind=note&_method=DELETE"),
         ("PUT", FORM, b"kind=note&x-http-method=DELETE"),
         ("PUT", FORM, b"kind=note&rest_route=/wp/v2/posts/8"),
+        ("PUT", FORM, b"kind=note&delete:method=1"),
+        ("PUT", FORM, b"kind=note&_action_delete=x"),
     ]
     async with stack(store_url, tmp_path, POLICY) as gate:
         await gate.lease("doc/7")
@@ -69,7 +77,7 @@ async def test_a_body_that_a_rule_reads_names_no_other_method(store_url: str, tm
         looked = await ask(gate.port, "POST", "/docs/look", JSON, body=b'{"dry": true, "_method": "DELETE"}')
         plain = await gate.write("/docs/7", JSON, method="POST", body=b'{"kind": "note", "method": {"_method": 1}}')
 
-        assert [(answer.status, answer.decision) for answer in (*refused, looked)] == [(400, "ambiguous-target")] * 7
+        assert [(answer.status, answer.decision) for answer in (*refused, looked)] == [(400, "ambiguous-target")] * 9
         assert await gate.highest("doc/7") == before
         assert plain.decision == "forwarded"
         assert len(gate.upstream.seen) == 1

@@ -66,6 +66,17 @@ async def test_a_session_ends_with_its_agents_right(
     assert logged(gate.log)[0]["why"] == f"cut: {reason}"
 
 
+@pytest.mark.parametrize("lines", [(), (principal("ada"),)], ids=["anybody's", "a principal's"])
+async def test_a_session_ends_when_nobody_can_tell_the_policies(
+    lines: tuple[str, ...], store_url: str, tmp_path: Path
+) -> None:
+    """With 1013: it may begin anew soon."""
+    async with adas_session(store_url, tmp_path, *lines) as (gate, agent, _upstream):
+        gate.fall_silent()
+
+        assert await agent.rest() == cut(1013, "policies-unavailable")
+
+
 async def test_a_session_of_anybody_ends_when_there_are_principals(store_url: str, tmp_path: Path) -> None:
     """Its agent has shown no key."""
     async with adas_session(store_url, tmp_path) as (gate, agent, _upstream):

@@ -8,8 +8,10 @@ from tests.raw import ask
 from tests.recording import RecordingUpstream
 from tests.stack import POLICY, stack
 
+# A report's name may have any character.
+ANY = POLICY + "    values: any\n"
 OPAQUE = POLICY.replace("path: /reports", "path: /reports, encoded_slash: opaque")
-STRIPPED = POLICY.replace("path: /reports", "path: /reports, strip: true").replace("{port}", "{port}/base")
+STRIPPED = ANY.replace("path: /reports", "path: /reports, strip: true").replace("{port}", "{port}/base")
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT"])
@@ -20,7 +22,8 @@ STRIPPED = POLICY.replace("path: /reports", "path: /reports, strip: true").repla
         ("/reports/%41", "report/A"),
         ("/reports/a%20b", "report/a b"),
         ("/reports/%C3%A9", "report/é"),
-        ("/reports/~a!$'()*+,=@:b", "report/~a!$'()*+,=@:b"),
+        ("/reports/~a!$'()*,=@:b", "report/~a!$'()*,=@:b"),
+        ("/reports/a%2Bb", "report/a+b"),
         ("/reports/7?b=2&a=1&b=3&uploads&sig=%E9%FF&s=1;2&q=a%20b+c%2B", "report/7"),
         ("/reports/7?", "report/7"),
         ("/reports/7?a?b=//x/../y", "report/7"),
@@ -31,7 +34,7 @@ async def test_a_target_is_forwarded_as_it_came(
     store_url: str, tmp_path: Path, method: str, target: str, resource: str
 ) -> None:
     """Neither decoded nor sorted nor spelled anew."""
-    async with stack(store_url, tmp_path) as gate:
+    async with stack(store_url, tmp_path, ANY) as gate:
         assert (await gate.lease(resource)).status == 201
         answer = await gate.write(target, method=method)
 
@@ -226,10 +229,30 @@ async def test_an_encoded_slash_is_refused_or_a_resource_of_its_own(store_url: s
         assert [seen.line for seen in gate.upstream.seen] == ["PUT /reports/a%2Fb HTTP/1.1"]
 
 
+async def test_a_bare_plus_is_refused_or_a_character(store_url: str, tmp_path: Path) -> None:
+    """To a server that decodes paths as forms the document with a blank, whose holder is another."""
+    async with stack(store_url, tmp_path, ANY) as gate:
+        for name in ("the plan", "the+plan"):
+            assert (await gate.lease(f"report/{name}", holder=name)).status == 201
+        blank = await gate.write("/reports/the%20plan", holder="the plan")
+        bare = await gate.write("/reports/the+plan", holder="the+plan")
+        escaped = await gate.write("/reports/the%2Bplan", holder="the+plan")
+
+        assert [blank.status, bare.status, bare.decision, escaped.status] == [200, 400, "ambiguous-target", 200]
+        assert "Write `%2B` for a plus, `%20` for a blank" in str(bare.problem["detail"])
+        lines = ["PUT /reports/the%20plan HTTP/1.1", "PUT /reports/the%2Bplan HTTP/1.1"]
+        assert [seen.line for seen in gate.upstream.seen] == lines
+
+    async with stack(store_url, tmp_path, POLICY.replace("path: /reports", "path: /reports, plus: opaque")) as gate:
+        assert (await gate.lease("report/c++")).status == 201
+        assert (await gate.write("/reports/c++")).status == 200
+        assert [seen.line for seen in gate.upstream.seen] == ["PUT /reports/c++ HTTP/1.1"]
+
+
 async def test_an_escaped_escape_leads_to_no_other_rule(store_url: str, tmp_path: Path) -> None:
     """What a server behind one that undoes it would run is that rule's, whose epoch the sender need not have."""
     publish = "  - {{name: publish, match: 'PUT /reports/{{id}}/publish', resource: 'published/{{path.id}}'}}\n"
-    async with stack(store_url, tmp_path, POLICY + publish) as gate:
+    async with stack(store_url, tmp_path, ANY + publish) as gate:
         for resource in ("report/7%252Fpublish", "report/100%25"):
             assert (await gate.lease(resource, holder=resource)).status == 201
         refused = await gate.write("/reports/7%252Fpublish", holder="report/7%252Fpublish")

@@ -6,6 +6,7 @@ from typing import TypeVar
 from gateway.core.rule import Fence, Rule, Upstream
 from gateway.core.token import TokenSource
 from gateway.policy import schema
+from gateway.policy.bare_plus import plus_fault
 from gateway.policy.compile.body import check_conditions, check_parts, form_conditions, graphql_conditions
 from gateway.policy.compile.budget import check_retain, compile_amounts, compile_budgets
 from gateway.policy.compile.compensation import check_compensation_reads, compile_compensation
@@ -55,7 +56,7 @@ def compile_write(
     token_from = _token_from(report, path, shape, upstream)
     if template is None:
         return None
-    template = with_values(report, path, shape.values, template)
+    template = with_values(report, path, shape.values, template, upstream.mount)
     check_arriving(report, (*path, "resource"), template, upstream)
     rule = Rule(
         name=shape.name,
@@ -165,6 +166,10 @@ def compile_matcher(
             report.add(where, f"`{text}` is outside the mount and can never match; begin its path with `{mount}`")
         if pattern.segments[:2] == ("-", "fence"):
             report.add(where, "`/-/fence/` is the gateway's own and can never match; write another path")
+        # What is closed is closed in both spellings, and reads may have either.
+        fault = None if closes else plus_fault(text.partition(" ")[2], upstream.mount)
+        if fault is not None:
+            report.add(where, fault)
         patterns.append(pattern)
         places.append(report.place(where))
     messages = message_conditions(report, (*path, "when"), when, upstream)

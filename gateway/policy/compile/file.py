@@ -6,6 +6,7 @@ from itertools import chain
 from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, NativeKey, Origin, Protocol, Timeouts, Tls, Upstream
 from gateway.core.target import Ambiguous, Target, read_target
 from gateway.policy import schema
+from gateway.policy.bare_plus import plus_fault
 from gateway.policy.compile.closed import compile_closed
 from gateway.policy.compile.entry import compile_read_only, compile_write
 from gateway.policy.compile.format_endings import compile_format_endings
@@ -149,16 +150,21 @@ def _mount(report: Report, mount: schema.Mount) -> Mount:
     segments = report.take(("mount", "path"), parse_mount_path(mount.path)) or ()
     host = None if mount.host is None else report.take(("mount", "host"), parse_host(mount.host))
     formats = compile_format_endings(report, mount)
-    return Mount(
+    compiled = Mount(
         segments,
         host,
         mount.strip,
         mount.encoded_slash,
         mount.delimiters,
+        mount.plus,
         formats,
         mount.names,
         mount.form_in_json,
     )
+    fault = plus_fault(mount.path, compiled)
+    if fault is not None:
+        report.add(("mount", "path"), fault)
+    return compiled
 
 
 def _timeouts(report: Report, timeouts: schema.Timeouts) -> Timeouts:

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from gateway.core.rule import Mount
 from gateway.core.target import Ambiguous, read_target
 from gateway.policy import schema
+from gateway.policy.bare_plus import plus_fault
 from gateway.policy.condition import Scalar, parse_scalar
 from gateway.policy.cut_path import is_divided
 from gateway.policy.finding import Wrong
@@ -90,6 +91,9 @@ def target_fault(sample: str, mount: Mount) -> Wrong | None:
         return Wrong(
             "the path has an encoded slash (%2F), which `mount.encoded_slash: refuse` refuses; use another path"
         )
+    fault = plus_fault(target.path, mount)
+    if fault is not None:
+        return Wrong(fault)
     if is_divided(target, mount):
         return Wrong(
             "the path has a `&`, an escaped `?`, `#` or `&`, or an escaped escape, which `mount.delimiters: refuse` "

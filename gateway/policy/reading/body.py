@@ -24,6 +24,7 @@ from gateway.policy.reading.beside import (
 )
 from gateway.policy.reading.beside_path import form_overrules, json_overrules, parts_overrule, query_overrules
 from gateway.policy.reading.body_type import Kind, body_fault
+from gateway.policy.reading.bound_headers import header_named
 from gateway.policy.reading.cookies import cookie_named
 from gateway.policy.reading.formbody import Form, read_form
 from gateway.policy.reading.formlike import names_within, names_within_json, said_within
@@ -31,7 +32,7 @@ from gateway.policy.reading.formparts import FormParts, read_form_parts
 from gateway.policy.reading.graphql import read_operation
 from gateway.policy.reading.jsonbody import JsonReader, JsonValue, Missing, Pointer
 from gateway.policy.reading.operation import Operation
-from gateway.policy.reading.overriding import OVERRIDING
+from gateway.policy.reading.overriding import OF_JSON
 from gateway.policy.reading.parameters import read_query
 
 _ANYWHERE = Mount()
@@ -92,7 +93,7 @@ class Body:
     def json(self) -> JsonReader:
         """As JSON, whatever its type says."""
         if self._json is None:
-            self._json = JsonReader(self._request.body, OVERRIDING)
+            self._json = JsonReader(self._request.body, OF_JSON)
         return self._json
 
     def lacking(self, kind: Kind) -> BodyWanted | Refused | None:
@@ -130,10 +131,11 @@ class Body:
         return found if found is None or isinstance(found, Refused) else self.stray_field(name, found) or found
 
     def stray_field(self, name: str, found: str | None) -> Refused | None:
-        """The refusal of a query or a cookie that has a field's name."""
+        """The refusal of a query or a cookie that has a field's name, and of a header where the form has none."""
         stray = read_query(self._request.target, name)
         if stray is None:
-            return cookie_named(self._request.headers, (name,))
+            headers = self._request.headers
+            return cookie_named(headers, (name,)) or (header_named(headers, name) if found is None else None)
         if isinstance(stray, Refused):
             return stray
         return only_in_query(name) if found is None else twice(name)
@@ -166,11 +168,14 @@ class Body:
         return None if self.is_there else BodyWanted()
 
     def parameter(self, name: str) -> str | Refused | None:
-        """A query parameter, None without it. Refused: also if the body has another one, or a cookie is called so. Of a
-        name that only the body has, JSON makes no parameter, where the API's names are not `merged`: most that read
-        JSON keep the two apart."""
+        """A query parameter, None without it. Refused: also if the body has another one, a cookie is called so, or a
+        header where there is none. Of a name that only the body has, JSON makes no parameter, where the API's names are
+        not `merged`: most that read JSON keep the two apart."""
         text = read_query(self._request.target, name)
-        text = text if isinstance(text, Refused) else cookie_named(self._request.headers, (name,)) or text
+        if not isinstance(text, Refused):
+            headers = self._request.headers
+            stray = cookie_named(headers, (name,)) or (header_named(headers, name) if text is None else None)
+            text = stray or text
         kind = self._beside_query()
         if isinstance(text, Refused) or kind is None:
             return text

@@ -11,7 +11,7 @@ from gateway.policy.reading.hidden import seen
 # Rails, Symfony, Laravel and WordPress (a GET too); ServiceStack and .NET; what override middlewares of Express and Koa
 # look for in a query; Google's servers, which take any header so, too; Alfresco; PrestaShop. WordPress takes its whole
 # path from `rest_route`.
-OVERRIDING = frozenset(
+OF_JSON = frozenset(
     (
         "_method",
         "_httpmethod",
@@ -26,10 +26,16 @@ OVERRIDING = frozenset(
         "rest_route",
     )
 )
+# Of a path, too: what Zope takes for a method of what the path names (`delete:method`, or `:method` by its value), and
+# Struts in the other order (`method:delete`).
+_BESIDE_COLONS = frozenset(("method", "action", "default_method", "default_action"))
+# Grails: the action that follows takes the place of the path's.
+_ACTION = "_action_"
+OVERRIDING = OF_JSON | {f":{word}" for word in _BESIDE_COLONS} | {_ACTION}
 # Of a form's fields, this one says in which coding all others are (HTML, section 4.10.21).
 FORM_COMMANDS = OVERRIDING | {"_charset_"}
 # Every one of them has one of these words; most requests have none.
-_WORDS = (b"method", b"route", b"charset", b"httpheaders")
+_WORDS = (b"method", b"route", b"charset", b"httpheaders", b":action", b"action:", b"_action")
 # Readers drop these: a word with one inside is the word to them.
 _CONTROLS = bytes((*range(0x20), 0x7F))
 _PIECE = re.compile(r"[^\[\].]+")
@@ -51,11 +57,24 @@ def may_override(text: str) -> bool:
     return any(word in plain for word in _WORDS)
 
 
-def _spellings(name: str) -> tuple[str, str]:
-    """What PHP makes of a name, and what those do to whom its first piece is the name: qs, Rack and their like."""
+def _spellings(name: str) -> tuple[str, str, str]:
+    """What PHP makes of a name, what those do to whom its first piece is the name (qs, Rack and their like), and of a
+    name with another one in it what stands for all of these."""
     plain = seen(name.strip(_BLANKS)).casefold()
-    piece = _PIECE.search(plain)
-    return _as_php(plain), "" if piece is None else piece[0].strip(_BLANKS)
+    return _as_php(plain), _first_piece(plain), _naming(plain)
+
+
+def _first_piece(name: str) -> str:
+    piece = _PIECE.search(name)
+    return "" if piece is None else piece[0].strip(_BLANKS)
+
+
+def _naming(name: str) -> str:
+    """`:method` for whatever stands beside that colon, and its like; `.x` follows where an image is the button."""
+    if ":" in name:
+        own = map(_first_piece, name.split(":"))
+        return next((f":{part}" for part in own if part in _BESIDE_COLONS), "")
+    return _ACTION if name.startswith(_ACTION) else ""
 
 
 def _as_php(name: str) -> str:

@@ -2,12 +2,14 @@
 
 Case, `_` and `-` count in some readers only: FastAPI with camel-case aliases, Django REST and Spring take `docId` and
 `doc_id` for one. A name with dots or brackets is a way to others: lodash takes `doc.id` before what is nested,
-Eloquent writes `doc->id` into it.
+Eloquent writes `doc->id` into it. JSON-LD takes `@id` for `id` where its context says so; Rails puts `at(1i)`, `at(2i)`
+together to one `at`.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from string import punctuation
 
 from gateway.policy.reading.caseless import caseless
 from gateway.policy.reading.hidden import seen
@@ -16,7 +18,9 @@ from gateway.policy.reading.hidden import seen
 INHERITED = frozenset(("__proto__", "constructor", "prototype"))
 
 # Of `->` only this is left without dashes.
-_MARK, _EDGE = r"[.>\[\]\"']", r"[.>\[\]\"' ]"
+_MARK, _EDGE = r"[.>\[\]\"'(]", r"[.>\[\]\"' ]"
+# What may stand before a name.
+_BEFORE = f"[{re.escape(punctuation)} ]*+"
 _MARKS = re.compile(f"{_MARK}+")
 _INHERITED = re.compile(rf"\0(?:[^\0]*{_MARK})? *+(?:{'|'.join(sorted(INHERITED))}) *+(?:{_MARK}[^\0]*)?(?=\0)")
 # No policy names a place so deep.
@@ -36,12 +40,13 @@ def _squeezed(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _twins(way: tuple[str, ...]) -> re.Pattern[str]:
     """What finds the names that lead to a place on the way, in any spelling, or beyond its end."""
-    pieces = [re.escape(squeezed(piece)) for token in way for piece in _MARKS.split(token) if piece] or [""]
+    own = (squeezed(piece).lstrip(punctuation) for token in way for piece in _MARKS.split(token) if piece)
+    pieces = list(map(re.escape, own)) or [""]
     pieces = pieces[:_DEEPEST]
     pattern = f"{pieces.pop()}(?:{_MARK}[^\0]*+)?"
     while pieces:
-        pattern = f"{pieces.pop()}(?:{_MARK}++{pattern})?"
-    return re.compile(f"\0{_EDGE}*+{pattern}{_EDGE}*+(?=\0)")
+        pattern = f"{pieces.pop()}(?:{_MARK}{_BEFORE}{pattern})?"
+    return re.compile(f"\0{_BEFORE}{pattern}{_EDGE}*+(?=\0)")
 
 
 class Names:

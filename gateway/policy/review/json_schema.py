@@ -27,6 +27,7 @@ _DESCRIPTIONS = {
     "Mount.strip": "Whether the mount's path is dropped before forwarding.",
     "Mount.encoded_slash": "`opaque`: an encoded slash (%2F) is a character of its segment, as in GitLab's API.",
     "Mount.delimiters": "`opaque`: `&`, an escaped `?`, `#` or `&` and an escaped escape belong to their segment.",
+    "Mount.plus": "`opaque`: a `+` in a path is a plus to the API, and no blank.",
     "Mount.format_endings": "`refuse`, or a list such as `[json, xml]`: endings that the API takes for a format.",
     "Mount.names": "`merged`: the API keeps the names of path, query and body in one map, as WordPress and Laravel do.",
     "Mount.form_in_json": "`opaque`: the API reads a body by its Content-Type, so that JSON is never a form to it.",
@@ -35,7 +36,8 @@ _DESCRIPTIONS = {
     "Rule.upgrade": "`websocket`: the rule takes WebSocket handshakes, and only those; `match` is then a GET.",
     "Limits.sessions": "WebSocket sessions at one time, for each worker.",
     "Rule.resource": "What is written, such as `report/{path.id}`; also {query.X}, {header.x}, {json:/p}, {tenant}.",
-    "Rule.values": "How what names the resource is spelled; or of each part, such as `{path.number: integer}`.",
+    "Rule.values": "How what names the resource is spelled; or of each part, such as `{path.number: integer}`. "
+    "Where it is left out, `unreserved` (RFC 3986) of the path and `any` of the rest.",
     "RuleFields": "Laid under every rule of the file.",
     "Credential": "A header that the gateway puts on every forwarded request; `${env:NAME}` or `${file:/path}` in it.",
     "Query": "How the upstream is asked what became of an intent.",

@@ -17,6 +17,7 @@ writes:
   - {{name: word, match: "PUT /words/{{id}}", resource: "word/{{path.id}}", values: word}}
   - {{name: file, match: "PUT /files/{{at...}}", resource: "file/{{path.at}}", values: word}}
   - {{name: any, match: "PUT /any/{{id}}", resource: "any/{{path.id}}", values: any}}
+  - {{name: open, match: "PUT /open/o/{{id}}/{{at...}}", resource: "open/{{path.id}}/{{path.at}}", values: {{}}}}
   - {{name: body, match: POST /notes, resource: "note/{{json:/note}}"}}
   - {{name: form, match: POST /form, resource: "note/{{form.note}}"}}
   - {{name: query, match: POST /query, resource: "note/{{query.note}}"}}
@@ -50,6 +51,16 @@ def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
         ("/files/a/b.c", None),
         ("/files/a%20b/c", None),
         ("/any/7:archive", "any/7:archive"),
+        ("/open/o/A.b_c-d~9/e/f", "open/A.b_c-d~9/e/f"),
+        ("/open/o/%41/e", "open/A/e"),
+        ("/open/o/A/e%20f", None),
+        ("/open/o/caf%C3%A9/e", None),
+        ("/open/o/%D9%A7/e", None),
+        ("/open/o/a:b/e", None),
+        ("/open/o/a,b/e", None),
+        ("/open/o/a@b/e", None),
+        ("/open/o/a+b/e", None),
+        ("/open/o/*/e", None),
         ("/own/7", "own/t.e@n/7"),
         ("/bins/a-b/c", "bin/a%2Db-c"),
         ("/own/x", None),
@@ -167,3 +178,28 @@ writes:
     read = ruleset.match(request("GET", "/docs/x"), NOBODY)
     assert isinstance(read, Read)
     assert read.counted is None
+
+
+@pytest.mark.parametrize(
+    ("mount", "values", "taken"),
+    [
+        ("{path: /}", "", False),
+        ("{path: /}", "    values: any\n", True),
+        ("{path: /}", "    values: {json:/x: any}\n", False),
+        ("{path: /, encoded_slash: opaque}", "", True),
+        ("{path: /, delimiters: opaque}", "", True),
+        ("{path: /, plus: opaque}", "", True),
+        ("{path: /, delimiters: opaque}", "    values: unreserved\n", False),
+    ],
+)
+def test_where_nothing_is_said_a_path_has_unreserved_characters_alone(
+    tmp_path: Path, mount: str, values: str, taken: bool
+) -> None:
+    """In all others servers differ (RFC 3986, section 2.3): a blank, `+`, `:`, `,` and `@` are escaped by some and have
+    a meaning to others. A mount that takes delimiters as they are takes them all; what a body says is no path."""
+    policy = f"{HEAD}mount: {mount}\nwrites:\n  - name: one\n    match: PUT /x/{{id}}\n"
+    ruleset = rules(tmp_path, f"{policy}    resource: 'x/{{path.id}}/{{json:/x}}'\n{values}")
+
+    said = answer(ruleset, request("PUT", "/x/a:b", body='{"x": "a b"}'), NOBODY)
+
+    assert (said.decision, said.resource) == (("forwarded", "x/a:b/a b") if taken else ("ambiguous-target", None))

@@ -24,7 +24,11 @@ read_only:
   - match: POST /{names}/docs/{{id}}/search
   - match: POST /{names}/docs/search
 writes:
-  - {{name: doc, match: "PUT,POST,DELETE /{names}/docs/{{id}}", resource: "doc/{{path.id}}", revision: gateway}}
+  - name: doc
+    match: PUT,POST,DELETE /{names}/docs/{{id}}
+    resource: doc/{{path.id}}
+    values: any
+    revision: gateway
   - {{name: part, match: "PUT /{names}/docs/{{doc_id}}/parts/{{part}}", resource: "part/{{path.doc_id}}"}}
   - {{name: file, match: "PUT /{names}/files/{{path...}}", resource: "file/{{path.path}}"}}
   - {{name: new, match: "POST /{names}/docs", resource: docs}}
@@ -70,6 +74,10 @@ def told(ruleset: RuleSet, method: str, target: str, kind: str = "", body: str |
         "docs/7?id.x=7",
         "docs/7?ID=7",
         "docs/7?_id=7",
+        "docs/7?!id=8",
+        "docs/7?$id=8",
+        "docs/7?id:int=8",
+        "docs/7?id(1i)=8",
         "docs/7?%C4%B1d=7",
         "docs/7?x=1;id=8",
         "docs/7?id[x=8",

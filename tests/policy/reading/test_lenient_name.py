@@ -39,7 +39,7 @@ def test_another_spelling_of_a_name_is_read_as_it(spelled: str) -> None:
     assert folded("r") in readings(spelled)
 
 
-@pytest.mark.parametrize("other", ["rr", "x[r]", "x.r", "r-x", "r:x", "", "[]", "."])
+@pytest.mark.parametrize("other", ["rr", "x[r]", "x.r", "x:r", "x(r)", "r-x", "r!x", "r$", "", "[]", ".", "!"])
 def test_another_name_is_none_of_its_spellings(other: str) -> None:
     """What stands behind the first piece of a name belongs to that."""
     assert folded("r") not in readings(other)
@@ -52,6 +52,22 @@ def test_what_php_spells_with_an_underscore_is_one_name(spelled: str) -> None:
     """It reads dots, blanks and open brackets as underscores; others read a way into an object there."""
     assert folded("user_id") in readings(spelled)
     assert folded("user.id") in readings(spelled)
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    ["!r", "$r", "@r", "!R", "!!r", "!_r", " !r", "!r[]", "[!r]", "r:x", "r:int:list", "!r:x", "r(1i)", "r(x"],
+)
+def test_what_stands_before_a_name_and_a_type_behind_it_part_no_names(spelled: str) -> None:
+    """Spring takes `!r` for `r` where that is missing, OData `$r`; Zope reads a type behind a colon, Rails a place."""
+    assert folded("r") in readings(spelled)
+
+
+def test_a_rules_own_name_may_have_a_mark_before_it() -> None:
+    """`$filter` and `filter` are one to OData 4.01."""
+    assert folded("$filter") in readings("filter")
+    assert folded("$filter") in readings("$Filter")
+    assert folded("title:string") in readings("title:string")
 
 
 @pytest.mark.parametrize("spelled", ["docId", "doc_id", "DOC-ID", "doc_Id[0]", "doc id", "docid"])

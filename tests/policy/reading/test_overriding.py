@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.policy.reading.overriding import FORM_COMMANDS, OVERRIDING, may_override, overriding_among
+from gateway.policy.reading.overriding import FORM_COMMANDS, OF_JSON, OVERRIDING, may_override, overriding_among
 
 
 @pytest.mark.parametrize("name", sorted(OVERRIDING))
@@ -21,6 +21,11 @@ def test_each_name_is_told_in_any_case_and_place(name: str) -> None:
         ),
         *((name, "_method") for name in ("_method]", "_method.x", "\u200b_method", "_method[\udcff]")),
         *((name, "rest_route") for name in ("rest.route", "rest route", "rest[route")),
+        *((f"{name}:method", ":method") for name in ("delete", "a.b", "ids:list", "", "DELETE")),
+        *((name, ":method") for name in (":method:list", "x:Method:utf8", ":method.x", "method:delete", "x:me\1thod")),
+        *((name, ":action") for name in ("x:action", ":ACTION", ":action[]", "action:save", "[:action]")),
+        *((f"x:{word}", f":{word}") for word in ("default_method", "default_action")),
+        *((f"_action_{name}", "_action_") for name in ("delete", "Delete.x", "save[]", "")),
     ],
     ids=ascii,
 )
@@ -35,6 +40,7 @@ def test_what_php_and_others_make_of_a_name_counts(spelled: str, command: str) -
     [
         *("method", "methods", "method_", "x[_method]", "x._method", "a_method", "__method", "payment_method", "route"),
         *("restroute", "rest_routes", "_charset_", "", ".", "[]", "\u00e4"),
+        *("action", "_action", "action_x", "x:list", "x:methods", "x_action_y", "my_action", "a:b", ":", "x.method:y"),
     ],
     ids=ascii,
 )
@@ -47,6 +53,12 @@ def test_a_form_has_one_more() -> None:
     """It names the coding of all other fields."""
     assert overriding_among(("a", "_charset_"), FORM_COMMANDS) == "_charset_"
     assert FORM_COMMANDS > OVERRIDING
+
+
+@pytest.mark.parametrize("name", sorted(OVERRIDING - OF_JSON))
+def test_json_has_fewer(name: str) -> None:
+    """Zope, Struts and Grails look for them in a query and a form."""
+    assert overriding_among((name, f"x{name}"), OF_JSON) is None
 
 
 @pytest.mark.parametrize("name", sorted(FORM_COMMANDS))

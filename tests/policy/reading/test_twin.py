@@ -37,6 +37,15 @@ def test_a_name_that_is_a_way_is_a_twin_of_what_is_nested(twin: str) -> None:
     assert found("/doc/id", f'{{"doc": {{"id": "7"}}, "{twin}": "8"}}') is AMBIGUOUS_TARGET
 
 
+@pytest.mark.parametrize("twin", ["!at", "$at", "@At", "#at", "at(1i)", "at(2i)", "@at.x", "!!_at"])
+def test_what_stands_before_a_name_makes_no_other_of_it(twin: str) -> None:
+    """JSON-LD and OData know names so; Rails puts a date together from `at(1i)` and its like."""
+    assert found("/at", f'{{"{twin}": "8"}}') is AMBIGUOUS_TARGET
+    assert found("/doc/at", f'{{"doc.{twin}": "8"}}') is AMBIGUOUS_TARGET
+    assert found("/@at", '{"@at": "7"}') == "7"
+    assert found("/@at", '{"@at": "7", "at": "8"}') is AMBIGUOUS_TARGET
+
+
 def test_ways_are_looked_for_on_the_whole_way() -> None:
     """In each object, through lists too; a rule may itself read a name with a dot."""
     assert found("/a/b/c", '{"a": {"b": {"c": 1}, "b.c": 2}}') is AMBIGUOUS_TARGET

@@ -1,6 +1,7 @@
 """What is closed on a condition, and open beside it where a rule's path is more specific."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from gateway.policy.aspect import aspects_of
 from gateway.policy.condition import Condition
@@ -14,9 +15,13 @@ from gateway.policy.ruleset import RuleSet
 def open_beside_closed(rules: RuleSet) -> Iterator[Finding]:
     """A `closed` with a condition that a narrower rule does not know of. Without a condition it is the wide half of
     "closed but for these"."""
+    closures = tuple(one for one in rules.closed if one.matcher.conditions and not one.anywhere)
     every: tuple[AnyEntry, ...] = (*rules.entries, *rules.read_only)
-    for closed in (one for one in rules.closed if one.matcher.conditions and not one.anywhere):
-        beside = [one for one in every if one.matcher.upstream is closed.matcher.upstream and _passes(one, closed)]
+    for closed in closures:
+        alike = tuple(_patterns(closures, closed))
+        beside = [
+            one for one in every if one.matcher.upstream is closed.matcher.upstream and _passes(one, closed, alike)
+        ]
         if beside:
             first, others = beside[0], len(beside) - 1
             more = f" (and {others} more)" if others else ""
@@ -27,17 +32,31 @@ def open_beside_closed(rules: RuleSet) -> Iterator[Finding]:
             )
 
 
-def _passes(entry: AnyEntry, closed: Closed) -> bool:
-    """Whether the entry takes what would be closed, before that is asked."""
-    pairs = ((own, wide) for own in entry.matcher.patterns for wide in closed.matcher.patterns)
-    return any(_comes_first(own, wide) for own, wide in pairs) and _may_both_hold(
-        entry.matcher.conditions, closed.matcher.conditions
+def _patterns(closures: Iterable[Closed], like: Closed) -> Iterator[Pattern]:
+    """All paths of the upstream that are closed on the same conditions."""
+    for one in closures:
+        if one.matcher.upstream is like.matcher.upstream and one.matcher.conditions == like.matcher.conditions:
+            yield from one.matcher.patterns
+
+
+def _passes(entry: AnyEntry, closed: Closed, alike: tuple[Pattern, ...]) -> bool:
+    """Whether the entry takes what would be closed, before that is asked, in a path that nothing else of it names."""
+    pairs = (
+        (own, wide, set(own.methods).intersection(wide.methods))
+        for own in entry.matcher.patterns
+        for wide in closed.matcher.patterns
     )
+    is_asked_first = any(
+        own.precedence < wide.precedence and shapes_meet(own.shape, wide.shape) and not _named(own, methods, alike)
+        for own, wide, methods in pairs
+        if methods
+    )
+    return is_asked_first and _may_both_hold(entry.matcher.conditions, closed.matcher.conditions)
 
 
-def _comes_first(own: Pattern, wide: Pattern) -> bool:
-    is_asked_first = own.precedence < wide.precedence and not set(own.methods).isdisjoint(wide.methods)
-    return is_asked_first and shapes_meet(own.shape, wide.shape)
+def _named(own: Pattern, methods: set[str], alike: tuple[Pattern, ...]) -> bool:
+    same = (one.methods for one in alike if one.shape == own.shape)
+    return methods <= set(chain.from_iterable(same))
 
 
 def _may_both_hold(one: tuple[Condition, ...], other: tuple[Condition, ...]) -> bool:

@@ -10,7 +10,11 @@ from gateway.policy.review.advised.warning import warning
 from gateway.policy.ruleset import RuleSet
 from gateway.policy.value_form import ValueForm
 
-_LOOSE: tuple[ValueForm, ...] = ("any", "unpadded", "word", "lowercase", "integer", "uuid")
+_LOOSE: tuple[ValueForm, ...] = (
+    *("unpadded", "base64", "base64url", "word", "lowercase", "uppercase", "integer", "uuid"),
+)
+# Where nothing is said: of a path, and of all else.
+_UNSAID = ("unreserved", "any")
 
 
 def loose_spellings(rules: RuleSet) -> Iterator[Finding]:
@@ -32,13 +36,17 @@ def loose_spellings(rules: RuleSet) -> Iterator[Finding]:
 
 
 def _strictness(entry: Entry) -> int:
-    return sum(map(_LOOSE.index, _forms(entry)))
+    return sum(map(_rank, _forms(entry)))
 
 
 def _looser(entry: Entry, strict: Entry) -> ValueForm | None:
     """The form that is wanted where the first differs."""
     pairs = zip(_forms(entry), _forms(strict), strict=True)
-    return next((other for own, other in pairs if _LOOSE.index(own) < _LOOSE.index(other)), None)
+    return next((other for own, other in pairs if _rank(own) < _rank(other)), None)
+
+
+def _rank(form: ValueForm) -> int:
+    return -1 if form in _UNSAID else _LOOSE.index(form)
 
 
 def _forms(entry: Entry) -> tuple[ValueForm, ...]:

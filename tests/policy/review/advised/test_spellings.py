@@ -15,11 +15,23 @@ from tests.policy.asking import HEAD, rules
         ("x/{path.id}'", "x/{path.id}', values: word", [(4, "word")]),
         ("x/{path.id}', values: word", "x/{json:/id}', values: integer", [(4, "integer")]),
         ("x/{path.id}', values: word", "x/{path.id}', values: word", []),
+        ("x/{path.id}', values: base64", "x/{path.id}'", [(5, "base64")]),
+        ("x/{path.id}', values: uppercase", "x/{path.id}', values: word", [(5, "uppercase")]),
         ("x/{path.id}', values: word", "y/{path.id}'", []),
         ("x/{path.id}/a', values: word", "x/{path.id}'", []),
         ("x'", "x'", []),
     ],
-    ids=["behind", "before", "another place", "alike", "another resource", "another shape", "no values"],
+    ids=[
+        "behind",
+        "before",
+        "another place",
+        "alike",
+        "base64",
+        "uppercase",
+        "another resource",
+        "another shape",
+        "no values",
+    ],
 )
 def test_rules_of_one_resource_take_the_same_spellings(
     tmp_path: Path, one: str, other: str, told: list[tuple[int, str]]
