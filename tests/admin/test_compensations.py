@@ -19,7 +19,7 @@ from tests.until import until
 POLICY = """
 upstream: mails
 url: http://127.0.0.1:{port}
-mount: {{path: /mails}}
+mount: {{path: /mails, delimiters: opaque}}
 timeouts: {{connect: 1s, total: 5s, late: 100ms}}
 credentials: [{{header: X-Secret, value: open-sesame}}]
 capabilities: {{idempotency_key: X-Key, fencing_token: X-Epoch}}
