@@ -1,6 +1,8 @@
 """A policy as `import-openapi` writes it, and agents who know the API by its paths and not by names of resources."""
 
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -18,14 +20,24 @@ PATHS = {
 }
 
 
-def imported(directory: Path) -> str:
+PAYMENTS = {
+    "/payments": {
+        "post": {
+            "operationId": "pay",
+            "parameters": [{"name": name, "in": "header", "required": True} for name in ("Tenant", "Idempotency-Key")],
+        }
+    }
+}
+
+
+def imported(directory: Path, paths: Mapping[str, object] = PATHS) -> str:
     """The policy, with its upstream where the test has one."""
-    text = policy_text(document(directory, PATHS, servers=[{"url": SERVER}]), "openapi.json", "shop").text
+    text = policy_text(document(directory, paths, servers=[{"url": SERVER}]), "openapi.json", "shop").text
     return text.replace("{", "{{").replace("}", "}}").replace(SERVER, "http://localhost:{port}")
 
 
-async def lease(gate: Stack, target: str, holder: str, **more: object) -> RawAnswer:
-    asked = {"target": target, "holder": holder, "ttl_s": 60, **more}
+async def lease(gate: Stack, target: str, holder: str, by: str = "target", **more: object) -> RawAnswer:
+    asked = {by: target, "holder": holder, "ttl_s": 60, **more}
     return await ask(gate.port, "POST", "/-/fence/leases", body=json.dumps(asked).encode())
 
 
@@ -73,6 +85,32 @@ async def test_two_writes_of_one_resource_are_one_lease(store_url: str, tmp_path
         assert (held.status, held.decision, second.status) == (409, "lease-held", 201)
         assert (late.status, late.decision) == (412, "stale-epoch")
         assert gate.upstream.seen == []
+
+
+@pytest.mark.parametrize(
+    ("is_decided", "decisions"),
+    [(False, ["forwarded", "replayed"]), (True, ["forwarded", "forwarded"])],
+    ids=["as proposed", "decided"],
+)
+async def test_a_header_that_chooses_the_account_is_asked_about(
+    store_url: str, tmp_path: Path, is_decided: bool, decisions: list[str]
+) -> None:
+    """With the resource that the question proposes, the second account's payment is none of the first's."""
+    text = imported(tmp_path, PAYMENTS)
+    assert "does the header `Tenant` choose" in text
+    [proposed] = re.findall(r"`(shop/[^`]*)`", text)
+    if is_decided:
+        text = text.replace("resource: shop/payments", f'resource: "{proposed}"')
+
+    async with stack(store_url, tmp_path, text) as gate:
+        found = []
+        for account in ("north", "south"):
+            resource = f"shop/{account}/payments" if is_decided else "shop/payments"
+            granted = await lease(gate, resource, "agent-a", "resource", takeover=True)
+            fields = f"Tenant: {account}", "Idempotency-Key: order-17", "Content-Type: application/json"
+            found.append(await ask(gate.port, "POST", "/shop/payments", token(granted), *fields, body=b"{}"))
+
+        assert [answer.decision for answer in found] == decisions
 
 
 @pytest.mark.parametrize(

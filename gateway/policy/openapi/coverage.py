@@ -9,6 +9,7 @@ from gateway.core.target import Ambiguous, read_target
 from gateway.policy.entry import AnyEntry, Closed, Entry
 from gateway.policy.finding import Finding, Wrong
 from gateway.policy.openapi.operation import Document, Operation
+from gateway.policy.openapi.segment import Slot, parse_segment
 from gateway.policy.openapi.whole_segment import WholeSegments
 from gateway.policy.openapi.wording import comment
 from gateway.policy.pattern import Pattern, shapes_meet
@@ -153,7 +154,8 @@ def _operation_reach(operation: Operation, base: tuple[str, ...]) -> _Reach:
     pieces = operation.path.removeprefix("/").split("/")
     slash = not pieces[-1]
     segments: list[str | None] = [_literal(piece) for piece in (pieces[:-1] if slash else pieces)]
-    rest = bool(segments) and pieces[len(segments) - 1].endswith(("+}", "*}", "...}"))
+    last = parse_segment(pieces[len(segments) - 1]) if segments else ""
+    rest = isinstance(last, Slot) and (last.rest or (last.name in operation.rests and not slash))
     return _Reach(operation.method, (*base, *(segments[:-1] if rest else segments)), rest, slash)
 
 

@@ -8,18 +8,40 @@ from gateway.policy.openapi.operation import Operation
 from gateway.policy.openapi.parameter import Kind
 from gateway.policy.openapi.segment import Slot
 from gateway.policy.openapi.translation import Translation
-from gateway.policy.openapi.wording import comment, placeholder_name, words
+from gateway.policy.openapi.wording import GENERIC, comment, placeholder_name, singular, words
 
-# By which APIs call one of many things without its id.
+# By which APIs call one of many things without its id, or all of them; some put a mark before it.
 _ALIASES = frozenset(
-    {"current", "default", "first", "last", "latest", "me", "mine", "newest", "own", "primary", "self"}
+    {
+        "all",
+        "current",
+        "default",
+        "first",
+        "last",
+        "latest",
+        "me",
+        "mine",
+        "myself",
+        "newest",
+        "original",
+        "own",
+        "primary",
+        "root",
+        "self",
+        "whoami",
+    }
 )
+_MARKS = "@~$_-.*!"
 _MANY = frozenset({"batch", "bulk", "many", "mass", "multiple"})
 # What stands between two things that are both written, and how the two are called.
 _BETWEEN = frozenset(
     {"assign", "attach", "clone", "copy", "into", "link", "merge", "move", "onto", "swap", "to", "transfer"}
 )
+_BESIDE = frozenset({"and", "from", "with"})
 _ENDS = frozenset({"dest", "destination", "from", "source", "target", "to"})
+# Placeholders that say what is done; where texts stand before the last two, those say which thing it is.
+_DONE = frozenset({"action", "command", "operation", "verb"})
+_ACTIONS = _DONE | {"event", "transition"}
 # An id that a JSON body spells in the one way that a path does.
 _EXACT: frozenset[Kind] = frozenset({"integer", "uuid"})
 # A member that a pointer names without escapes.
@@ -39,11 +61,15 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """`closes`: the operation gets no rule. `asks`: it gets one that is asked about. `exact`: its body has the name."""
+    """`closes`: the operation gets no rule. `asks`: it gets one that is asked about. `exact`: its body has the name.
+
+    `about`: what is asked once, for all operations of one place.
+    """
 
     closes: str | None = None
     asks: str | None = None
     exact: Item | None = None
+    about: tuple[str, _Place] | None = None
 
 
 class Items:
@@ -64,23 +90,33 @@ class Items:
         texts: _Place = tuple(one if isinstance(one, str) else None for one in path.segments)
         if _writes_many(operation, texts):
             return Doubt("one call may write many things, and each of them has a holder of its own")
-        if _writes_two(path):
-            return Doubt("it may write two things; let its resource be what both have in common")
+        between = _between(path)
+        if between is not None and between.closes:
+            return between
         item = self._at.get(texts) if texts[-1:] != (None,) else None
-        return self._alias(operation, texts) if item is None else _collection(operation, item)
+        if item is not None:
+            return _collection(operation, item)
+        return self._alias(operation, path, texts) or _action(operation, path, texts) or between or Doubt()
 
-    def _alias(self, operation: Operation, texts: _Place) -> Doubt:
+    def _alias(self, operation: Operation, path: Translation, texts: _Place) -> Doubt | None:
         """A text where other paths name one of many: another name of one, several of them, or an action on them."""
         for at, text in enumerate(texts):
             item = None if text is None else self._at.get(texts[:at]) or self._of_collection(texts[: at + 1])
             if text is None or item is None:
                 continue
             is_last = at == len(texts) - 1
-            if text.lower() in _ALIASES or (is_last and operation.method != "POST"):
+            if _is_alias(text) or (is_last and operation.method != "POST"):
                 return Doubt(f"`{comment(text)}` may be another name of what `{item.example}` writes")
             if is_last:
                 return Doubt(asks=f"does it write what `{item.example}` writes? It is fenced apart from that")
-        return Doubt()
+            key = path.segments[at + 1]
+            if isinstance(key, Slot) and words(text)[:1] == ["by"]:
+                return Doubt(f"`{comment(text)}` may find what `{item.example}` writes by another key")
+            # At the root a placeholder takes whatever an API has beside it.
+            if isinstance(key, Slot) and at > 0 and not _lists(text, key) and not _ACTIONS.issuperset(words(item.name)):
+                asks = f"does `{comment(text)}` find what `{item.example}` writes by another key? It is fenced apart"
+                return Doubt(asks=asks, about=("key", texts[: at + 1]))
+        return None
 
     def _of_collection(self, texts: _Place) -> Item | None:
         """What a method beside a collection's name may write: `/docs:purge` beside `/docs/{id}`."""
@@ -93,18 +129,56 @@ def _writes_many(operation: Operation, texts: _Place) -> bool:
     return not _MANY.isdisjoint((*words(last or ""), *words(operation.operation_id)))
 
 
-def _writes_two(path: Translation) -> bool:
+def _is_alias(text: str) -> bool:
+    """`@me`, `~` and `-` too."""
+    bare = text.lower().strip(_MARKS)
+    return not bare or bare in _ALIASES or text.startswith("@")
+
+
+def _lists(text: str, key: Slot) -> bool:
+    """Whether a text calls other things by what they are: `comments/{comment_id}`, and neither `email/{email}` nor
+    `names/{name}`.
+    """
+    listed, named = words(text)[-1:], words(key.name)
+    return bool(listed) and not GENERIC.issuperset(named) and singular(listed[0]) in named and listed[0] not in named
+
+
+def _action(operation: Operation, path: Translation, texts: _Place) -> Doubt | None:
+    """A last placeholder that says what is done: `/docs/{id}/{action}` would be two things of each document."""
+    kept = path.segments[: path.kept]
+    told = {word for one in kept[-1:] if isinstance(one, Slot) for word in words(one.name)} - {"name", "type"}
+    # `/calendars/{id}/events/{event}` names one.
+    is_slot = any(isinstance(one, Slot) for one in kept[-2:-1])
+    is_done = operation.method == "POST" and told <= _DONE
+    if not told or not told <= _ACTIONS or not (is_slot or is_done):
+        return None
+    end = next((named for named in reversed(path.named[: path.kept - 1]) if named.startswith("{")), None)
+    ends = "before it" if end is None else f"with `{end}`"
+    asks = (
+        f"does `{path.named[path.kept - 1]}` say what is done? If so let `resource` end {ends}: all is one fence then"
+    )
+    return Doubt(asks=asks, about=("action", texts[: path.kept]))
+
+
+def _between(path: Translation) -> Doubt | None:
+    """What writes two things, or may do so."""
+    closes = Doubt("it may write two things; let its resource be what both have in common")
     slots = [one for one in path.segments if isinstance(one, Slot)]
     if len(slots) > 1 and any(not _ENDS.isdisjoint(words(slot.name)) for slot in slots):
-        return True
-    pairs = enumerate(zip(path.segments, path.segments[1:], strict=False))
-    return any(
-        isinstance(text, str)
-        and isinstance(after, Slot)
-        and text.lower() in _BETWEEN
-        and any(isinstance(one, Slot) for one in path.segments[:at])
-        for at, (text, after) in pairs
-    )
+        return closes
+    found: Doubt | None = None
+    for at, (text, after) in enumerate(zip(path.segments, path.segments[1:], strict=False)):
+        is_between = isinstance(after, Slot) and any(isinstance(one, Slot) for one in path.segments[:at])
+        if not isinstance(text, str) or not is_between:
+            continue
+        told = set(words(text))
+        if text.lower() in _BETWEEN or (told and told <= _BETWEEN | _BESIDE):
+            return closes
+        if not _BETWEEN.isdisjoint(told):
+            place = tuple(one if isinstance(one, str) else None for one in path.segments[: path.kept])
+            asks = f"does `{comment(text)}` write two things? If so let `resource` be what both have in common"
+            found = Doubt(asks=asks, about=("between", place))
+    return found
 
 
 def _collection(operation: Operation, item: Item) -> Doubt:

@@ -42,7 +42,7 @@ class Operation:
     """One writing operation. `path` as the document has it, `server` one of its own, `faults` what was not readable.
 
     `json_types`: the types of its body that end in `+json`. `kinds`: what the parameters of its path are, by name;
-    `query`: those of its query.
+    `query`: those of its query, of which it wants `wanted`. `rests`: those of its path that may be several segments.
     """
 
     method: str
@@ -57,6 +57,8 @@ class Operation:
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     body: BodyMembers = field(default_factory=BodyMembers)
     query: Mapping[str, Kind] = field(default_factory=dict)
+    wanted: frozenset[str] = frozenset()
+    rests: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -112,20 +114,22 @@ def _operations(tree: Tree, path: str, item: Node) -> Iterator[Operation]:
         found = item.get(method)
         if not isinstance(found, Mapping):
             continue
-        headers, faults = _headers(tree, item, found)
+        beside = _beside(tree, item, found)
         yield Operation(
             method.upper(),
             path,
             _text(found.get("operationId")),
             _text(found.get("summary")) or _text(found.get("description")),
-            headers,
+            beside.headers,
             _is_hinted_read(found),
             _server(found) or _server(item),
-            faults,
+            beside.faults,
             _json_types(tree, found),
             parameter_kinds(tree, item, found, "path"),
             body_members(tree, found),
             parameter_kinds(tree, item, found, "query"),
+            beside.wanted,
+            beside.rests,
         )
 
 
@@ -139,19 +143,37 @@ def _writing_read(tree: Tree, path: str, item: Node) -> WritingRead | None:
     return writing_read(path, _text(found.get("operationId")), _text(found.get("summary")))
 
 
-def _headers(tree: Tree, item: Node, operation: Node) -> tuple[tuple[Header, ...], tuple[str, ...]]:
-    """The operation's own headers over those of its path."""
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What is said of an operation's parameters beside their values: see `Operation`."""
+
+    headers: tuple[Header, ...]
+    wanted: frozenset[str]
+    rests: frozenset[str]
+    faults: tuple[str, ...]
+
+
+def _beside(tree: Tree, item: Node, operation: Node) -> _Beside:
+    """The operation's own parameters over those of its path."""
     headers: dict[str, Header] = {}
+    wanted: dict[str, bool] = {}
+    rests: dict[str, bool] = {}
     faults: list[str] = []
     for parameter in parameters(item, operation):
         found = tree.resolved(parameter)
         if isinstance(found, Wrong):
             faults.append(f"a parameter was not read: {found.message}")
             continue
-        name = _text(found.get("name"))
-        if found.get("in") == "header" and name:
-            headers[name.lower()] = Header(name, _is_true(found.get("required")))
-    return tuple(headers.values()), tuple(dict.fromkeys(faults))
+        name, is_required = _text(found.get("name")), _is_true(found.get("required"))
+        match found.get("in"):
+            case "header" if name:
+                headers[name.lower()] = Header(name, is_required)
+            case "query":
+                wanted[name] = is_required
+            case "path":
+                rests[name] = _is_true(found.get("x-multi-segment"))
+    is_wanted, is_rest = (frozenset(name for name, holds in some.items() if holds) for some in (wanted, rests))
+    return _Beside(tuple(headers.values()), is_wanted, is_rest, tuple(dict.fromkeys(faults)))
 
 
 def _json_types(tree: Tree, operation: Node) -> tuple[str, ...]:

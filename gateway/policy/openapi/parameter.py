@@ -64,7 +64,7 @@ FORMS: Mapping[Kind, ValueForm] = {
     "word": "word",
     "lowercase": "lowercase",
     "uppercase": "uppercase",
-    "hexadecimal": "word",
+    "hexadecimal": "lowercase",
     "integer": "integer",
     "uuid": "uuid",
     "boolean": "word",
@@ -75,7 +75,7 @@ FORMS: Mapping[Kind, ValueForm] = {
 }
 # What has several spellings in whatever form: which of them an API takes, no document says.
 DOUBTFUL: Mapping[Kind, str] = {
-    "hexadecimal": "hexadecimal (`AB` and `ab` may be one; `lowercase` takes one of them)",
+    "hexadecimal": "hexadecimal (`AB` and `ab` may be one; where the API writes capitals, say `uppercase`)",
     "signed": "an integer that may be below 0, for which there is no form",
     "boolean": "a boolean (`true`, `True` and `1` may be one)",
     "number": "a number (`7`, `7.0` and `7e0` may be one)",

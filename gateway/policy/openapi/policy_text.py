@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_to_send
+from gateway.policy.openapi.account_header import account_questions
 from gateway.policy.openapi.beside_path import NamesInBodies, name_in_body, names_elsewhere, names_in_bodies
+from gateway.policy.openapi.ids_of_others import ids_of_others
 from gateway.policy.openapi.operation import Document, Header
-from gateway.policy.openapi.proposal import Proposal, native_key, propose, unread_keys
+from gateway.policy.openapi.proposal import Proposal, has_plus, native_key, propose, unread_keys
 from gateway.policy.openapi.wording import REASON_LENGTH, comment, some_of
 from gateway.policy.openapi.writing_read import Closing, closings, told_closings
 from gateway.policy.url import parse_url
@@ -40,7 +42,7 @@ def policy_text(document: Document, source: str, upstream: str) -> PolicyText:
     questions += (*_unsaid(ruled), *_formats(proposals))
     paths = [(each.operation, each.path) for each in ruled]
     names, reads = names_in_bodies(paths), list(closings(document.reads, upstream))
-    questions += (*names.asks(), *names_elsewhere(paths), *told_closings(reads))
+    questions += (*names.asks(), *names_elsewhere(paths), *_elsewhere(ruled), *told_closings(reads))
     lines = [
         *_head(source, document, len(proposals)),
         f"upstream: {_scalar(upstream)}",
@@ -99,6 +101,13 @@ def _unsaid(ruled: Iterable[Proposal]) -> Iterator[str]:
     )
 
 
+def _elsewhere(ruled: Iterable[Proposal]) -> Iterator[str]:
+    """What names the thing in a header, a query or a body, and is no part of its resource."""
+    writing = [each for each in ruled if not each.reads_like]
+    yield from account_questions((each.operation, each.resource) for each in writing)
+    yield from ids_of_others((each.operation, each.path, each.resource) for each in writing)
+
+
 def _formats(proposals: Iterable[Proposal]) -> Iterator[str]:
     """Django REST, whose paths end in a slash, and Rails take formats there that no document tells."""
     paths = [each.path for each in proposals]
@@ -142,7 +151,7 @@ def _mount(proposals: Iterable[Proposal], upstream: str, names: NamesInBodies) -
     if any(each.path.names_format for each in proposals):
         yield "# The API takes formats at the end of paths (`.json`): a thing would have a second name."
         options += ", format_endings: refuse"
-    if any("+" in each.match for each in proposals if each.closed is None):
+    if has_plus(proposals):
         yield "# Paths of the API's own have a `+`: it takes none for a blank."
         options += ", plus: opaque"
     if names.are_merged:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_to_read, header_to_send
+from gateway.policy.openapi.callers_own import CallersOwn
 from gateway.policy.openapi.doubt import Doubt, Items
 from gateway.policy.openapi.operation import Document, Header, Operation
 from gateway.policy.openapi.parameter import FORMS
@@ -64,18 +65,31 @@ def propose(document: Document, upstream: str) -> tuple[Proposal, ...]:
     proposer = _Proposer(document, upstream)
     every = [proposer.propose(operation) for operation in document.operations]
     items = Items(_ruled(every))
-    every = [each if each.closed else _doubted(each, items.doubt(each.operation, each.path)) for each in every]
+    own = CallersOwn(_ruled(every))
+    every = list(_in_doubt(every, items))
     ends = TwoEnds()
     return tuple(
-        replace(each, asks=(*each.asks, *ends.asks(each.operation, each.path)))
+        replace(each, asks=(*each.asks, *own.asks(each.operation, each.path), *ends.asks(each.operation, each.path)))
         if each.closed is None and not each.reads_like
         else each
-        for each in _named_twice(every)
+        for each in _named_twice(every, own)
     )
 
 
 def _ruled(proposals: Iterable[Proposal]) -> Iterator[tuple[Operation, Translation]]:
     return ((each.operation, each.path) for each in proposals if each.closed is None)
+
+
+def _in_doubt(every: Iterable[Proposal], items: Items) -> Iterator[Proposal]:
+    """With what is doubtful of each; what is about a place is asked at the first rule of it."""
+    asked: set[object] = set()
+    for each in every:
+        doubt = Doubt() if each.closed else items.doubt(each.operation, each.path)
+        if doubt.about in asked:
+            doubt = replace(doubt, asks=None)
+        elif doubt.about is not None and not each.reads_like:
+            asked.add(doubt.about)
+        yield each if each.closed else _doubted(each, doubt)
 
 
 def _doubted(each: Proposal, doubt: Doubt) -> Proposal:
@@ -90,9 +104,11 @@ def _doubted(each: Proposal, doubt: Doubt) -> Proposal:
     return replace(each, closed=doubt.closes, asks=(asks,) if asks else ())
 
 
-def _named_twice(every: list[Proposal]) -> Iterator[Proposal]:
-    """With what is written by another path too. What is most likely a read does not make it so."""
-    things = [_thing(each) for each in every]
+def _named_twice(every: list[Proposal], own: CallersOwn) -> Iterator[Proposal]:
+    """With what is written by another path too. What is most likely a read does not make it so, and of what is the
+    caller's own it is asked once for all.
+    """
+    things = [None if own.has(each.operation, each.path) else _thing(each) for each in every]
     pairs = zip(every, things, strict=True)
     paths = SecondPaths(thing for each, thing in pairs if thing is not None and not each.reads_like)
     closed = [
@@ -101,6 +117,11 @@ def _named_twice(every: list[Proposal]) -> Iterator[Proposal]:
     for each, thing in zip(_spelled(closed), things, strict=True):
         asks = paths.asks(thing) if each.closed is None else None
         yield replace(each, asks=(*each.asks, asks)) if asks else each
+
+
+def has_plus(proposals: Iterable[Proposal]) -> bool:
+    """Whether the mount has to let a `+` pass: a rule's own path has one."""
+    return any("+" in each.match for each in proposals if each.closed is None)
 
 
 def _thing(each: Proposal) -> Thing | None:
@@ -114,7 +135,7 @@ def _thing(each: Proposal) -> Thing | None:
 def _spelled(every: list[Proposal]) -> Iterator[Proposal]:
     """With the forms of their values. No rule takes the requests of an operation that no match can name."""
     # Of what is closed too: its rule may be uncommented.
-    spellings = Spellings((each.operation, each.path) for each in every if each.is_named)
+    spellings = Spellings(((each.operation, each.path) for each in every if each.is_named), takes_any=has_plus(every))
     takers = Takers(
         Way(at, each.operation.method, each.path.segments, each.path.slash)
         for at, each in enumerate(every)
@@ -152,7 +173,7 @@ class _Proposer:
 
     def propose(self, operation: Operation) -> Proposal:
         name = rule_name(operation.operation_id or f"{operation.method.lower()}-{operation.path}", self._names)
-        path = translate(operation.path)
+        path = translate(operation.path, operation.rests)
         match = f"{operation.method} /{self._upstream}{path.match}"
         resource = f"{self._upstream}/{path.resource}" if path.resource else self._upstream
         fault = path.wrong or _fault(match, resource, path)

@@ -14,7 +14,7 @@ from gateway.policy.openapi.operation import Operation
 from gateway.policy.openapi.parameter import Kind
 from gateway.policy.openapi.segment import Slot
 from gateway.policy.openapi.translation import Translation
-from gateway.policy.openapi.wording import GENERIC, comment, words
+from gateway.policy.openapi.wording import GENERIC, comment, placeholder_name, words
 
 _VERSION = re.compile(r"v([0-9]+)(?:[._][0-9]+)*(?:(alpha|beta|rc)([0-9]*))?", re.IGNORECASE)
 _STAGES = ("alpha", "beta", "rc", "")
@@ -22,6 +22,11 @@ _STAGES = ("alpha", "beta", "rc", "")
 _TOLD = 3
 # No API's paths lead through more; what is longer is compared by its end alone.
 _SEGMENTS = 16
+
+# A shorter name is one that says nothing.
+_LETTERS = 2
+# What stands in many places and is another thing in each.
+_VAGUE = frozenset({"action", "command", "date", "file", "index", "operation", "path", "type", "version"})
 
 Place = tuple[str | None, ...]
 # A method, and what stands behind the last placeholder.
@@ -82,7 +87,10 @@ class SecondPaths:
                 else:
                     self._asks[thing.place] = _asked(other)
         left = [thing for place, thing in things.items() if place not in self._closes and place not in self._asks]
-        for first, second, *others in (some for some in (*_far_namesakes(left), *_neighbors(left)) if len(some) > 1):
+        namesakes = list(_namesakes(left))
+        named = {thing.place for some in namesakes for thing in some}
+        alike = (*namesakes, *_far_ends([thing for thing in left if thing.place not in named]), *_neighbors(left))
+        for first, second, *others in (some for some in alike if len(some) > 1):
             self._asks.setdefault(second.place, _asked(first, len(others)))
 
     def closes(self, thing: Thing | None) -> str | None:
@@ -136,8 +144,23 @@ def _shortened(place: Place) -> Iterator[Place]:
             yield (*place[:start], *place[start + end - left :])
 
 
-def _far_namesakes(things: list[Thing]) -> Iterator[list[Thing]]:
-    """Those of one end under different parents, where they may be known without these."""
+def _namesakes(things: list[Thing]) -> Iterator[list[Thing]]:
+    """Those whose placeholders have one name, `/ban/{user_id}` and `/users/{user_id}`, if that tells what is named.
+
+    Those that only tie a third thing to others are none: `/teams/{t}/members/{user_id}`, `/teams/{t}/blocks/{user_id}`.
+    """
+    alike: defaultdict[str, list[Thing]] = defaultdict(list)
+    for thing in things:
+        told = words(thing.slot)
+        if thing.is_told and _VAGUE.isdisjoint(told) and max(map(len, told)) > _LETTERS:
+            alike[placeholder_name(thing.slot, set())].append(thing)
+    for some in alike.values():
+        if any(map(_is_named_by, some)) or sum(thing.bare.count(None) == 1 for thing in some) > 1:
+            yield some
+
+
+def _far_ends(things: list[Thing]) -> Iterator[list[Thing]]:
+    """Those of one end under different parents, where they may be known without these, whatever they are called."""
     alike: defaultdict[object, list[Thing]] = defaultdict(list)
     for thing in things:
         if thing.bare[-1:] != (None,) or len(thing.bare) < 2 or thing.bare[-2] is None:
@@ -150,22 +173,20 @@ def _far_namesakes(things: list[Thing]) -> Iterator[list[Thing]]:
 
 
 def _neighbors(things: list[Thing]) -> Iterator[list[Thing]]:
-    """Those whose last text alone differs, and whose placeholders have the name of one of the texts; of one parent
-    also those whose placeholders say nothing, in a document where such are rare.
+    """Those of one parent whose last text alone differs, and whose placeholders say nothing, in a document where such
+    are rare.
     """
     alike: defaultdict[object, list[Thing]] = defaultdict(list)
     for thing in things:
-        if thing.bare[-1:] == (None,) and len(thing.bare) > 1 and thing.bare[-2] is not None:
+        if not thing.is_told and thing.bare[-1:] == (None,) and len(thing.bare) > 1 and thing.bare[-2] is not None:
             alike[thing.bare[:-2], thing.slot].append(thing)
     silence_tells = sum(thing.is_told for thing in things) >= _TOLD * sum(not thing.is_told for thing in things)
-    for some in alike.values():
-        if any(map(_is_named_by, some)) if some[0].is_told else silence_tells and None in some[0].bare[:-2]:
-            yield some
+    yield from (some for some in alike.values() if silence_tells and None in some[0].bare[:-2])
 
 
 def _is_named_by(thing: Thing) -> bool:
     """`persons/{person}`, `categories/{categoryId}`."""
-    name, text = words(thing.slot)[:1], words(thing.bare[-2] or "")[-1:]
+    name, text = words(thing.slot)[:1], words((*thing.bare[-2:-1], None)[0] or "")[-1:]
     return bool(name and text) and len(name[0]) > 2 and text[0].startswith(name[0][: max(3, len(name[0]) - 1)])
 
 

@@ -12,6 +12,7 @@ _BRACES = re.compile(r"\{[^{}]*\}")
 _ENDING = re.compile(r"\.[0-9A-Za-z_+-]+")
 # What a value of a form is made of; forms that are not here may have any character.
 _ALPHABETS: Mapping[ValueForm, re.Pattern[str]] = {
+    "unreserved": re.compile("[0-9A-Za-z._~-]*"),
     "word": re.compile("[0-9A-Za-z_-]*"),
     "lowercase": re.compile("[0-9a-z_-]*"),
     "uppercase": re.compile("[0-9A-Z_-]*"),

@@ -17,9 +17,12 @@ _Place = tuple[str | None, ...]
 
 
 class Spellings:
-    """By place what the document says, wherever it says it; `narrow` takes less than that."""
+    """By place what the document says, wherever it says it. `takes_any`: what no form is written for takes whatever
+    stands there, as the mount says of some characters that they mean nothing.
+    """
 
-    def __init__(self, ruled: Iterable[tuple[Operation, Translation]]) -> None:
+    def __init__(self, ruled: Iterable[tuple[Operation, Translation]], *, takes_any: bool = False) -> None:
+        self._default: ValueForm = "any" if takes_any else "unreserved"
         kinds: defaultdict[_Place, set[Kind]] = defaultdict(set)
         for operation, path in ruled:
             for _, place, slot in _slots(path):
@@ -63,7 +66,7 @@ class Spellings:
         """
         at_place = {at: (place, slot) for at, place, slot in _slots(path)}
         known = [(*at_place[at], part) for at, part in parts if at in at_place]
-        if any(not part.fits(self._form(place)) for place, _, part in known):
+        if any(not part.fits(self._taken(place)) for place, _, part in known):
             return True
         for place, slot, part in known:
             is_open = self._kinds.get(place, "text") in ("text", "other", "mixed")
@@ -72,6 +75,11 @@ class Spellings:
                 self._narrowed.setdefault(place, told)
                 return True
         return False
+
+    def _taken(self, place: _Place) -> ValueForm:
+        """What is taken there: a form, or what counts without one."""
+        form = self._form(place)
+        return self._default if form == "any" else form
 
     def _form(self, place: _Place) -> ValueForm:
         return "word" if place in self._narrowed else FORMS.get(self._kinds.get(place, "text"), "any")

@@ -72,14 +72,19 @@ class Translation:
         )
 
 
-def translate(path: str) -> Translation:
-    """A path template of OpenAPI (section 4.8.8). `wrong` says what a match cannot."""
+def translate(path: str, rests: frozenset[str] = frozenset()) -> Translation:
+    """A path template of OpenAPI (section 4.8.8). `wrong` says what a match cannot. `rests`: placeholders that may be
+    several segments, which a match can say of the last one.
+    """
     bare, mark, query = path.partition("?")
     pieces = bare.removeprefix("/").split("/", _SEGMENTS)
     if len(pieces) > _SEGMENTS:
         return Translation(path, (), wrong=f"its path has more than {_SEGMENTS} segments; shorten it")
     slash = not pieces[-1]
     segments = tuple(map(parse_segment, pieces[:-1] if slash else pieces))
+    last = segments[-1] if segments and not slash else None
+    if isinstance(last, Slot) and last.name in rests:
+        segments = (*segments[:-1], Slot(last.name, rest=True))
     pairs = _pairs(query) if mark else {}
     if not path.startswith("/"):
         return Translation(path, segments, wrong="its path does not begin with a slash; correct the document")

@@ -9,7 +9,7 @@ from gateway.policy.openapi.operation import Operation
 from gateway.policy.openapi.parameter import Kind
 from gateway.policy.openapi.segment import Slot
 from gateway.policy.openapi.translation import Translation
-from gateway.policy.openapi.wording import comment, words
+from gateway.policy.openapi.wording import comment, singular, words
 from gateway.policy.reading.lenient_name import folded
 
 _STARTS = frozenset({"from", "origin", "source", "src"})
@@ -77,7 +77,7 @@ def _ends(kinds: Mapping[str, Kind], things: frozenset[str], *, is_move: bool = 
         # One of some words is what something is, not which.
         is_end = len(told) == 1 and told[0] in _ENDS and kind != "word"
         is_moved_to = told[-1] in _ENDS and not _MOVES.isdisjoint(told[:-1])
-        is_id = not ends.isdisjoint(told[:-1]) and (told[-1] in _IDS or _singular(told[-1]) in things)
+        is_id = not ends.isdisjoint(told[:-1]) and (told[-1] in _IDS or singular(told[-1]) in things)
         if is_end or is_moved_to or is_id:
             yield name
 
@@ -85,17 +85,13 @@ def _ends(kinds: Mapping[str, Kind], things: frozenset[str], *, is_move: bool = 
 def _alike(operation: Operation, path: Translation) -> Iterator[str]:
     """Members that no body is without and that are ids of the kind of thing that the path names: `other_account_id`."""
     texts = [one for one in path.segments[: path.kept - 1] if isinstance(one, str)]
-    thing = _singular(words(texts[-1])[-1]) if texts and words(texts[-1]) else None
+    thing = singular(words(texts[-1])[-1]) if texts and words(texts[-1]) else None
     for name in sorted(operation.body.required):
         told = words(name)
-        if len(told) > 1 and told[-1] in ("id", "ids") and _singular(told[-2]) == thing:
+        if len(told) > 1 and told[-1] in ("id", "ids") and singular(told[-2]) == thing:
             yield name
 
 
 def _things(path: Translation) -> frozenset[str]:
     """What the texts of a path are called: `accounts` are each an `account`."""
-    return frozenset(_singular(word) for one in path.segments if isinstance(one, str) for word in words(one))
-
-
-def _singular(word: str) -> str:
-    return f"{word.removesuffix('ies')}y" if word.endswith("ies") else word.removesuffix("s")
+    return frozenset(singular(word) for one in path.segments if isinstance(one, str) for word in words(one))

@@ -40,7 +40,7 @@ class WholeSegments:
 
     def of(self, operation: Operation, base: tuple[str, ...]) -> WholeSegment | None:
         """None: no segment of the operation's path is text and a placeholder in one. `base` stands before the path."""
-        path = translate(operation.path)
+        path = translate(operation.path, operation.rests)
         if not any(isinstance(one, Partial) for one in path.segments):
             return None
         if not path.partial or self._is_cut_off(path):

@@ -108,3 +108,8 @@ def reading_word(operation_id: str, last_segment: str) -> str | None:
 def words(text: str) -> list[str]:
     """The words of a name, in lower case: of `petId` and `pet-id` two."""
     return [word.lower() for word in _WORD.findall(_HUMP.sub(" ", text[:200]))]
+
+
+def singular(word: str) -> str:
+    """Of a word in English, as far as its end tells."""
+    return f"{word.removesuffix('ies')}y" if word.endswith("ies") else word.removesuffix("s")

@@ -106,6 +106,14 @@ def test_thousands_are_compared_in_a_moment(tmp_path: Path) -> None:
     assert [finding.message.partition(" ")[0] for finding in found] == ["PUT", "rule"]
 
 
+@pytest.mark.parametrize(("match", "gaps"), [("PUT /m/a/{x...}", []), ("PUT /m/a/{x}", ["PUT /a/{file}"])])
+def test_a_placeholder_may_be_several_segments(tmp_path: Path, match: str, gaps: list[str]) -> None:
+    """`x-multi-segment`, which GitHub's document has: a rule for one segment leaves files in folders out."""
+    several = [{"name": "file", "in": "path", "x-multi-segment": True}]
+
+    assert compared(tmp_path, match, {"/a/{file}": {"put": {"parameters": several}}}) == gaps
+
+
 def test_what_the_policy_closes_is_no_gap(tmp_path: Path) -> None:
     """Somebody has looked at it. Nor is an entry idle that closes reads, of which the document is not asked."""
     closed = "closed: [{match: PUT /m/b}, {match: GET /m/c}, {when: {header: {x-a: a}}}, {match: PUT /m/none}]\n"
@@ -118,13 +126,21 @@ def test_what_the_policy_closes_is_no_gap(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "mount", "told"),
     [
-        ("resource: 'x/{path.x}'", "", "names its resource by the whole segment"),
+        ("resource: 'x/{path.x}', values: any", "", "names its resource by the whole segment"),
+        ("resource: 'x/{path.x}'", "", "no rule of upstream api takes it"),
         ("resource: 'x/{path.x}', values: word", "", "no rule of upstream api takes it"),
         ("resource: x", "", None),
-        ("resource: 'x/{path.x}'", ", format_endings: [json]", "names its resource by the whole segment"),
-        ("resource: 'x/{path.x}'", ", format_endings: [erase]", "names its resource by the whole segment"),
+        ("resource: 'x/{path.x}', values: any", ", format_endings: [json]", "names its resource by the whole segment"),
+        ("resource: 'x/{path.x}', values: any", ", format_endings: [erase]", "names its resource by the whole segment"),
     ],
-    ids=["of the whole segment", "a form keeps it out", "not of the segment", "another ending", "no format"],
+    ids=[
+        "of the whole segment",
+        "nothing said",
+        "a form keeps it out",
+        "not of the segment",
+        "another ending",
+        "no format",
+    ],
 )
 def test_a_rule_that_takes_text_and_id_as_one(tmp_path: Path, rule: str, mount: str, told: str | None) -> None:
     """Its resource is none that whoever writes the id would know."""

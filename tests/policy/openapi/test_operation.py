@@ -151,3 +151,17 @@ def test_what_a_path_and_a_body_hold_is_read(tmp_path: Path) -> None:
 
     assert operation.kinds == {"id": "integer"}
     assert (operation.body.kinds, operation.body.exact) == ({"id": "integer"}, True)
+
+
+def test_parameters_are_wanted_or_may_be_several_segments(tmp_path: Path) -> None:
+    """An operation's own stand over those of its path."""
+    of_path = [{"name": name, "in": "query", "required": True} for name in ("a", "b")]
+    own = [
+        {"name": "b", "in": "query"},
+        {"name": "file", "in": "path", "required": True, "x-multi-segment": True},
+        {"name": "id", "in": "path", "required": True},
+    ]
+
+    (operation,) = document(tmp_path, {"/{id}/{file}": {"parameters": of_path, "put": {"parameters": own}}}).operations
+
+    assert (set(operation.wanted), set(operation.rests)) == ({"a"}, {"file"})

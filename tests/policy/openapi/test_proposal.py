@@ -185,7 +185,7 @@ def test_a_question_stands_at_a_rule_that_is_there(tmp_path: Path) -> None:
     paths = {
         "/persons/{person}": {"put": {}},
         "/people/{person}": {"post": {"parameters": [{"name": "person", "in": "path", "schema": {"type": "number"}}]}},
-        "/people/{person}:erase": {"post": {}},
+        "/people/{person}~erase": {"post": {}},
         "/people/{person}/name": {"put": {}},
     }
 
@@ -195,23 +195,19 @@ def test_a_question_stands_at_a_rule_that_is_there(tmp_path: Path) -> None:
     assert [sum("fenced apart" in ask for ask in one.asks) for one in (first, closed, second)] == [0, 0, 1]
 
 
-ERASE = {"/users/{id}:erase": {"post": {"operationId": "erase"}}}
+ERASE = {"/users/{id}~erase": {"post": {"operationId": "erase"}}}
+
+
+def user(schema: Any) -> Any:
+    return {"/users/{id}": {"post": {"parameters": [{"name": "id", "in": "path", "schema": schema}]}}}
 
 
 @pytest.mark.parametrize(
     ("user", "closed", "form"),
     [
-        ({"/users/{id}": {"post": {}}}, False, "word"),
-        (
-            {"/users/{id}": {"post": {"parameters": [{"name": "id", "in": "path", "schema": {"type": "integer"}}]}}},
-            False,
-            "integer",
-        ),
-        (
-            {"/users/{id}": {"post": {"parameters": [{"name": "id", "in": "path", "schema": {"type": "number"}}]}}},
-            True,
-            None,
-        ),
+        (user({}), False, "word"),
+        (user({"type": "integer"}), False, "integer"),
+        (user({"type": "number"}), True, None),
         ({"/{path+}": {"post": {}}}, True, None),
         ({"/users/{id}": {"put": {}}}, False, None),
     ],
@@ -226,6 +222,16 @@ def test_no_rule_takes_what_no_match_can_name(tmp_path: Path, user: Any, closed:
     assert any("erase" in note for note in one.notes) is (form == "word")
 
 
+@pytest.mark.parametrize(("other", "form"), [("/docs", None), ("/a+b", "word")], ids=["alone", "beside a plus"])
+def test_text_has_no_colon_as_long_as_no_path_has_a_plus(tmp_path: Path, other: str, form: str | None) -> None:
+    """No form is needed then: what a rule says nothing of takes unreserved characters alone."""
+    paths: dict[str, Any] = {"/users/{id}": {"post": {}}, "/users/{id}:erase": {"post": {}}, other: {"post": {}}}
+
+    one, _, _ = propose(document(tmp_path, paths), "up")
+
+    assert (one.closed, one.forms.get("path.id")) == (None, form)
+
+
 def test_a_form_counts_for_all_rules_of_a_thing(tmp_path: Path) -> None:
     """Or one of them would make a resource that the others refuse."""
     paths = {"/users/{id}": {"post": {}, "delete": {}}, "/users/{user}/name": {"put": {}}, **ERASE}
@@ -233,6 +239,28 @@ def test_a_form_counts_for_all_rules_of_a_thing(tmp_path: Path) -> None:
     *rules, _ = propose(document(tmp_path, paths), "up")
 
     assert [list(one.forms.values()) for one in rules] == [["word"]] * 3
+
+
+def test_what_may_be_several_segments_takes_all_that_follows(tmp_path: Path) -> None:
+    """At the end of a path: a match cannot say it elsewhere."""
+    several = [{"name": "file", "in": "path", "x-multi-segment": True}]
+
+    end, middle = propose(
+        document(tmp_path, {f"/files/{{file}}{more}": {"put": {"parameters": several}} for more in ("", "/name")}), "up"
+    )
+
+    assert (end.match, end.resource) == ("PUT /up/files/{file...}", "up/files/{path.file}")
+    assert middle.match == "PUT /up/files/{file}/name"
+
+
+def test_what_counts_for_a_place_is_asked_once(tmp_path: Path) -> None:
+    """At its first rule that is no likely read."""
+    key = "/users/email/{email}"
+    paths: dict[str, Any] = {f"{key}/find": {"post": {}}, key: {"put": {}, "delete": {}}, "/users/{id}": {"put": {}}}
+
+    every = propose(document(tmp_path, paths), "up")
+
+    assert [sum("another key" in ask for ask in one.asks) for one in every] == [0, 1, 0, 0]
 
 
 def test_a_format_at_a_paths_end_is_the_mounts(tmp_path: Path) -> None:

@@ -106,6 +106,10 @@ def test_a_longer_way_to_one_thing(longer: str, shorter: str, found: str) -> Non
     [
         (["PUT /accounts/{a}/people/{person}", "PUT /accounts/{a}/persons/{person}"], True),
         (["PUT /orgs/{org}", "PUT /organizations/{org}"], True),
+        (["PUT /users/{user_id}", "POST /admin/ban/{userId}"], True),
+        (["POST /ban/{user_id}", "POST /mute/{user_id}"], True),
+        (["PUT /users/{u}", "POST /ban/{u}"], False),
+        (["PUT /paths/{path}", "PUT /things/{t}/proxy/{path}"], False),
         (["PUT /teams/{t}/members/{username}", "PUT /teams/{t}/blocks/{username}"], False),
         (["PUT /docs/{id}", "PUT /notes/{id}"], False),
         (["PUT /users/{u}/posts/{post}", "PUT /blogs/{b}/posts/{post}"], True),
@@ -115,6 +119,10 @@ def test_a_longer_way_to_one_thing(longer: str, shorter: str, found: str) -> Non
     ids=[
         "side by side",
         "at the top",
+        "by the same name elsewhere",
+        "of what no path is called",
+        "by a letter",
+        "by a name of many things",
         "of a third thing",
         "any id",
         "under two parents",
@@ -155,6 +163,13 @@ def test_many_paths_are_one_question() -> None:
 
     assert [at for at, one in enumerate(asked) if one] == [2]
     assert "does it write what `/p0/{x}/posts/{post}` (or one of 2 other paths) writes? If so" in str(asked[2])
+
+
+def test_a_name_is_one_question() -> None:
+    """Whatever stands before it."""
+    asked = told(written("PUT /users/{user_id}", "PUT /ban/{user_id}", "PUT /a/{a}/mute/{user_id}", "PUT /b/{user_id}"))
+
+    assert asked == ["", "asked /users/{user_id}", "", ""]
 
 
 def test_what_a_body_names_is_compared_as_a_path() -> None:

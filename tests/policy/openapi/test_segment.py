@@ -28,6 +28,8 @@ def test_a_piece_is_text_a_placeholder_or_both(piece: str, segment: Segment) -> 
     [
         ("{id}:erase", "any", True),
         ("{id}:erase", "word", False),
+        ("{id}:erase", "unreserved", False),
+        ("{id}~erase", "unreserved", True),
         ("{a}-{b}", "word", True),
         ("{a}-{b}", "integer", False),
         ("{a}-{b}", "uuid", True),

@@ -30,9 +30,10 @@ INTEGER, UUID, TEXT = {"type": "integer"}, {"type": "string", "format": "uuid"},
         ([("/a/{id}", INTEGER), ("/a/{id}/b", TEXT)], [{"id": "integer"}, {"id": "integer"}]),
         ([("/a/{id}", INTEGER), ("/a/{id}/b", UUID)], [{}, {}]),
         ([("/a/{id}", INTEGER), ("/b/{id}", TEXT)], [{"id": "integer"}, {}]),
+        ([("/a/{id}", {"type": "string", "pattern": "^[0-9a-fA-F]{24}$"})], [{"id": "lowercase"}]),
         ([("/a/{id}", {"type": "boolean"}), ("/b/{id}", {"type": "number"})], [{"id": "word"}, {}]),
     ],
-    ids=["one", "said once", "said otherwise", "another thing", "of many spellings"],
+    ids=["one", "said once", "said otherwise", "another thing", "hexadecimal", "of many spellings"],
 )
 def test_what_is_said_once_counts_for_all(typed: list[tuple[str, Any]], forms: list[dict[str, str]]) -> None:
     """Or one thing would have a name by one rule that the other refuses."""
@@ -43,13 +44,17 @@ def test_what_is_said_once_counts_for_all(typed: list[tuple[str, Any]], forms: l
     assert [dict(spellings.forms(path)) for _, path in every] == forms
 
 
-def test_a_value_of_many_spellings_is_asked_about() -> None:
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [({"type": "number"}, "a number"), ({"type": "string", "pattern": "^[a-fA-F0-9]+$"}, "hexadecimal (`AB` and `ab`")],
+)
+def test_a_value_of_many_spellings_is_asked_about(schema: Any, told: str) -> None:
     """By the name that it has in the rule."""
-    [(_, path)] = every = ruled(("/a/{id}", {"type": "number"}))
+    [(_, path)] = every = ruled(("/a/{id}", schema))
 
     [question] = Spellings(every).asks(path)
 
-    assert question.startswith("how is `{id}` spelled? It is a number")
+    assert question.startswith(f"how is `{{id}}` spelled? It is {told}")
 
 
 @pytest.mark.parametrize(("named", "is_told"), [("email", True), ("date-time", True), ("hostname", False)])
@@ -65,13 +70,25 @@ def test_a_value_that_a_rule_takes_only_where_it_says_so_is_told(named: str, is_
 @pytest.mark.parametrize(
     ("path", "schema", "piece", "kept_out", "form"),
     [
-        ("/a/{id}", TEXT, "{id}:erase", True, "word"),
+        ("/a/{id}", TEXT, "{id}~erase", True, "word"),
+        ("/a/{id}", TEXT, "{id}:erase", True, None),
         ("/a/{id}", INTEGER, "{id}:erase", True, "integer"),
         ("/a/{id}", TEXT, "{id}-{n}", False, None),
-        ("/a/{id}", {"type": "number"}, "{id}:erase", False, None),
-        ("/a/{id+}", TEXT, "{id}:erase", False, None),
+        ("/a/{id}", {"type": "number"}, "{id}~erase", False, None),
+        ("/a/{id}", {"type": "number"}, "{id}:erase", True, None),
+        ("/a/{id+}", TEXT, "{id}~erase", False, None),
+        ("/a/{id+}", TEXT, "{id}:erase", True, None),
     ],
-    ids=["text becomes words", "is a form already", "could be a word", "has no form", "all that follows"],
+    ids=[
+        "text becomes words",
+        "text has no colon",
+        "is a form already",
+        "could be a word",
+        "has no form",
+        "has no form, and no colon",
+        "all that follows",
+        "all that follows, without a colon",
+    ],
 )
 def test_text_becomes_words_to_keep_another_operation_out(
     path: str, schema: Any, piece: str, kept_out: bool, form: str | None
@@ -85,3 +102,14 @@ def test_text_becomes_words_to_keep_another_operation_out(
 
     assert (found, spellings.forms(read).get("id")) == (kept_out, form)
     assert len(spellings.notes(read)) == (form == "word")
+
+
+@pytest.mark.parametrize(("path", "kept_out"), [("/a/{id}", True), ("/a/{id+}", False)])
+def test_text_may_be_anything_where_the_mount_says_so(path: str, kept_out: bool) -> None:
+    """A colon, too: then it becomes words for that."""
+    [(operation, read)] = every = ruled((path, TEXT))
+    spellings, part = Spellings(every, takes_any=True), parse_segment("{id}:erase")
+    assert isinstance(part, Partial)
+
+    assert spellings.keeps_out(read, [(1, part)], operation) is kept_out
+    assert spellings.forms(read) == ({"id": "word"} if kept_out else {})

@@ -15,8 +15,10 @@ UNTAKEN, TAKEN = WholeSegment(is_taken=False), WholeSegment(is_taken=True)
 @pytest.mark.parametrize(
     ("more", "path", "wanted"),
     [
-        ("match: 'PUT /m/a/{x}', resource: 'x/{path.x}'", "/a/{id}:b", "named"),
-        ("match: 'PUT /m/a/{x...}', resource: 'x/{path.x}'", "/a/{id}:b", "named"),
+        ("match: 'PUT /m/a/{x}', resource: 'x/{path.x}', values: any", "/a/{id}:b", "named"),
+        ("match: 'PUT /m/a/{x...}', resource: 'x/{path.x}', values: any", "/a/{id}:b", "named"),
+        ("match: 'PUT /m/a/{x}', resource: 'x/{path.x}'", "/a/{id}:b", UNTAKEN),
+        ("match: 'PUT /m/a/{x}', resource: 'x/{path.x}'", "/a/{id}~b", "named"),
         ("match: 'PUT /m/a/{x}', resource: 'x/{path.x}', values: word", "/a/{id}:b", UNTAKEN),
         ("match: 'PUT /m/a/{x}', resource: x", "/a/{id}:b", TAKEN),
         ("match: 'PUT /m/b/{x}', resource: 'x/{path.x}'", "/a/{id}:b", UNTAKEN),
@@ -27,6 +29,8 @@ UNTAKEN, TAKEN = WholeSegment(is_taken=False), WholeSegment(is_taken=True)
     ids=[
         "one",
         "all that follows",
+        "nothing said",
+        "nothing said, and a character that passes",
         "a form",
         "no part of the name",
         "another",

@@ -1,0 +1,37 @@
+"""Ids that a query or a body has to have, called as another path's placeholder: `POST /ban` with `user_id`.
+
+Whoever holds what `/users/{user_id}` names is not asked then. Most are only told, as by a comment what it is about.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from gateway.policy.openapi.operation import Operation
+from gateway.policy.openapi.segment import Slot
+from gateway.policy.openapi.translation import Translation
+from gateway.policy.openapi.wording import GENERIC, comment, placeholder_name, some_of, words
+
+# Called so is what is done, or how, and seldom which.
+_VAGUE = frozenset({"action", "command", "date", "file", "index", "operation", "path", "status", "type", "version"})
+
+
+def ids_of_others(ruled: Iterable[tuple[Operation, Translation, str]]) -> Iterator[str]:
+    """A question for each name; each operation with its path and resource."""
+    every = list(ruled)
+    named: dict[str, str] = {}
+    for operation, path, _ in every:
+        last = path.segments[path.kept - 1] if path.kept else None
+        if isinstance(last, Slot) and not GENERIC.issuperset(words(last.name)) and _VAGUE.isdisjoint(words(last.name)):
+            named.setdefault(placeholder_name(last.name, set()), operation.path)
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for operation, path, resource in every:
+        own = {placeholder_name(one.name, set()) for one in path.segments if isinstance(one, Slot)}
+        for name in sorted(operation.wanted | operation.body.required):
+            id_name = placeholder_name(name, set())
+            if id_name in named and id_name not in own and f"{{json:/{name}}}" not in resource:
+                found[id_name].append(f"{operation} (`{comment(name)}`)")
+    for id_name, operations in found.items():
+        yield (
+            f"what the path does not name, but {some_of(operations)}: does it write what `{comment(named[id_name])}` "
+            "writes? If so let its `resource` be the same (`{json:/NAME}`, `{query.NAME}`): they are fenced apart"
+        )
