@@ -9,7 +9,7 @@ An entry that is out is asked for nothing more: what else it looks at makes no d
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.request import Request
@@ -39,6 +39,11 @@ class Placed:
 
     entry: AnyEntry
     pattern: Pattern
+
+    @property
+    def names_action(self) -> bool:
+        """Whether it names paths, and text is the last of this one: a thing of which there is one, or what is done."""
+        return not (self.pattern.ends_open or (isinstance(self.entry, Closed) and self.entry.anywhere))
 
 
 class Choice:
@@ -92,6 +97,11 @@ class Choice:
             if first is not None:
                 return first
         return None
+
+
+def lenient_choice(placed: Iterable[Placed]) -> Choice:
+    """Among segments as the most lenient server compares them."""
+    return Choice(replace(one, pattern=one.pattern.lenient) for one in placed)
 
 
 def _rank(one: Placed) -> tuple[tuple[int, ...], bool, bool]:

@@ -11,11 +11,13 @@ from gateway.core.decision import AMBIGUOUS_TARGET, READS_DENIED, Refused
 from gateway.core.request import Request
 from gateway.core.rule import Upstream
 from gateway.core.target import Target
-from gateway.policy.choice import Choice, Placed
+from gateway.policy.bare_program import bare_programs
+from gateway.policy.choice import Choice, Placed, lenient_choice
 from gateway.policy.cut_path import readings_where_cut
 from gateway.policy.decoded_path import decoded_segments
 from gateway.policy.deeper_mounts import may_be_respelled, without_format
 from gateway.policy.entry import AnyEntry, Closed
+from gateway.policy.index_path import directories
 from gateway.policy.lenient_segment import lenient_segments
 from gateway.policy.pattern import READ_METHODS, split_slash
 from gateway.policy.program_path import Programs, program_named
@@ -25,19 +27,24 @@ from gateway.policy.shortened_path import shortened
 _SPELLED_OTHERWISE = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: to a server that tells neither case, marks nor escapes, or drops a part of the path, or "
-    "sees a query begin in it, this is a read that the policy closes. Do not repeat it.",
+    "ends it at a blank, `?`, `#` or `&`, this is a read that the policy closes. Do not repeat it.",
 )
 _RUNS_PROGRAM = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: to a server that runs a program for what stands behind its name (`/cron.php/x`), or for "
     "its directory (`/admin/` for `/admin/index.php`), this is a read that the policy closes. Do not repeat it.",
 )
+_RUNS_INDEX = Refused(
+    AMBIGUOUS_TARGET,
+    "Nothing was forwarded: to a server that runs `index` or `default` for what stands before it (`/docs/index` for "
+    "`/docs`) this is a read that the policy closes. Do not repeat it.",
+)
 
 
 class ClosedReads:
     """Those of one upstream. False where it has none."""
 
-    __slots__ = ("_choice", "_closed", "_of_programs", "_programs", "_upstream")
+    __slots__ = ("_actions", "_choice", "_closed", "_of_programs", "_programs", "_upstream")
 
     def __init__(self, upstream: Upstream, entries: Iterable[AnyEntry]) -> None:
         placed = [
@@ -45,9 +52,10 @@ class ClosedReads:
         ]
         is_mcp = upstream.protocol == "mcp"
         self._closed = [one for one in placed if is_mcp or not READ_METHODS.isdisjoint(one.pattern.methods)]
-        self._choice = _lenient_choice(self._closed)
+        self._choice = lenient_choice((*self._closed, *bare_programs(self._closed)))
+        self._actions = lenient_choice(one for one in self._closed if one.names_action)
         of_programs = [one for one in self._closed if program_named(one.pattern) is not None]
-        self._of_programs = _lenient_choice(of_programs)
+        self._of_programs = lenient_choice(of_programs)
         self._programs = Programs(one.pattern for one in of_programs)
         self._upstream = upstream
 
@@ -63,20 +71,17 @@ class ClosedReads:
                 return found
             if isinstance(found, Placed):
                 return self._denied(found.entry) if self._is_exact(request, found) else _SPELLED_OTHERWISE
-        return self._refusal_of_program(request, body, ways) if self._programs else None
+        meant = (segments for way in ways for segments in directories(way))
+        return self._refusal_of_program(request, body, ways) or _refusal_among(
+            self._actions, meant, request, body, _RUNS_INDEX
+        )
 
     def _refusal_of_program(self, request: Request, body: Body, ways: Iterable[tuple[str, ...]]) -> Refused | None:
-        run = (lenient_segments(segments) for way in ways for segments in self._programs.meant_by(way))
-        for segments in dict.fromkeys(run):
-            found = self._of_programs.taker(request, segments, slash=False, body=body)
-            if isinstance(found, Refused):
-                return found
-            if isinstance(found, Placed):
-                return _RUNS_PROGRAM
-        return None
+        run = (segments for way in ways for segments in self._programs.meant_by(way)) if self._programs else ()
+        return _refusal_among(self._of_programs, run, request, body, _RUNS_PROGRAM)
 
     def refusal_where_cut(self, request: Request) -> Refused | None:
-        """The refusal of a read that is a closed one to a server that sees a query begin in its path."""
+        """The refusal of a read that is a closed one to a server to which its path ends in its middle."""
         reads = (replace(request, target=target, body=b"") for target in readings_where_cut(request.target))
         return _SPELLED_OTHERWISE if any(self.refusal(read, Body(read)) for read in reads) else None
 
@@ -91,8 +96,17 @@ class ClosedReads:
         return Refused(READS_DENIED, f"{detail} Do not repeat it.", why=f"{entry.label} at {entry.matcher.place}")
 
 
-def _lenient_choice(placed: Iterable[Placed]) -> Choice:
-    return Choice(replace(one, pattern=one.pattern.lenient) for one in placed)
+def _refusal_among(
+    closed: Choice, meant: Iterable[tuple[str, ...]], request: Request, body: Body, why: Refused
+) -> Refused | None:
+    """`meant`: the paths of which some server runs one for the request's."""
+    for segments in dict.fromkeys(map(lenient_segments, meant)):
+        found = closed.taker(request, segments, slash=False, body=body)
+        if isinstance(found, Refused):
+            return found
+        if isinstance(found, Placed):
+            return why
+    return None
 
 
 def _ways(target: Target) -> Iterator[tuple[str, ...]]:

@@ -1,10 +1,13 @@
 """A path that ends in its middle to some server, and is a query from there on.
 
 Behind nginx with `proxy_pass http://api$uri` an escape is undone before the API sees it: `/docs/publish%3Fx` ends at
-its `?`, `/docs/publish%23` at its `#`. With `try_files $uri /index.php?q=$uri&$args` what follows `&` is parameters.
+its `?`, `/docs/publish%23` at its `#`; with a blank the request line has one part more, and gunicorn and others take
+`/docs/publish%20HTTP/1.0` for `/docs/publish`. With `try_files $uri /index.php?q=$uri&$args` what follows `&` is
+parameters.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -16,6 +19,8 @@ from gateway.policy.decoded_path import decoded_segments, undone
 # `?`, `#`, `&` and `%`, which may hide another.
 _ESCAPED = re.compile("%(?:2[356]|3[Ff])")
 _CUTS = re.compile("[?#&]")
+# A blank, and `%`, which may hide one.
+_ESCAPED_BLANK = re.compile("%2[05]")
 # Undone once more, it is another path.
 _ESCAPED_ESCAPE = re.compile("%25[0-9A-Fa-f]{2}")
 _PARTS = re.compile("[?&;]")
@@ -47,20 +52,40 @@ def cut_target(target: Target) -> Target | None:
     mark = _CUTS.search(text)
     if mark is None:
         return None
-    before = quote(text[: mark.start()])
-    query = "&".join(filter(None, (*_parameters(text[mark.start() :]), target.query)))
-    cut = Target(target.raw, before, (), query or None)
-    segments = decoded_segments(cut)
-    return replace(cut, segments=(*segments, "") if before.endswith("/") or not segments else segments)
+    return _reading(target, text[: mark.start()], (*_parameters(text[mark.start() :]), target.query))
+
+
+def target_before_blank(target: Target) -> Target | None:
+    """The path up to its first blank, and the parameters that come before it; those of the query come behind. None: it
+    has no blank.
+
+    A name may have one: this is asked only where something depends on it.
+    """
+    if "%" not in target.path or _ESCAPED_BLANK.search(target.path) is None:
+        return None
+    before, blank, _ = undone(target.path).partition(" ")
+    if not blank:
+        return None
+    mark = _CUTS.search(before)
+    end = len(before) if mark is None else mark.start()
+    return _reading(target, before[:end], _parameters(before[end:]))
 
 
 def readings_where_cut(target: Target) -> tuple[Target, ...]:
     """What it is to those servers: the path up to there, and to who looks for the path elsewhere than for parameters,
     the whole one with these. None where nothing can cut it."""
-    cut = cut_target(target)
+    cut, before_blank = cut_target(target), target_before_blank(target)
+    ended = () if before_blank is None else (before_blank,)
     if cut is None:
-        return ()
-    return (cut,) if cut.query == target.query else (cut, replace(target, query=cut.query))
+        return ended
+    return (cut, *ended) if cut.query == target.query else (cut, replace(target, query=cut.query), *ended)
+
+
+def _reading(target: Target, path: str, parameters: Iterable[str | None]) -> Target:
+    before = quote(path)
+    cut = Target(target.raw, before, (), "&".join(filter(None, parameters)) or None)
+    segments = decoded_segments(cut)
+    return replace(cut, segments=(*segments, "") if before.endswith("/") or not segments else segments)
 
 
 def _parameters(rest: str) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gateway.core.rule import Mount
 from gateway.core.target import Target
-from gateway.policy.cut_path import cut_target
+from gateway.policy.cut_path import cut_target, target_before_blank
 from gateway.policy.decoded_path import decoded_segments
 from gateway.policy.lenient_segment import lenient_segment, lenient_segments
 from gateway.policy.pattern import split_slash
@@ -58,14 +58,14 @@ class DeeperMounts:
 
     def take_read(self, target: Target) -> bool:
         """As `take_decoded` and `take_shortened`, of one that decodes slashes whatever the mount says, drops a format's
-        ending from the segment that a mount ends with, and may see a query begin in the path: nothing but this keeps a
+        ending from the segment that a mount ends with, and may end the path in its middle: nothing but this keeps a
         read from an API that must not be read."""
         if self._is_directory(split_slash(target)[0]):
             return True
         if not may_be_respelled(target.path):
             return False
-        cut = cut_target(target)
-        whole = (decoded_segments(target), *(() if cut is None else (split_slash(cut)[0],)))
+        cuts = filter(None, (cut_target(target), target_before_blank(target)))
+        whole = (decoded_segments(target), *(split_slash(cut)[0] for cut in cuts))
         ways = (*whole, *(way.segments for segments in whole for way in shortened(segments)))
         return any(
             self._take(way, target) or self._take(way, target, without_format) or self._is_directory(way)

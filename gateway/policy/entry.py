@@ -1,8 +1,9 @@
 """A compiled policy file: its upstream and its entries, each with the place that findings and trails name."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.core.rule import Rule, Upstream
+from gateway.core.term import Term
 from gateway.policy.compensation import Compensation
 from gateway.policy.condition import Condition, FormCondition, GraphqlCondition, JsonCondition
 from gateway.policy.finding import Finding
@@ -125,3 +126,18 @@ class Policy:
     @property
     def every_entry(self) -> tuple[AnyEntry, ...]:
         return (*self.entries, *self.read_only, *self.closed)
+
+
+def of_another_term(policy: Policy) -> Policy:
+    """The same policy in another set, as it was compiled: what was judged under the former one is judged anew."""
+    upstream = replace(policy.upstream, term=Term())
+    return replace(
+        policy,
+        upstream=upstream,
+        entries=tuple(
+            replace(one, matcher=replace(one.matcher, upstream=upstream), rule=replace(one.rule, upstream=upstream))
+            for one in policy.entries
+        ),
+        read_only=tuple(replace(one, matcher=replace(one.matcher, upstream=upstream)) for one in policy.read_only),
+        closed=tuple(replace(one, matcher=replace(one.matcher, upstream=upstream)) for one in policy.closed),
+    )

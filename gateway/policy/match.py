@@ -24,13 +24,16 @@ from gateway.core.frozen import frozen
 from gateway.core.host import host_name
 from gateway.core.request import Request
 from gateway.core.rule import Mount, Upstream
+from gateway.core.target import Target
 from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
 from gateway.policy.choice import Choice, Placed
 from gateway.policy.closed_reads import ClosedReads
+from gateway.policy.closed_writes import CUT_IS_CLOSED, ClosedWrites
 from gateway.policy.cut_path import is_divided, readings_where_cut
 from gateway.policy.doubtful_path import DoubtfulPaths
 from gateway.policy.entry import AnyEntry, Closed, Entry, ReadOnly
+from gateway.policy.index_paths import IndexPaths
 from gateway.policy.lenient_segment import lenient_segments
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
@@ -47,11 +50,6 @@ _READ_WITH_BODY = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: a DELETE that changes nothing by its path or query has a body, which some servers read in "
     "their place. Send none.",
-)
-_CUT_IS_CLOSED = Refused(
-    AMBIGUOUS_TARGET,
-    "Nothing was forwarded: to a server that sees a query begin in the path, at an escaped `?` or `#` or at a `&`, "
-    "this is a write that the policy does not allow. Do not repeat it.",
 )
 # A document of so many bytes has a thousand tokens at most, which are parsed in five milliseconds.
 _GRAPHQL_AT_ONCE = 2 << 10
@@ -97,10 +95,11 @@ class Index:
     __slots__ = (
         "_choice",
         "_closed_reads",
-        "_closes",
+        "_closed_writes",
         "_counted",
         "_doubtful",
         "_graphql",
+        "_indices",
         "_merged",
         "_needs_body",
         "_programs",
@@ -117,7 +116,8 @@ class Index:
         paths = [one.pattern for one in placed if not (isinstance(one.entry, Closed) and one.entry.anywhere)]
         self._doubtful = DoubtfulPaths(upstream.mount, deeper, paths)
         self._programs = ProgramPaths(paths) or None
-        self._closes = any(isinstance(entry, Closed) for entry in entries)
+        self._indices = IndexPaths(one.pattern for one in placed if not isinstance(one.entry, Closed))
+        self._closed_writes = ClosedWrites(upstream, placed, self._choice) or None
         self._closed_reads = ClosedReads(upstream, entries) or None
         self._counted = _counted(placed)
         graphql = {one.pattern.lenient.shape: one.pattern.lenient for one in placed if one.entry.matcher.reads_graphql}
@@ -176,11 +176,14 @@ class Index:
         doubt = self._doubtful.of_taken(request.method, placed.pattern, request.target)
         if doubt is None and self._programs:
             doubt = self._programs.refusal(request.method, placed.pattern, request.target)
+        doubt = doubt or self._indices.refusal(request.method, placed.pattern, request.target)
         if doubt is not None:
             return doubt
-        cut = self._cut_lacking(entry, request)
-        if cut is not None:
-            return self._needs_body if isinstance(cut, BodyWanted) else cut
+        closed: BodyWanted | Refused | None = _fault_where_cut(entry, request.target)
+        if closed is None and self._closed_writes:
+            closed = self._closed_writes.refusal(placed.pattern, request, body)
+        if closed is not None:
+            return self._needs_body if isinstance(closed, BodyWanted) else closed
         if isinstance(entry, ReadOnly):
             if request.method == "DELETE" and brings_body(request) and not entry.matcher.reads_body:
                 return _READ_WITH_BODY
@@ -206,25 +209,6 @@ class Index:
         if lacking is not None:
             return NeedsBody(self.upstream, matched) if isinstance(lacking, BodyWanted) else lacking
         return matched
-
-    def _cut_lacking(self, entry: Entry | ReadOnly, request: Request) -> BodyWanted | Refused | None:
-        """The refusal of a write that is a closed one to a server that sees a query begin in its path, or that has
-        parameters there where its rule lists those of a query."""
-        lists = isinstance(entry, Entry) and entry.only is not None and entry.only.query is not None
-        if not (lists or self._closes):
-            return None
-        for target in readings_where_cut(request.target):
-            if lists and target.query != request.target.query:
-                return _CUT_IS_CLOSED
-            asked = replace(request, target=target)
-            is_mcp = self.upstream.protocol == "mcp"
-            body = Body(asked, self.upstream.json_types, self.upstream.mount, parses_texts=is_mcp)
-            found = self._choice.taker(asked, *split_slash(target), body) if self._closes else None
-            if isinstance(found, BodyWanted):
-                return found
-            if isinstance(found, Refused) or (found is not None and isinstance(found.entry, Closed)):
-                return _CUT_IS_CLOSED
-        return None
 
     def _overruled(self, placed: Placed, request: Request, body: Body) -> BodyWanted | Refused | None:
         """What is lacking of a body that changes nothing as long as it makes no other request of this one."""
@@ -277,6 +261,13 @@ class Index:
                 return None
             agreed = name
         return None if agreed is None else ResourceKey(agreed)
+
+
+def _fault_where_cut(entry: Entry | ReadOnly, target: Target) -> Refused | None:
+    """Where a rule lists the parameters of a query, and to some server there are some in the path."""
+    if not isinstance(entry, Entry) or entry.only is None or entry.only.query is None:
+        return None
+    return CUT_IS_CLOSED if any(cut.query not in (None, target.query) for cut in readings_where_cut(target)) else None
 
 
 def _closed(entry: Closed) -> Refused:

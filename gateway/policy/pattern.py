@@ -100,7 +100,8 @@ def split_slash(target: Target) -> tuple[tuple[str, ...], bool]:
 
 def parse_pattern(text: str, *, upgrades: bool = False, closes: bool = False) -> Pattern | Wrong:
     """Compile a `match`, or say what to write instead. `upgrades`: of a rule that takes handshakes, which are GETs.
-    `closes`: of an entry that refuses what it takes, reads too; HEAD is GET to a server (RFC 9110, section 9.3.2)."""
+    `closes`: of an entry that refuses what it takes, reads too; HEAD is GET to a server (RFC 9110, section 9.3.2), and
+    PHP and CGI run a program at OPTIONS, too."""
     methods_text, blank, path = text.partition(" ")
     if not blank or not path.startswith("/") or " " in path:
         return Wrong(f"`{text}` is not a match; write a method, one blank and a path, such as `PUT /reports/{{id}}`")
@@ -116,8 +117,8 @@ def parse_pattern(text: str, *, upgrades: bool = False, closes: bool = False) ->
             return Wrong(f"{method} is never passed on; remove it")
     if len(set(methods)) < len(methods):
         return Wrong(f"`{methods_text}` names a method twice; remove one")
-    if closes and "GET" in methods and "HEAD" not in methods:
-        methods = (*methods, "HEAD")
+    if closes and "GET" in methods:
+        methods = (*methods, *(method for method in ("HEAD", "OPTIONS") if method not in methods))
     return _parse_path(text, methods, path)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gateway.policy.finding import Finding
 from gateway.policy.itself import Listeners
-from gateway.policy.load import PRINCIPALS, load_with
+from gateway.policy.load import PRINCIPALS, Loaded, load_with
 from gateway.policy.renamed import renamed_resources
 from gateway.policy.ruleset import RuleSet
 from gateway.policy.secret import Secrets, Stamp, stamp_of
@@ -34,12 +34,13 @@ class PolicyHolder:
     the set in force hold.
     """
 
-    __slots__ = ("_directory", "_environ", "_looked", "_tried", "credentials", "current", "listeners")
+    __slots__ = ("_compiled", "_directory", "_environ", "_looked", "_tried", "credentials", "current", "listeners")
 
     def __init__(
-        self, directory: Path, environ: Mapping[str, str], current: RuleSet, tried: Stamps, secrets: Secrets
+        self, directory: Path, environ: Mapping[str, str], loaded: Loaded, tried: Stamps, secrets: Secrets
     ) -> None:
-        self.current = current
+        self.current: RuleSet = loaded.rules
+        self._compiled = loaded.compiled
         self.credentials = secrets.contents
         self._directory = directory
         self._environ = environ
@@ -61,19 +62,24 @@ class PolicyHolder:
         """
         before, secrets = stamp_files(directory), Secrets(environ, kept or {})
         loaded = load_with(directory, secrets, listeners)
-        if not isinstance(loaded, RuleSet):
+        if not isinstance(loaded, Loaded):
             return loaded
         holder = cls(directory, environ, loaded, before, secrets)
         holder.listeners = listeners
         return holder
 
-    def reload(self) -> Reloaded | tuple[Finding, ...]:
-        """Read the files and put the new set in force, or leave the old one and say what is wrong."""
-        before, secrets = stamp_files(self._directory), Secrets(self._environ)
-        loaded = load_with(self._directory, secrets, self.listeners)
+    def reload(self, *, keeps: bool = False) -> Reloaded | tuple[Finding, ...]:
+        """Read the files and put the new set in force, or leave the old one and say what is wrong.
+
+        Rules are compiled only where they, or their credentials, are other ones than those in force. `keeps`: files of
+        credentials that are gone are no fault, as at an `open`.
+        """
+        before, secrets = stamp_files(self._directory), Secrets(self._environ, self.credentials if keeps else {})
+        read = load_with(self._directory, secrets, self.listeners, self._compiled)
         self._tried = self._looked = before, tuple(secrets.stamps.items())
-        if not isinstance(loaded, RuleSet):
-            return loaded
+        if not isinstance(read, Loaded):
+            return read
+        loaded = read.rules
         if stamp_files(self._directory) != before:
             message = "the files changed while they were read; the old policies stay in force, reload again"
             return (Finding(str(self._directory), 1, 1, message),)
@@ -83,10 +89,10 @@ class PolicyHolder:
             return (Finding(str(self._directory / PRINCIPALS), 1, 1, message),)
         gone = self.current.principals.tenants() - loaded.principals.tenants()
         former = self.current
-        self.current, self.credentials = loaded, secrets.contents
+        self.current, self._compiled, self.credentials = loaded, read.compiled, secrets.contents
         # Only now: whoever finds the former one over asks for the one in force.
         former.end()
-        renaming = renamed_resources(former, loaded)
+        renaming = () if read.is_reused else renamed_resources(former, loaded)
         return Reloaded(len(loaded.upstreams), len(loaded.entries), tuple(sorted(gone)), renaming)
 
     @property

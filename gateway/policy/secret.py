@@ -42,6 +42,16 @@ class Secrets:
         """What the files hold, as far as it is usable."""
         return {name: text for name, text in self._files.items() if isinstance(text, str)} | self._documents
 
+    def still_hold(self, contents: Mapping[str, str]) -> bool:
+        """Whether the files that these `contents` were read of hold the same now; then they count as read."""
+        again = Secrets(self._environ)
+        if any(again._again(name) != text for name, text in contents.items()):
+            return False
+        self._files |= again._files
+        self._documents |= again._documents
+        self.stamps |= again.stamps
+        return True
+
     def expand(self, text: str) -> str | Wrong:
         """`text` with every reference replaced; a literal text passes as it is."""
         expanded: list[str] = []
@@ -85,6 +95,13 @@ class Secrets:
         if wrong is None and [stamp_of(Path(name)) for name in names] != before:
             wrong = Wrong(f"{' and '.join(names)} changed while they were read; they are read again")
         return tuple(held) if wrong is None else wrong
+
+    def _again(self, name: str) -> str | Wrong:
+        """What a file holds by now, under the name that it has in `contents`."""
+        if not name.startswith(_WHOLE):
+            return self._value(f"file:{name}")
+        held = self.documents((name.removeprefix(_WHOLE),), lambda: None)
+        return held if isinstance(held, Wrong) else held[0].decode("latin-1")
 
     def _value(self, reference: str) -> str | Wrong:
         kind, _, name = reference.partition(":")

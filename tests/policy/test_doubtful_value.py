@@ -60,7 +60,7 @@ def test_beside_a_boolean_stands_nothing_else(sent: str) -> None:
     assert told.endswith("Send true or false in JSON, without quotes, or null.")
 
 
-@pytest.mark.parametrize("sent", ['"3"', '"3.0"', "true", "false", "[3]", '"three"'])
+@pytest.mark.parametrize("sent", ['"3"', '"3.0"', '"03"', '"3abc"', "true", "false", "[3]", '"three"'])
 def test_beside_a_number_stands_nothing_else(sent: str) -> None:
     """A text of digits is a number to many."""
     told = in_json([3], sent)

@@ -4,6 +4,7 @@ PHP's `$_REQUEST`, Flask's `request.values`, servlets' parameters take a form's 
 `input()` the members of a JSON object too, and they differ in which of two values they take.
 """
 
+from collections.abc import Iterator
 from typing import Literal
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
@@ -12,6 +13,7 @@ from gateway.policy.reading.body_type import FORM, coding_fault, parameter_fault
 from gateway.policy.reading.formlike import MOST_BYTES
 from gateway.policy.reading.jsonbody import JsonValue, Number
 from gateway.policy.reading.lenient_name import folded, readings
+from gateway.policy.reading.stand_in import is_operator
 
 BesideQuery = Literal["form", "untyped", "multipart", "json", "other"]
 
@@ -88,8 +90,16 @@ def contradicts(value: JsonValue, name: str, text: str | None) -> bool:
     if not isinstance(value, dict):
         return False
     key = folded(name)
-    own = (found for member, found in value.items() if key in readings(member))
+    own = (found for member, found in _said(value) if key in readings(member))
     return any(text is None or not is_spelled(found, text) for found in own)
+
+
+def _said(members: dict[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
+    """An object's members, and those that an operator of MongoDB names."""
+    yield from members.items()
+    for name, below in members.items():
+        if is_operator(name) and isinstance(below, dict):
+            yield from below.items()
 
 
 def is_spelled(value: JsonValue, text: str) -> bool:

@@ -3,6 +3,7 @@
 Bottle does, whatever the type is, and JSON as well: to it `{"a": "&id=8&b="}` has a field `id`.
 """
 
+import re
 from urllib.parse import unquote_plus
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
@@ -10,15 +11,18 @@ from gateway.policy.reading.lenient_name import folded, readings
 
 # Bottle's MEMFILE_MAX: it answers 413 to what is longer. So uploads stream under a rule that looks at a query.
 MOST_BYTES = 100 << 10
+# Without marks but `-`, `.`, `_` and brackets; what has others mostly is text of JSON that stands between two `&`.
+_PLAIN = re.compile(r"[^!-,/:-@\\^`{-~]*")
 
 
 def names_within(body: bytes) -> frozenset[str]:
-    """All that some reader takes for a field's name, folded; none of a body that is too long for such a form."""
+    """All that some reader takes for a field's name, folded, and with other marks as it stands; none of a body that is
+    too long for such a form."""
     if len(body) > MOST_BYTES:
         return frozenset()
     pairs = body.decode("utf-8", "replace").replace(";", "&").split("&")
-    names = {pair.partition("=")[0] for pair in pairs}
-    return frozenset(reading for name in names if name for reading in readings(unquote_plus(name)))
+    names = map(unquote_plus, {pair.partition("=")[0] for pair in pairs})
+    return frozenset(reading for name in names if name for reading in _readings(name))
 
 
 def names_within_json(body: bytes) -> frozenset[str]:
@@ -28,7 +32,11 @@ def names_within_json(body: bytes) -> frozenset[str]:
 
 def said_within(name: str, names: frozenset[str]) -> Refused | None:
     """The refusal of a name that a rule looks at elsewhere, where it is among those of a body."""
-    if folded(name) not in names:
+    if folded(name) not in names and name not in names:
         return None
     detail = f"Nothing was forwarded: a server that reads any body as a form finds {name} in this one, beside the URL's"
     return Refused(AMBIGUOUS_TARGET, f"{detail}. Send it without; in JSON, spell `&` as \\u0026 and `;` as \\u003b.")
+
+
+def _readings(name: str) -> tuple[str, ...]:
+    return readings(name) if _PLAIN.fullmatch(name) else (name,)

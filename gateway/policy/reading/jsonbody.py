@@ -19,6 +19,7 @@ from gateway.policy.reading.caseless import caseless
 from gateway.policy.reading.hidden import seen
 from gateway.policy.reading.levels import nests_deeper
 from gateway.policy.reading.overriding import overriding_among
+from gateway.policy.reading.stand_in import Operated, is_reference, operated_in
 from gateway.policy.reading.twin import INHERITED, Names
 
 
@@ -70,13 +71,14 @@ class JsonReader:
     `refused`: names that an object at its top may not have.
     """
 
-    __slots__ = ("_body", "_names", "_refused", "_value")
+    __slots__ = ("_body", "_names", "_operated", "_refused", "_value")
 
     def __init__(self, body: bytes | None, refused: frozenset[str] = frozenset()) -> None:
         self._body = body
         self._refused = refused
         # By the identity of an object of the value, which is kept.
         self._names: dict[int, Names] = {}
+        self._operated: dict[int, tuple[Operated, ...]] = {}
         self._value: JsonValue | Refused = None
 
     @property
@@ -147,17 +149,24 @@ class JsonReader:
 
     def _doubt(self, pointer: "Pointer", at: int, members: dict[str, JsonValue]) -> Refused | None:
         """The refusal of an object in which some readers find another member at the pointer's token `at`."""
-        names = self._names.get(id(members))
+        key, token = id(members), pointer.tokens[at]
+        names = self._names.get(key)
         if names is None:
-            names = self._names[id(members)] = Names(members)
+            names = self._names[key] = Names(members)
+            self._operated[key] = operated_in(members) if names.may_operate else ()
         if names.inherited is not None:
             why = f"{names.inherited[:64]!r} stands on the way to {pointer.text}: in JavaScript every object has it"
             return ambiguous_body(why, "Send it without.")
-        twin = names.twin(pointer.tokens[at:])
+        # At the top it could stand for what is in the body alone, as a schema's does.
+        if at and is_reference(members) and not token.startswith("$"):
+            why = f"an object with `$ref` stands on the way to {pointer.text}: some readers take another for it"
+            return ambiguous_body(why, "Send the object itself there.")
+        way = pointer.tokens[at:]
+        twin = names.twin(way) or next(filter(None, (one.leading(way) for one in self._operated[key])), None)
         if twin is None:
             return None
         why = f"{pointer.text} is there in another spelling: some readers take {twin[:64]!r} for it"
-        return ambiguous_body(why, f"Send `{pointer.tokens[at]}`, as the policy spells it, and nothing like it.")
+        return ambiguous_body(why, f"Send `{token}`, as the policy spells it, and nothing like it.")
 
 
 def read_json(body: bytes) -> JsonValue | Refused:

@@ -1,9 +1,10 @@
 """What lenient readers make of the name of a query parameter or of a form's field.
 
-Case, `_`, `-`, what nobody sees, and brackets count in some of them only: `a`, `A`, `a[]`, `[a]`, `a]` and `a.b` are
+Case, `_`, `-`, what nobody sees, and punctuation count in some of them only: `a`, `A`, `a[]`, `[a]`, `a]` and `a.b` are
 one name here and there, and `docId` and `doc_id` to FastAPI with camel-case aliases. Spring takes `!a` for `a`, OData
-`$a`; Zope reads `a:int` as an `a` of a type, Rails `a(1i)` as a part of it. To what is written in C it ends at a NUL;
-PHP reads dots, blanks and open brackets in it as underscores.
+`$a`, and `??a` is what some make of a query's second mark; Zope reads `a:int` as an `a` of a type, Rails `a(1i)` as a
+part of it, PocketBase `a+` as a change of it. So a name is also what stands before its first mark. To what is written
+in C it ends at a NUL; PHP reads dots, blanks and open brackets in it as underscores.
 """
 
 import re
@@ -13,8 +14,13 @@ from string import punctuation
 from gateway.policy.reading.caseless import caseless
 from gateway.policy.reading.hidden import seen
 
-_PIECE = re.compile(r"[^\[\].:(]+")
+# No marks, but those that are dropped.
+_PIECE = re.compile(f"[^{re.escape(punctuation.replace('_', '').replace('-', ''))}]+")
 _BLANKS = " \t\0"
+# Struts gives a field a value by these where nothing else does.
+_BEFORE = re.compile("__(?:checkbox|multiselect|year|month|day|hour|minute|second|millisecond)_")
+# `$set[a]` sets `a` where a form becomes what MongoDB is told.
+_OPERATOR = re.compile(r"[\[ ]*\$")
 # No policy names a place so deep; the readings of a name take time with the square of it.
 _DEEPEST = 16
 
@@ -23,16 +29,21 @@ def folded(name: str) -> str:
     """One name for all spellings of which some reader takes one for another: by it a rule's own name is looked up."""
     if name.isascii() and name.isidentifier():
         return name.casefold().replace("_", "")
-    return "".join(map(_squeezed, _pieces(name)))
+    return "".join(_pieces(name))
 
 
 def readings(name: str) -> tuple[str, ...]:
     """All that some reader takes a name for that was sent, folded, each once: `a[b].c` is `a`, `ab` or `abc`, and
     `!a:int` is `a` or `aint`."""
-    if name.isascii() and name.isidentifier():
+    if name.isascii() and name.isidentifier() and not name.startswith("__"):
         return (name.casefold().replace("_", ""),)
-    pieces = [_squeezed(piece) for piece in _pieces(name)]
-    return tuple(dict.fromkeys("".join(pieces[:end]) for end in range(1, len(pieces) + 1)))
+    before = _BEFORE.match(name)
+    ways = _ways(_pieces(name))
+    if before is not None:
+        ways += _ways(_pieces(name[before.end() :]))
+    elif _OPERATOR.match(name):
+        ways += _ways(_pieces(name)[1:])
+    return tuple(dict.fromkeys(ways))
 
 
 def is_unclosed(name: str) -> bool:
@@ -41,13 +52,17 @@ def is_unclosed(name: str) -> bool:
     return bool(bracket) and "]" not in rest
 
 
-def _squeezed(piece: str) -> str:
-    """Without what may stand before a name, and without the marks within it."""
-    return piece.lstrip(punctuation).replace("_", "").replace("-", "")
+def _ways(pieces: list[str]) -> list[str]:
+    return ["".join(pieces[:end]) for end in range(1, len(pieces) + 1)]
 
 
 def _pieces(name: str) -> list[str]:
-    """What stands between its marks, without what is empty."""
-    found = islice(_PIECE.finditer(seen(name.strip(_BLANKS))), _DEEPEST)
-    pieces = (caseless(piece[0].strip(_BLANKS)) for piece in found)
-    return [piece.replace(" ", "_") for piece in pieces if piece]
+    """What stands between its marks, without what is empty; of a name that is nothing but marks, these."""
+    plain = seen(name.strip(_BLANKS))
+    found = [piece for one in islice(_PIECE.finditer(plain), _DEEPEST) if (piece := one[0].strip(_BLANKS))]
+    return [_squeezed(piece) for piece in found or filter(None, (plain,))]
+
+
+def _squeezed(piece: str) -> str:
+    """Without case, and the marks within it."""
+    return caseless(piece).replace(" ", "").replace("_", "").replace("-", "")

@@ -40,14 +40,14 @@ def test_without_a_match_it_takes_what_the_others_take(tmp_path: Path, when: str
 @pytest.mark.parametrize(
     ("match", "methods"),
     [
-        ("GET /m/a", ("GET", "HEAD")),
-        ("GET,HEAD,PUT /m/a", ("GET", "HEAD", "PUT")),
+        ("GET /m/a", ("GET", "HEAD", "OPTIONS")),
+        ("GET,HEAD,PUT /m/a", ("GET", "HEAD", "PUT", "OPTIONS")),
         ("HEAD /m/a", ("HEAD",)),
         ("OPTIONS,POST /m/a", ("OPTIONS", "POST")),
     ],
 )
-def test_who_closes_a_get_closes_its_head(tmp_path: Path, match: str, methods: tuple[str, ...]) -> None:
-    """Servers route the one as the other (RFC 9110, section 9.3.2)."""
+def test_who_closes_a_get_closes_what_servers_take_for_it(tmp_path: Path, match: str, methods: tuple[str, ...]) -> None:
+    """HEAD is routed as GET (RFC 9110, section 9.3.2), and PHP and CGI run a program at OPTIONS, too."""
     (closed,) = rules(tmp_path, HEAD + OPEN + f"closed: [{{match: '{match}'}}]\n").closed
 
     assert [pattern.methods for pattern in closed.matcher.patterns] == [methods]

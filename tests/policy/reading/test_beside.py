@@ -311,6 +311,25 @@ def test_where_names_are_merged_json_alone_makes_a_parameter(
 
 
 @pytest.mark.parametrize(
+    ("target", "body", "decision"),
+    [
+        ("/look?dry=true", '{"dry": true}', "passed"),
+        ("/look?dry=true", '{"text": "x"}', "passed"),
+        ("/look?dry=true", '{"dry": false}', "ambiguous-target"),
+        ("/look?dry=true", '{"Dry": false}', "ambiguous-target"),
+        ("/look?dry=true&!dry=false", "{}", "ambiguous-target"),
+        ("/look?dry=true&dry=false", "{}", "ambiguous-target"),
+        ("/look?dry=false", "{}", "no-policy"),
+    ],
+)
+def test_a_read_by_its_query_is_none_by_its_body(tmp_path: Path, target: str, body: str, decision: str) -> None:
+    """Who keeps both in one map would write."""
+    look = rules(tmp_path, f'{HEAD}read_only: [{{match: POST /look, when: {{query: {{dry: "true"}}}}}}]\n')
+
+    assert told(look, target, body, "application/json").decision == decision
+
+
+@pytest.mark.parametrize(
     ("value", "text", "differs"),
     [
         ("7", None, True),
@@ -328,3 +347,4 @@ def test_where_names_are_merged_json_alone_makes_a_parameter(
 def test_a_member_says_the_same_where_the_query_spells_it_so(value: object, text: str | None, differs: bool) -> None:
     """Numbers and truths as JSON has them; nothing else is one text, and what the query has not is never the same."""
     assert contradicts({"r": value}, "r", text) is differs  # type: ignore[dict-item]  # any JSON value
+    assert contradicts({"$set": {"r": value}}, "r", text) is differs  # type: ignore[dict-item]

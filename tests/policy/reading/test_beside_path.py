@@ -13,7 +13,7 @@ from gateway.policy.match import NeedsBody, Read
 from gateway.policy.review.answer import Answer, answer
 from gateway.policy.review.explain import explain
 from gateway.policy.ruleset import RuleSet
-from tests.policy.asking import name_of, request, rules
+from tests.policy.asking import HEAD, name_of, request, rules
 
 POLICY = """\
 upstream: {names}
@@ -78,6 +78,7 @@ def told(ruleset: RuleSet, method: str, target: str, kind: str = "", body: str |
         "docs/7?$id=8",
         "docs/7?id:int=8",
         "docs/7?id(1i)=8",
+        "docs/7??id=8",
         "docs/7?%C4%B1d=7",
         "docs/7?x=1;id=8",
         "docs/7?id[x=8",
@@ -131,12 +132,25 @@ def test_it_may_say_the_same_and_anything_else(
         (JSON, '{"id": null}'),
         (JSON, '{"id": 7.0}'),
         (JSON, '{"id": "07"}'),
+        (JSON, '{"id": 7, "Id": 8}'),
+        (JSON, '{"i\\u0064": 8}'),
+        (JSON, '{"!id": 8}'),
+        (JSON, '{"id:int": 8}'),
+        (JSON, '{"id(1i)": 8}'),
+        (FORM, "ID=8"),
+        (FORM, "id=7&Id=8"),
         (FORM, "id=8"),
         (FORM, "id"),
         (FORM, "id[]=8"),
         (FORM, "id=7&id=8"),
         (MULTIPART, parts("id")),
         (MULTIPART, parts("ID", "7")),
+        (MULTIPART, parts("id[]")),
+        (MULTIPART, parts("i d")),
+        (MULTIPART, parts("!id")),
+        (MULTIPART, parts("id:int")),
+        (MULTIPART, parts("id(1i)")),
+        (MULTIPART, parts("x").replace('name="x"', "name*=UTF-8''id")),
     ],
 )
 def test_a_body_does_not_either_where_names_are_merged(ruleset: RuleSet, kind: str, body: str) -> None:
@@ -158,6 +172,7 @@ def test_a_body_does_not_either_where_names_are_merged(ruleset: RuleSet, kind: s
         (JSON, "null"),
         (FORM, "id=7&title=x"),
         (MULTIPART, parts("title", "8")),
+        (MULTIPART, parts('title"; filename="id')),
     ],
 )
 def test_a_body_may_say_the_same_and_anything_else(ruleset: RuleSet, kind: str, body: str | None) -> None:
@@ -174,6 +189,13 @@ def test_a_body_may_say_the_same_and_anything_else(ruleset: RuleSet, kind: str, 
         ("application/vnd.x+json", "{}"),
         ("application/json; charset=utf-16", "{}"),
         ("Application/JSON", "{}"),
+        ("application/JSON", '{"id": 8}'),
+        ("application/jsonx", '{"id": 8}'),
+        ("application/json+x", '{"id": 8}'),
+        ("application/xml", "<doc><id>8</id></doc>"),
+        ("text/xml", "<doc><id>8</id></doc>"),
+        ("application/x-www-form-urlencodedx", "id=8"),
+        (JSON, '{"id": 7} {"id": 8}'),
         (JSON, "{"),
         (FORM, "x=%zz"),
         ("multipart/form-data", parts("x")),
@@ -282,6 +304,18 @@ def test_but_where_the_policy_says_that_json_is_none(tmp_path: Path) -> None:
 
     assert told(opaque, "PUT", "/merged/docs/7", JSON, '{"a": "&id=8&b="}').decision == "forwarded"
     assert told(opaque, "PUT", "/merged/docs/7", JSON, '{"id": 8}').decision == "ambiguous-target"
+
+
+@pytest.mark.parametrize(
+    ("body", "decision"),
+    [('{"slug": "secret"}', "ambiguous-target"), ('{"slug": "plan"}', "forwarded"), ('{"text": "x"}', "forwarded")],
+)
+def test_a_key_that_the_body_may_change_is_the_paths(tmp_path: Path, body: str, decision: str) -> None:
+    """Django REST, where the key is writable, would make or overwrite another page."""
+    rule = '{name: page, match: "PUT /pages/{slug}/", resource: "page/{path.slug}", values: lowercase}'
+    pages = rules(tmp_path, f"{HEAD}mount: {{path: /pages, names: merged}}\nwrites: [{rule}]\n")
+
+    assert told(pages, "PUT", "/pages/plan/", JSON, body).decision == decision
 
 
 def test_a_session_is_judged_like_a_write(ruleset: RuleSet) -> None:

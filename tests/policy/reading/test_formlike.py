@@ -31,6 +31,13 @@ def test_json_is_searched_only_if_it_has_a_separator() -> None:
     assert "id" in names_within_json(b'{"a": ";id=8"}')
 
 
+def test_text_between_separators_is_no_name_by_its_first_word() -> None:
+    """Such a reader takes a name as it stands, and a policy may name one with marks in it."""
+    names = names_within_json(b'{"id": "R&D", "a": "x &name: y &$top=8&to, or"}')
+
+    assert [one for one in ("id", "d", "name", "to", "$top") if said_within(one, names)] == ["$top"]
+
+
 def test_a_name_that_is_looked_at_elsewhere_is_refused() -> None:
     """The refusal says how to spell what JSON may have."""
     fault = said_within("doc_id", frozenset(("docid",)))

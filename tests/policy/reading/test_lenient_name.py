@@ -39,7 +39,7 @@ def test_another_spelling_of_a_name_is_read_as_it(spelled: str) -> None:
     assert folded("r") in readings(spelled)
 
 
-@pytest.mark.parametrize("other", ["rr", "x[r]", "x.r", "x:r", "x(r)", "r-x", "r!x", "r$", "", "[]", ".", "!"])
+@pytest.mark.parametrize("other", ["rr", "x[r]", "x.r", "x:r", "x(r)", "r-x", "x+r", "x$r", "", "[]", ".", "!"])
 def test_another_name_is_none_of_its_spellings(other: str) -> None:
     """What stands behind the first piece of a name belongs to that."""
     assert folded("r") not in readings(other)
@@ -56,11 +56,36 @@ def test_what_php_spells_with_an_underscore_is_one_name(spelled: str) -> None:
 
 @pytest.mark.parametrize(
     "spelled",
-    ["!r", "$r", "@r", "!R", "!!r", "!_r", " !r", "!r[]", "[!r]", "r:x", "r:int:list", "!r:x", "r(1i)", "r(x"],
+    [
+        *("!r", "$r", "@r", "!R", "!!r", "!_r", " !r", "!r[]", "[!r]", "r:x", "r:int:list", "!r:x", "r(1i)", "r(x"),
+        *("r+", "+r", "r@odata.bind", "?r", "??r", "#r", "r!x", "r$", "r[]+", "r~x", 'r"', "r*", "r/x"),
+        *("__checkbox_r", "__multiselect_r", "__year_r", "__checkbox_r.x", "__minute_R"),
+        *("$set[r]", "$set[r][x]", "$unset[r]", "[$set][r]", "$set.r"),
+    ],
 )
-def test_what_stands_before_a_name_and_a_type_behind_it_part_no_names(spelled: str) -> None:
-    """Spring takes `!r` for `r` where that is missing, OData `$r`; Zope reads a type behind a colon, Rails a place."""
+def test_marks_before_and_behind_a_name_part_no_names(spelled: str) -> None:
+    """Spring takes `!r` for `r` where that is missing, OData `$r`; Zope reads a type behind a colon, Rails a place;
+    PocketBase adds `r+` to `r`, Struts sets what its prefixes stand before, and Mongoose what `$set` has."""
     assert folded("r") in readings(spelled)
+
+
+@pytest.mark.parametrize("other", ["__csrf_r", "checkbox_r", "_checkbox_r", "x[__checkbox_r]", "$set[x][r]"])
+def test_what_only_looks_like_a_prefix_parts_names(other: str) -> None:
+    """A word that nobody drops makes another name."""
+    assert folded("r") not in readings(other)
+
+
+@pytest.mark.parametrize("spelled", ["opts[sudo]", "opts['sudo']", 'opts["sudo"]', "opts.sudo", "Opts[ 'sudo' ]"])
+def test_quotes_within_brackets_part_no_names(spelled: str) -> None:
+    """Spring takes a map's key with them or without."""
+    assert folded("opts[sudo]") in readings(spelled)
+    assert folded("opts[other]") not in readings(spelled)
+
+
+@pytest.mark.parametrize("name", ["*", "$", "[]", "!?"])
+def test_a_name_of_marks_alone_is_itself(name: str) -> None:
+    """There is nothing else to call it by."""
+    assert readings(name) == (folded(name),) == (name,)
 
 
 def test_a_rules_own_name_may_have_a_mark_before_it() -> None:
@@ -87,6 +112,7 @@ def test_turkish_letters_part_no_names(spelled: str) -> None:
 def test_each_reading_is_told_once() -> None:
     """Whoever counts the names of one reading counts names."""
     assert readings("a[_]") == ("a",)
+    assert readings("__day_.day") == ("day", "dayday")
 
 
 def test_a_place_beside_a_deep_one_is_another() -> None:

@@ -19,7 +19,7 @@ def found(pointer: str, body: str) -> object:
 
 @pytest.mark.parametrize(
     "twin",
-    ["docId", "doc-id", "DOC_ID", "docid", "_doc_id", "Doc\u200b_id", "doc__id", "doc\u0131d", "DOC_\u0130D"],
+    ["docId", "doc-id", "DOC_ID", "docid", "_doc_id", "Doc\u200b_id", "doc__id", "doc\u0131d", "DOC_\u0130D", "doc id"],
     ids=ascii,
 )
 @pytest.mark.parametrize("own", ["", '"doc_id": "7", '], ids=["alone", "beside"])
@@ -37,13 +37,34 @@ def test_a_name_that_is_a_way_is_a_twin_of_what_is_nested(twin: str) -> None:
     assert found("/doc/id", f'{{"doc": {{"id": "7"}}, "{twin}": "8"}}') is AMBIGUOUS_TARGET
 
 
-@pytest.mark.parametrize("twin", ["!at", "$at", "@At", "#at", "at(1i)", "at(2i)", "@at.x", "!!_at"])
-def test_what_stands_before_a_name_makes_no_other_of_it(twin: str) -> None:
-    """JSON-LD and OData know names so; Rails puts a date together from `at(1i)` and its like."""
+@pytest.mark.parametrize(
+    "twin",
+    [
+        *("!at", "$at", "@At", "#at", "at(1i)", "at(2i)", "@at.x", "!!_at", "at+", "+at", "at-", "at!", "at#1", "at*"),
+        *("at@odata.bind", "at@bind", "at@delta", "at@", "at@x+", "at[']", "?at", "at/x", "at:x"),
+    ],
+)
+def test_marks_before_and_behind_a_name_make_no_other_of_it(twin: str) -> None:
+    """JSON-LD and OData know names so; Rails puts a date together from `at(1i)` and its like; PocketBase adds `at+`."""
     assert found("/at", f'{{"{twin}": "8"}}') is AMBIGUOUS_TARGET
     assert found("/doc/at", f'{{"doc.{twin}": "8"}}') is AMBIGUOUS_TARGET
     assert found("/@at", '{"@at": "7"}') == "7"
     assert found("/@at", '{"@at": "7", "at": "8"}') is AMBIGUOUS_TARGET
+
+
+@pytest.mark.parametrize("twin", ["doc+", "doc@odata.bind", "+doc", "doc!x", "doc#.x"])
+def test_a_mark_that_begins_no_way_ends_a_name_on_the_way_too(twin: str) -> None:
+    """What it says is said of all that is in the object."""
+    assert found("/doc/id", f'{{"doc": {{"id": "7"}}, "{twin}": "8"}}') is AMBIGUOUS_TARGET
+
+
+@pytest.mark.parametrize(
+    "note", ["price@odata.type", "Price@OData.Community.Display.V1.FormattedValue", "price@type", "price@mediaEtag"]
+)
+def test_an_annotation_of_odata_is_no_twin(note: str) -> None:
+    """It tells a member's type or where it was read, never its value; clients send back what they were sent."""
+    assert found("/price", f'{{"price": "7", "{note}": "Edm.Int64"}}') == "7"
+    assert found("/price/unit", f'{{"price": {{"unit": "7"}}, "{note}": "x"}}') == "7"
 
 
 def test_ways_are_looked_for_on_the_whole_way() -> None:
