@@ -52,7 +52,7 @@ async def _reasons(running: Running) -> list[str]:
     if running.workers_ready() == 0:
         reasons.append("no worker accepts requests")
     if not running.policies_are_known():
-        reasons.append("the policy files have not been looked at for too long, and workers refuse writes")
+        reasons.append("for too long nobody has said that the policies are in force, and workers refuse writes")
     reasons += await reasons_of_store(running.store)
     reasons += [f"the store is unsafe: {check.name}: {check.saw}; {check.what_to_do}" for check in running.unfit()]
     return reasons

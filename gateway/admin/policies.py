@@ -24,7 +24,7 @@ async def reload_policies(request: web.Request) -> web.Response:
     document = await read_document(request, frozenset())
     if isinstance(document, Refused):
         return refusal(document)
-    findings = request.app[RUNNING].reload()
+    findings = await request.app[RUNNING].reload()
     if not findings:
         return web.json_response({"status": "loaded"})
     refused = Refused(POLICIES_INVALID, "The policies in force stay as they were. Correct the files and reload again.")

@@ -1,6 +1,6 @@
 """What the admin listener is given: the running gateway, as far as operators see and change it."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -27,7 +27,7 @@ class Running:
 
     store: FenceStore
     rules: Callable[[], RuleSet]
-    reload: Callable[[], tuple[Finding, ...]]
+    reload: Callable[[], Awaitable[tuple[Finding, ...]]]
     workers_ready: Callable[[], int]
     is_stopping: Callable[[], bool]
     metrics: ParentMetrics

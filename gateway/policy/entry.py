@@ -134,10 +134,16 @@ def of_another_term(policy: Policy) -> Policy:
     return replace(
         policy,
         upstream=upstream,
-        entries=tuple(
-            replace(one, matcher=replace(one.matcher, upstream=upstream), rule=replace(one.rule, upstream=upstream))
-            for one in policy.entries
-        ),
+        entries=tuple(_entry_at(upstream, one) for one in policy.entries),
         read_only=tuple(replace(one, matcher=replace(one.matcher, upstream=upstream)) for one in policy.read_only),
         closed=tuple(replace(one, matcher=replace(one.matcher, upstream=upstream)) for one in policy.closed),
+    )
+
+
+def _entry_at(upstream: Upstream, entry: Entry) -> Entry:
+    return replace(
+        entry,
+        matcher=replace(entry.matcher, upstream=upstream),
+        rule=replace(entry.rule, upstream=upstream),
+        compensation=None if entry.compensation is None else replace(entry.compensation, upstream=upstream),
     )

@@ -1,6 +1,7 @@
 """A body that is too large for memory: kept in a file without a name, which no crash leaves behind."""
 
 import asyncio
+import errno
 import os
 import tempfile
 import threading
@@ -15,6 +16,12 @@ from gateway.core.faults import CallerGone, NoRoom
 _PIECE = 256 << 10
 # Apart from asyncio's own threads, which look up names and parse bodies: a disk that hangs stops nobody else.
 _DISK = ThreadPoolExecutor(4, "spool")
+# What bodies leave free, of room and of files, and which part of a smaller file system: the copies of the policies that
+# workers read are there too, and an agent whose key is withdrawn must not keep them out. A copy of fifteen thousand
+# rules takes two megabytes, and so does what a worker's threads write in the same instant.
+_LEFT_FREE = 16 << 20
+_FILES_LEFT_FREE = 1 << 10
+_PART_LEFT_FREE = 8
 
 
 class Spool:
@@ -30,6 +37,11 @@ class Spool:
         try:
             file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  # it stays open after this call
         except OSError as error:
+            raise _no_room(error) from error
+        try:
+            _leave_room(file.fileno())
+        except OSError as error:
+            file.close()
             raise _no_room(error) from error
         self.size = 0
         self._descriptor = file.fileno()
@@ -66,6 +78,7 @@ class Spool:
             feed(batch)
             left = memoryview(batch)
             try:
+                _leave_room(self._descriptor, len(batch))
                 while left:
                     written = os.pwrite(self._descriptor, left, self.size)
                     self.size += written
@@ -100,6 +113,17 @@ class Spool:
     def _close(self) -> None:
         with self._turn:
             self._release()
+
+
+def _leave_room(descriptor: int, size: int = 0) -> None:
+    """Raises OSError where so many bytes more would take what is left to the policies, or the file itself has."""
+    of = os.fstatvfs(descriptor)
+    room, files = of.f_blocks * of.f_frsize // _PART_LEFT_FREE, of.f_files // _PART_LEFT_FREE
+    # File systems that make files as they are wanted, or tell nothing, say none.
+    if of.f_blocks and of.f_bavail * of.f_frsize - size < min(_LEFT_FREE, room):
+        raise OSError(errno.ENOSPC, f"the last {min(_LEFT_FREE, room) >> 10} KiB there are left to the policies")
+    if of.f_files and of.f_favail < min(_FILES_LEFT_FREE, files):
+        raise OSError(errno.ENOSPC, f"the last {min(_FILES_LEFT_FREE, files)} files there are left to the policies")
 
 
 def _no_room(error: OSError) -> NoRoom:

@@ -2,8 +2,9 @@
 
 A signal tells a worker that runs. One that was stopped, or has hung, takes up requests before it hears of anything: it
 looks here first. It looks here too whether its parent still does its part: what the files say by now nobody knows while
-the parent is stopped, and so the page says until when what workers have may be used. The clock counts suspension: a
-machine that slept may have missed a change, and refuses for the half second that its parent takes to look.
+the parent is stopped, and so the page says until when what workers have may be used. It says no more while the parent
+has no room for a copy of what is in force. The clock counts suspension: a machine that slept may have missed a change,
+and refuses for the half second that its parent takes to look.
 """
 
 import mmap
@@ -110,6 +111,9 @@ class Page:
     def is_due(self) -> bool:
         """Whether no request may be judged by an earlier edition any more."""
         return self._clock.boot() * 1000 >= self._words[_DUE]
+
+    def now(self) -> float:
+        return self._clock.boot()
 
     def is_silent(self) -> bool:
         """Whether no request may be judged by any: the parent has not looked at the files for too long."""

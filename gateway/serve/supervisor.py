@@ -105,7 +105,7 @@ async def serve(settings: ServeSettings, log: Log) -> None:
         workers = _workers(settings.workers, assignment, ground, log)
         put_in_force = partial(_put_in_force, editions, workers)
         policies = Policies(ground.holder, snapshot, log, ground.metrics, put_in_force, editions)
-        signals.on_reload, signals.on_hurry = policies.reload, workers.kill
+        signals.on_reload, signals.on_hurry = policies.tell, workers.kill
         inquiry = _inquiry(ground, log, ending)
         sweeping = Sweeping(ground.store, inquiry, _retention(settings), ground.rules, log)
         post = _webhooks(settings, ending)

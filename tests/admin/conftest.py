@@ -74,7 +74,7 @@ async def listening(
     store = await open_store(store_url, on_wake=lambda _: None, timeout_s=store_timeout_s, clock=BootClock())
     admin = Admin(0, store)
 
-    def reload() -> tuple[Finding, ...]:
+    async def reload() -> tuple[Finding, ...]:
         admin.reloads.append("reload")
         return admin.findings
 

@@ -28,7 +28,7 @@ async def test_every_reason_not_to_be_ready_is_named(admin: Admin) -> None:
     answer = await admin.call("GET", "/readyz")
 
     reasons = ["the gateway is stopping", "no worker accepts requests"]
-    reasons.append("the policy files have not been looked at for too long, and workers refuse writes")
+    reasons.append("for too long nobody has said that the policies are in force, and workers refuse writes")
     assert (answer.status, json.loads(answer.body)) == (503, {"status": "not ready", "reasons": reasons})
     assert (await admin.call("GET", "/healthz")).status == 200
 

@@ -14,11 +14,16 @@ from gateway.flow.clock import BootClock
 from gateway.flow.compensating import Compensating
 from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
+from gateway.policy.finding import Finding
 from gateway.store.compensations import Compensations
 from gateway.store.fence import FenceStore
 from gateway.store.views.census import Counting
 from gateway.upstream.sender import HttpSender
 from tests.stack import POLICY, rules_from
+
+
+async def _nothing_wrong() -> tuple[Finding, ...]:
+    return ()
 
 
 @pytest.mark.parametrize(
@@ -94,7 +99,8 @@ async def test_a_name_with_a_slip_is_refused(
     compensating = Compensating(Compensations(store), sender, lambda: rules, BootClock(), metrics, log)
     counting = Counting(store, lambda: 0.0)
     running = Running(
-        *(store, lambda: rules, tuple, lambda: 1, lambda: False, metrics, log, compensating), counting=counting
+        *(store, lambda: rules, _nothing_wrong, lambda: 1, lambda: False, metrics, log, compensating),
+        counting=counting,
     )
 
     refused = await check_selector(running, selected)

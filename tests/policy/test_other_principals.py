@@ -5,6 +5,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -15,9 +16,12 @@ from gateway.policy import load
 from gateway.policy.compile.file import compile_policy
 from gateway.policy.entry import Policy, of_another_term
 from gateway.policy.finding import Finding
+from gateway.policy.load import Loaded, load_with
 from gateway.policy.reload import PolicyHolder, Reloaded
+from gateway.policy.secret import Secrets
 from tests.policy.asking import one_rule
 
+EXAMPLES = Path(__file__).parents[2] / "policies"
 CREDENTIAL = "credentials: [{{header: X-Key, value: '${{file:{file}}}'}}]\n"
 EVERY_KIND = (
     one_rule(more="    intent: {mode: required}\n    authority: lease\n")
@@ -86,19 +90,21 @@ def test_other_principals_compile_no_rule(directory: Directory) -> None:
     assert [upstream.term.is_over for upstream in (*former.upstreams, *current.upstreams)] == [True] * 2 + [False] * 2
 
 
-def test_nothing_of_the_new_set_is_of_the_former_term(directory: Directory) -> None:
+def test_nothing_of_the_new_set_is_of_the_former_term() -> None:
     """What is judged by it is sent by it: an upstream of the former set would count as one that is over."""
-    (policy,) = [one for one in directory.holder._compiled.policies if one.upstream.name == "api"]
-    renewed = of_another_term(policy)
+    loaded = load_with(EXAMPLES, Secrets({}))
+    assert isinstance(loaded, Loaded)
+    for policy in loaded.compiled.policies:
+        renewed = of_another_term(policy)
+        seen, left = set[int](), list[object]([renewed])
+        while left:
+            one = left.pop()
+            if id(one) not in seen and not isinstance(one, type | FunctionType | ModuleType):
+                seen.add(id(one))
+                left.extend(gc.get_referents(one))
 
-    seen, left = set[int](), list[object]([renewed])
-    while left:
-        one = left.pop()
-        if id(one) not in seen and not isinstance(one, type | Callable):
-            seen.add(id(one))
-            left.extend(gc.get_referents(one))
-    assert id(renewed.upstream) in seen
-    assert id(policy.upstream) not in seen
+        assert id(renewed.upstream.term) in seen
+        assert id(policy.upstream.term) not in seen, policy.upstream.name
 
 
 def rewrite(path: Path, text: str) -> None:

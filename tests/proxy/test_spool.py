@@ -219,6 +219,20 @@ async def test_a_full_disk_is_freed_at_once(directory: Path, on_disk: Callable[[
         assert arrived.body.is_read
 
 
+@pytest.mark.parametrize("part", ["_LEFT_FREE", "_FILES_LEFT_FREE"], ids=["room", "files"])
+async def test_bodies_leave_the_last_of_the_disk_to_the_policies(
+    part: str, directory: Path, on_disk: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who fills it with uploads must not keep workers from hearing that its key was withdrawn."""
+    monkeypatch.setattr(f"gateway.proxy.spool.{part}", 1 << 62)
+    monkeypatch.setattr("gateway.proxy.spool._PART_LEFT_FREE", 1)
+    if part == "_FILES_LEFT_FREE" and not os.statvfs(directory).f_files:
+        pytest.skip("this file system makes files as they are wanted")
+    with pytest.raises(NoRoom, match=r"left to the policies.*TMPDIR"):
+        await Spool.open()
+    assert on_disk() == 0
+
+
 async def test_without_a_temporary_directory_there_is_no_room(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may have been deleted, or never have been writable."""
     monkeypatch.setattr(tempfile, "tempdir", str(directory / "gone"))

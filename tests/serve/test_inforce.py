@@ -1,5 +1,6 @@
 """Which policies a worker judges by."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from gateway.serve.edition import SILENT_AFTER_S, Editions, Page
 from gateway.serve.inforce import InForce
 from tests.policy.asking import name_of, one_rule, request
 from tests.serve.test_edition import SetClock
+from tests.until import until
 
 
 class Worker:
@@ -92,7 +94,45 @@ def test_policies_that_it_cannot_read_are_tried_once(worker: Worker) -> None:
     worker.change("two")
     worker.clock.now += 1.0
     assert worker.name == "two"
-    assert worker.events == ["a worker kept the policies in force"]
+    assert worker.events == ["a worker cannot read the policies in force, and refuses writes if that lasts"]
+
+
+async def test_a_worker_that_cannot_read_them_for_long_refuses_writes_and_goes_on_trying(worker: Worker) -> None:
+    """It knows of an edition that is in force: by the former one a key that was withdrawn would live on."""
+    before = worker.rules()
+    worker.policy.write_text("upstream: [")
+    worker.editions.publish(0.0)
+    worker.clock.now += 1.0
+    assert told(worker.rules()) == ["read", "one"]
+    worker.clock.now += SILENT_AFTER_S
+    worker.editions.looked(is_current=False)
+    worker.editions.looked(is_current=True)
+
+    assert told(worker.rules()) == ["read", "policies-unavailable"]
+    assert all(upstream.term.is_over for upstream in before.upstreams)
+    worker.policy.write_text(one_rule().replace("name: one", "name: two"))
+    watching = asyncio.ensure_future(worker.rules.watch())
+    await until(lambda: told(worker.rules()) == ["read", "two"])
+    watching.cancel()
+
+
+def test_a_worker_whose_credential_is_gone_by_now_goes_on_with_the_last_one(worker: Worker) -> None:
+    """It takes the change all the same, which the parent has found valid."""
+    secret = worker.policy.with_name("secret")
+    secret.write_text("s3cret")
+    worker.policy.write_text(
+        f"{one_rule()}credentials: [{{header: X-Key, value: '${{file:{secret}}}'}}]\n".replace("one", "two")
+    )
+    worker.editions.publish(0.0)
+    worker.rules.reload()
+    secret.unlink()
+    worker.policy.write_text(worker.policy.read_text().replace("two", "three"))
+    worker.editions.publish(0.0)
+    worker.rules.reload()
+
+    assert worker.name == "three"
+    assert [upstream.credentials[0][1] for upstream in worker.rules().upstreams] == [b"s3cret"]
+    assert worker.events == []
 
 
 def told(rules: RuleSet) -> list[str]:
@@ -114,8 +154,8 @@ def test_while_its_parent_is_silent_it_refuses_writes_and_goes_on_by_itself(work
     assert told(worker.rules()) == ["read", "one"]
     assert not any(upstream.term.is_over for upstream in before.upstreams)
     assert worker.events == [
-        "the parent process does not look at the policies: writes are refused until it does",
-        "the parent process looks at the policies again: writes are taken",
+        "the parent process does not say whether the policies are in force: writes are refused until it does",
+        "the policies are known to be in force again: writes are taken",
     ]
 
 

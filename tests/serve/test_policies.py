@@ -5,14 +5,18 @@ import contextlib
 import json
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gateway.flow.clock import BootClock
 from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
+from gateway.policy import load
+from gateway.policy.compile.file import compile_policy
 from gateway.policy.reload import PolicyHolder
 from gateway.serve import policies as policies_of_parent
 from gateway.serve.edition import SILENT_AFTER_S, Editions
@@ -99,7 +103,7 @@ async def test_a_tenant_that_is_gone_is_told(tmp_path: Path) -> None:
             f'principals: [{{name: ada, key: "sha256:{"a" * 64}", tenant: north, resources: ["**"]}}]\n'
         )
 
-        assert taken.reload() == ()
+        assert await taken.reload() == ()
 
     _, told = map(json.loads, (tmp_path / "log").read_text().splitlines())
     assert (told["level"], told["tenants"]) == ("warning", "default")
@@ -111,8 +115,8 @@ async def test_a_rule_that_finds_another_resource_is_told(tmp_path: Path) -> Non
         file = policies / "reports.yaml"
         file.write_text(file.read_text().replace("resource: report/", "resource: paper/"))
 
-        assert taken.reload() == ()
-        assert taken.reload() == ()
+        assert await taken.reload() == ()
+        assert await taken.reload() == ()
 
     _, told, _ = map(json.loads, (tmp_path / "log").read_text().splitlines())
     assert (told["level"], told["rules"]) == ("warning", "reports/write")
@@ -121,7 +125,11 @@ async def test_a_rule_that_finds_another_resource_is_told(tmp_path: Path) -> Non
 async def test_workers_that_cannot_be_given_the_policies_are_given_them_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as on a full disk: whoever reloads is told, nothing ends, and no change of the files is needed."""
+    """Such as on a full disk: whoever reloads is told, nothing ends, and no change of the files is needed.
+
+    They refuse meanwhile, once it lasts: what they have may have been withdrawn.
+    """
+    clock = SetClock()
     in_force = tmp_path / "in-force"
     in_force.mkdir()
     holder = PolicyHolder.open(write_policy(tmp_path, 9), {})
@@ -131,18 +139,47 @@ async def test_workers_that_cannot_be_given_the_policies_are_given_them_later(
         log, loaded = Log("json", descriptor=lines.fileno()), list[float]()
         snapshot = Snapshot(tmp_path / "policies", in_force)
         (in_force / "1").touch()
-        editions = Editions(tmp_path / "edition", BootClock())
+        editions = Editions(tmp_path / "edition", clock)
         policies = Policies(holder, snapshot, log, ParentMetrics(tmp_path), loaded.append, editions)
 
-        (finding,) = policies.reload()
+        (finding,) = await policies.reload()
         assert (finding.file, loaded) == (str(snapshot.current), [])
-        (in_force / "1").unlink()
+        clock.now += SILENT_AFTER_S - 1
         watching = asyncio.ensure_future(policies.watch())
-        await until(lambda: len(loaded) == 1)
+        failures = (tmp_path / "log").read_text().count("the policies were not reloaded")
+        await until(lambda: (tmp_path / "log").read_text().count("the policies were not reloaded") > failures + 1)
+        clock.now += 1
+        assert editions.are_silent()
+        (in_force / "1").unlink()
+        await until(lambda: not editions.are_silent())
+        assert len(loaded) == 1
         watching.cancel()
         editions.close()
 
     assert [path.name for path in snapshot.current.iterdir()] == ["reports.yaml"]
+
+
+async def test_others_go_on_while_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of rules take seconds, in which the parent answers operators and probes."""
+    reading, go_on = threading.Event(), threading.Event()
+
+    def compile_slowly(*given: Any) -> object:
+        reading.set()
+        assert go_on.wait(30)
+        return compile_policy(*given)
+
+    monkeypatch.setattr(load, "compile_policy", compile_slowly)
+    go_on.set()
+    with reloading(tmp_path) as (policies, taken):
+        reading.clear()
+        go_on.clear()
+        allow_delete(policies)
+        reloaded = asyncio.ensure_future(taken.reload())
+        await until(reading.is_set)
+        assert not reloaded.done()
+        go_on.set()
+
+        assert await reloaded == ()
 
 
 async def test_after_a_silence_a_change_is_read_before_anybody_writes(tmp_path: Path) -> None:
