@@ -181,6 +181,20 @@ async def test_a_request_that_is_not_the_newest_is_not_sent_again(store_url: str
         assert (await intents(admin, *command)).out == f"{id_of(write)} is queued.\n"
 
 
+async def test_a_request_of_an_overtaken_epoch_is_not_sent_again(store_url: str, tmp_path: Path) -> None:
+    """Status 1, and the gateway's sentence says why."""
+    async with listening(store_url, tmp_path, policy=QUEUES) as admin, delivering(admin.store) as queue:
+        write = mail("one")
+        await parked(admin.store, write)
+        await delivered(queue, write, "not_applied", GivenUp())
+        await admin.store.advance(write.resource, None, "r")
+
+        refused = await intents(admin, "retry", id_of(write), "--note", "x")
+
+        assert refused.status == 1 and "whoever has" in refused.err
+        assert await state_of(admin, id_of(write)) == "failed"
+
+
 @pytest.mark.parametrize(("typed", "state"), [(b"y\n", "not_applied"), (b"n\n", "unknown"), (b"\n", "unknown")])
 async def test_a_person_is_asked(typed: bytes, state: str, admin: Admin) -> None:
     """On a terminal, and nothing is done without a yes."""

@@ -129,6 +129,7 @@ def test_what_belongs_to_the_gateway_is_told_by_its_name(name: bytes, is_ours: b
     "name",
     [
         *("X-HTTP-Method-Override", "x_http_method", "X.HTTP-Method-Override", "X~Rewrite-Url"),
+        *("X-HTTP-Override", "X-Original-Method", "X-Original-URL", "X-Rewrite-URL"),
         *("X`Method.Override", "X\xe4HTTP-Method", "SCRIPT_NAME", "Script-Name", "X-Script-Name", "PATH_INFO"),
         *("Path-Info", "X-Path-Info", "X-HTTP-Path-Override", "X-Original-Path", "X-Rewrite-URI"),
         *("X-Tunneled-Method", "X_Tunneled_Method", "X-Method-Override"),

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.core.target import Target, read_target
-from gateway.policy.decoded_path import decoded_segments, hides_dots
+from gateway.policy.decoded_path import decoded_segments, hides_dots, plain_and_decoded
 
 
 @pytest.mark.parametrize(
@@ -87,3 +87,15 @@ def test_dots_behind_an_escaped_escape_are_found(path: str, hidden: bool) -> Non
     assert isinstance(target, Target)
 
     assert hides_dots(target) is hidden
+
+
+@pytest.mark.parametrize(
+    ("path", "ways"),
+    [("/a/b/", [("a", "b")]), ("/a%2Fb", [("a/b",), ("a", "b")]), ("/", [()])],
+)
+def test_a_path_without_escapes_is_read_in_one_way(path: str, ways: list[tuple[str, ...]]) -> None:
+    """A slash at its end makes no segment."""
+    target = read_target(path)
+    assert isinstance(target, Target)
+
+    assert list(plain_and_decoded(target)) == ways

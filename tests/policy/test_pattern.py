@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateway.policy.pattern import by_method
 from tests.policy.placing import pattern
 
 
@@ -34,3 +35,16 @@ def test_to_lenient_servers_neither_case_nor_a_slash_at_the_end_makes_a_path() -
     """Nor other marks; placeholders stay placeholders."""
     assert pattern("/a-b/{x_y}").lenient.shape == pattern("/a_b/{z}").lenient.shape
     assert pattern("/Ab/{x}/").lenient.shape == pattern("/aB/{y}").lenient.shape == (("ab", None), False, False)
+
+
+def test_text_stands_where_neither_a_placeholder_nor_the_rest_does() -> None:
+    """Behind the last segment there is none."""
+    assert [pattern("/a/{x}/{r...}").names_text(place) for place in range(4)] == [True, False, False, False]
+    assert [pattern("/a").names_text(place) for place in range(2)] == [True, False]
+
+
+def test_a_pattern_of_several_methods_is_found_under_each() -> None:
+    """In their order."""
+    first, second = pattern("/a", "PUT,POST"), pattern("/b", "POST")
+
+    assert by_method((first, second)) == {"PUT": [first], "POST": [first, second]}

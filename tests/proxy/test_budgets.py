@@ -105,6 +105,9 @@ async def test_what_is_more_than_all_of_it_is_never_done(store_url: str, tmp_pat
         ("null", "resource-unresolved"),
         ("true", "resource-unresolved"),
         ("[1]", "resource-unresolved"),
+        ('{"value": 9}', "resource-unresolved"),
+        ("-5000", "resource-unresolved"),
+        ("1e400", "ambiguous-target"),
         ("0.0000001", "resource-unresolved"),
         ("00", "ambiguous-target"),
         ("1.0000000000000001", "resource-unresolved"),
@@ -116,6 +119,8 @@ async def test_what_is_more_than_all_of_it_is_never_done(store_url: str, tmp_pat
         ("NaN", "ambiguous-target"),
         ('1, "amount": 2', "ambiguous-target"),
         ('1, "Amount": 2', "ambiguous-target"),
+        ('1, "am_ount": 2', "ambiguous-target"),
+        ('1, "!amount": 2', "ambiguous-target"),
     ],
 )
 async def test_what_is_no_amount_moves_nothing(
@@ -127,6 +132,31 @@ async def test_what_is_no_amount_moves_nothing(
         passed = await pay(gate, amount="100", epoch=1)
 
         assert (refused.status, refused.decision, refused.problem["action"]) == (400, decision, "fix-request")
+        assert passed.status == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "body", "decision"),
+    [
+        ("?amount=5000", "application/json", b'{"amount": 1}', "ambiguous-target"),
+        ("?Amount=5000", "application/json", b'{"amount": 1}', "ambiguous-target"),
+        ("?amount=5000", "application/json", b"{}", "resource-unresolved"),
+        ("", "application/json", b'[{"amount": 5000}]', "resource-unresolved"),
+        ("", "application/json", b"", "resource-unresolved"),
+        ("", "application/x-www-form-urlencoded", b"amount=5000", "ambiguous-target"),
+        ("", "text/json", b'{"amount": 1}', "ambiguous-target"),
+    ],
+)
+async def test_an_amount_stands_in_the_body_alone(
+    store_url: str, tmp_path: Path, query: str, kind: str, body: bytes, decision: str
+) -> None:
+    """Beside it or in place of it no query names one, nor a form, nor what is JSON to some."""
+    async with stack(store_url, tmp_path, SUMMED) as gate:
+        fields = ("Fencing-Token: 9", "Fencing-Holder: a", f"Content-Type: {kind}")
+        refused = await ask(gate.port, "POST", f"/accounts/1/payments{query}", *fields, body=body)
+        passed = await pay(gate, amount="100", epoch=1)
+
+        assert (refused.status, refused.decision) == (400, decision)
         assert passed.status == 200
 
 

@@ -71,6 +71,15 @@ async def test_what_is_closed_moves_nothing(
     assert [seen.line for seen in gate.upstream.seen] == ["PUT /only/7?page=1 HTTP/1.1"]
 
 
+@pytest.mark.parametrize("kind", ["Content-Type: application/xml", "Content-Type: application/x-yaml", "X-Type: none"])
+async def test_what_is_no_json_is_not_looked_for_a_member(gate: Stack, kind: str) -> None:
+    """Some server would find it there: nothing is sent of what has another type, or none."""
+    refused = await ask(gate.port, "PUT", "/issue/7", *proof(1), kind, body=b"update: {links: []}\n")
+
+    assert (refused.status, refused.decision) == (400, "ambiguous-target")
+    assert gate.upstream.seen == []
+
+
 async def test_what_is_not_there_closes_nothing(gate: Stack) -> None:
     """The body that was read for it reaches the API as it came; so does a request without one."""
     told = [

@@ -58,6 +58,10 @@ FAULTS = {
     "an upgrade that no Connection names": PUT + b"Upgrade: anything/1\r\nContent-Length: 3\r\n\r\nabc",
     "h2c by prior knowledge": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "a type that Connection takes away": PUT + b"Connection: Content_Type\r\nContent-Length: 0\r\n\r\n",
+    "a type that Connection takes away from a body": PUT
+    + b"Connection: Content-Type\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+    "a coding that Connection takes away from a body": PUT
+    + b"Connection: Content-Encoding\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
     "a type that Connection takes away by another name": PUT + b"Connection: Content.Type\r\nContent-Length: 0\r\n\r\n",
     "a coding that Connection takes away": PUT + b"Connection: close, content-encoding\r\nContent-Length: 0\r\n\r\n",
     "a condition that Connection takes away": PUT + b"Connection: if-match\r\nIf-Match: *\r\nContent-Length: 0\r\n\r\n",

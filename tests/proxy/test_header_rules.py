@@ -16,8 +16,9 @@ mount: {{path: /}}
 timeouts: {{connect: 1s, total: 5s}}
 read_only:
   - {{match: POST /do, when: {{header: {{x-dry: "true"}}}}}}
+  - {{match: POST /look, when: {{header: {{x-mode: preview}}}}}}
 writes:
-  - {{name: act, match: POST /do, resource: do/all}}
+  - {{name: act, match: [POST /do, POST /look], resource: do/all}}
   - {{name: room, match: PUT /room, resource: "room/{{header.x-room}}", authority: header}}
 """
 DRY = "X-Dry: true"
@@ -59,6 +60,30 @@ async def test_another_value_is_no_read(gate: Stack) -> None:
     assert [(one.status, one.decision) for one in refused] == [(400, "ambiguous-target")] * len(doubtful)
     assert (other.status, other.decision) == (428, "token-required")
     assert gate.upstream.seen == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "decision"),
+    [
+        (("X-Mode: preview",), "passed"),
+        (("X-Mode:\tpreview",), "passed"),
+        *(
+            ((f"X-Mode: {text}",), "token-required")
+            for text in ("preview ,", "Preview", '"preview"', "preview;q=1", "")
+        ),
+        (("X-Mode: preview", "X-Mode: x"), "ambiguous-target"),
+        (("X-Mode: preview", "Connection: X-Mode"), "ambiguous-target"),
+        (("X-Mode: preview", "Connection: close, x_mode"), "ambiguous-target"),
+    ],
+)
+async def test_another_text_than_the_one_named_is_the_strict_rules(
+    gate: Stack, fields: tuple[str, ...], decision: str
+) -> None:
+    """In capitals, in quotes or in a list: the strict rule wants a token. The blanks around it are no part of it."""
+    answer = await ask(gate.port, "POST", "/look", *fields, "Content-Type: text/plain", body=b"x")
+
+    assert answer.decision == decision
+    assert [seen.values("X-Mode") for seen in gate.upstream.seen] == [["preview"]] * (decision == "passed")
 
 
 async def test_a_header_that_decided_arrives(gate: Stack) -> None:

@@ -1,5 +1,6 @@
 """A caller that has hung up is found so before anything is taken from others, also where nobody has read it yet."""
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -86,3 +87,28 @@ async def test_an_epoch_from_elsewhere_counts_once_it_was_sent(store_url: str, t
         after = [(await client.answer()).decision for client in (older, newer)]
 
         assert (before.decision, after) == ("forwarded", ["stale-epoch", "forwarded"])
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.0"])
+@pytest.mark.parametrize("call", ["a write", "a lease"])
+async def test_a_caller_that_says_no_more_has_hung_up(store_url: str, tmp_path: Path, call: str, version: str) -> None:
+    """Half closed is closed: nobody can tell whether an answer would be read. Nothing is sent, and nothing is taken."""
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        asked = json.dumps({"resource": "report/8", "holder": "b", "ttl_s": 60}).encode()
+        token = f"Fencing-Token: {gate.tokens['agent-a']}"
+        sent = {
+            "a write": request("PUT", "/reports/7", token, body=b"{}"),
+            "a lease": request("POST", "/-/fence/leases", body=asked),
+        }[call]
+        caller = socket.create_connection(("127.0.0.1", gate.port))
+        caller.sendall(sent.replace(b"HTTP/1.1", f"HTTP/{version}".encode(), 1))
+        caller.shutdown(socket.SHUT_WR)
+        reader, writer = await asyncio.open_connection(sock=caller)
+        told = await reader.read()
+        writer.close()
+
+        assert told == b""
+        assert (gate.upstream.seen, gate.upstream.partial) == ([], [])
+        assert await gate.highest("report/8") is None
+        assert (await gate.write("/reports/7")).decision == "forwarded"

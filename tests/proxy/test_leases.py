@@ -13,6 +13,7 @@ from tests.proxy.lease_calls import ASKED, lease_call, lookup, token_of
 from tests.raw import RawClient, ask, request
 from tests.recording import OK, RecordingUpstream, Seen
 from tests.stack import POLICY, stack
+from tests.store.fences import opened
 from tests.until import until
 
 
@@ -51,7 +52,7 @@ async def test_a_resource_that_is_no_text_is_refused(store_url: str, tmp_path: P
         assert (shown.status, shown.decision, shown.problem["action"]) == (400, "bad-request", "fix-request")
 
 
-@pytest.mark.parametrize("end", ["released", "expired", "taken over"])
+@pytest.mark.parametrize("end", ["released", "expired", "taken over", "raised"])
 async def test_a_dead_tokens_secret_proves_no_later_epoch(store_url: str, tmp_path: Path, raw: Any, end: str) -> None:
     """Whoever kept it and reads the epoch that rules now, which everybody may, has nothing; and the key of the dead
     lease is granted no other."""
@@ -63,6 +64,9 @@ async def test_a_dead_tokens_secret_proves_no_later_epoch(store_url: str, tmp_pa
             await lease_call(gate, "leases/release", token)
         elif end == "expired":
             raw.hset(resource_keys(ResourceKey("report/7"))[0], "x", 1)
+        elif end == "raised":
+            async with opened(store_url) as store:
+                await store.advance(ResourceKey("report/7"), None, "r")
         else:
             await gate.lease("report/7", "b", takeover=True)
 

@@ -109,7 +109,7 @@ async def test_a_deletion_that_is_a_read_has_no_body(store_url: str, tmp_path: P
 
 async def test_no_field_names_another_method_or_user_or_a_job(store_url: str, tmp_path: Path) -> None:
     """The first is refused, as Feathers would run it; the others do not arrive."""
-    dropped = ("ES-Security-RunAs-User: root", "X-Redmine-Switch-User: root", "MSCRMCallerID: root")
+    dropped = ("ES-Security-RunAs-User: root", "X-Redmine-Switch-User: root", "MSCRMCallerID: root", "Sudo: root")
     later = ("X-Arango-Async: store", "X-Amz-Invocation-Type: Event")
     upstream = RecordingUpstream()
     async with stack(store_url, tmp_path, PATHS, upstream) as gate:

@@ -23,6 +23,15 @@ JSON = "Content-Type: application/json"
 FORM = "Content-Type: application/x-www-form-urlencoded"
 QUERIES = (
     *("_method=DELETE", "a=1&_Method=DELETE", "%5Fmethod=DELETE", ".method=DELETE", "a;_method=DELETE"),
+    *(
+        "_METHOD[]=DELETE",
+        "%5Bmethod=DELETE",
+        "_metho%64=DELETE",
+        "_methoD=DELETE",
+        "ps_method=DELETE",
+        "$httpHeaders=x",
+    ),
+    *("alf.method=DELETE", "alf_method=DELETE", "X-HTTP-Method-Override=DELETE", "%24httpMethod=DELETE"),
     *("_HttpMethod=DELETE", "x-tunneled-method=DELETE", "X-HTTP-Method=DELETE", "rest_route=/wp/v2/posts/8"),
     *("delete:method=1&ids:list=7", "%3Amethod=delete", ":action=delete", ":default_method=delete", "_action_delete=x"),
 )

@@ -200,7 +200,11 @@ async def test_the_same_key_elsewhere_is_another_intent(
 # Of `/mail/out`: the same request in other letters; another one; none.
 ALIKE = ["", "?", "?&", "?&&"]
 OTHER = ["?a=1", "?a=1&a=1", "?b=2&a=1"]
-OTHER_ALIKE = [["?a=%31", "?a=1&", "?&a=1", "?%61=1"], ["?a=%31&a=1"], ["?a=1&b=2", "?&b=2&a=1"]]
+OTHER_ALIKE = [
+    ["?a=%31", "?a=1&", "?&a=1", "?%61=1", "?%61=%31"],
+    ["?a=%31&a=1"],
+    ["?a=1&b=2", "?&b=2&a=1", "?a=1&b=2&", "?%61=1&b=2"],
+]
 
 
 @pytest.mark.parametrize("path", ["/mail/out", "/mail/%6fut", "/mail/%6F%75%74"])
@@ -228,14 +232,36 @@ async def test_another_query_is_another_intent_however_it_is_spelled(store_url: 
         assert len(gate.upstream.seen) == 4
 
 
+@pytest.mark.parametrize(
+    ("kind", "decision"),
+    [
+        ("application/json; charset=utf-8", "replayed"),
+        ("application/json;charset=UTF-8", "replayed"),
+        ("text/plain", "intent-mismatch"),
+        ("application/octet-stream", "intent-mismatch"),
+    ],
+)
+async def test_the_same_bytes_of_another_type_are_another_request(
+    store_url: str, tmp_path: Path, kind: str, decision: str
+) -> None:
+    """A charset that JSON has anyhow makes none."""
+    async with mail(store_url, tmp_path) as gate:
+        await send(gate)
+        second = await send(gate, "k-1", f"Content-Type: {kind}")
+
+        assert second.decision == decision
+        assert len(gate.upstream.seen) == 1
+
+
 async def test_characters_that_need_no_escape_are_the_same_intents(store_url: str, tmp_path: Path) -> None:
     """In the path, and a blank in the query, which forms write as a plus."""
     alike = [["a~b", "a%7Eb", "%61~b"], ["b?q=a%20b", "b?q=a+b", "%62?q=%61+b"]]
+    alike.append(["c?b=2&a=+1", "c?b=2&a=%201", "c?a=+1&b=2"])
     async with mail(store_url, tmp_path) as gate:
         told = [[(await send(gate, target=f"/mail/{box}")).decision for box in boxes] for boxes in alike]
 
-        assert told == [["forwarded", "replayed", "replayed"]] * 2
-        assert len(gate.upstream.seen) == 2
+        assert told == [["forwarded", "replayed", "replayed"]] * 3
+        assert len(gate.upstream.seen) == 3
 
 
 async def test_a_key_that_names_the_resource_is_one_quoted_or_not(store_url: str, tmp_path: Path) -> None:

@@ -151,6 +151,7 @@ def test_nor_does_any_other_mark_of_a_token(mark: str) -> None:
         *("X-HTTP-Host-Override", "X-Envoy-Original-Dst-Host", "X-Accel-Mapping", "X-Sendfile-Type"),
         *("X-Envoy-Retry-On", "x_envoy_max_retries", "l5d-retry-http", "Dtab-Local", "Proxy", "$WSRU"),
         *("X-Authentik-Username", "X-Userinfo", "X.Endpoint.API.UserInfo", "Impersonate-User", "Impersonate_Group"),
+        *("Sudo", "SUDO", "As-User", "X-On-Behalf-Of", "Dropbox-API-Select-User", "X-Auth-CouchDB-UserName"),
     ],
 )
 def test_an_agent_says_nothing_of_where_it_comes_from_and_went(name: str) -> None:

@@ -120,7 +120,7 @@ def test_what_its_path_does_not_name_stays_closed(tmp_path: Path, paths: Any, sa
 
 def test_a_part_of_an_item_is_the_items(tmp_path: Path) -> None:
     """In Kubernetes an item's status and scale are it, and so is what is done to it."""
-    paths = {POD: {"put": {}}, **{f"{POD}/{part}": {"put": {}} for part in ("status", "scale")}}
+    paths: dict[str, Any] = {POD: {"put": {}}, **{f"{POD}/{part}": {"put": {}} for part in ("status", "scale")}}
     paths |= {f"{POD}/{action}": {"post": {}} for action in ("eviction", "exec")}
 
     resources = {one.resource for one in propose(document(tmp_path, paths), "up")}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.policy.openapi.wording import comment, placeholder_name, reading_word, rule_name, upstream_name
+from gateway.policy.openapi.wording import comment, placeholder_name, rule_name, upstream_name
 
 
 @pytest.mark.parametrize(
@@ -55,21 +55,3 @@ def test_a_placeholder_is_lower_case(text: str, name: str) -> None:
 def test_a_comment_stays_one_line(text: str, line: str) -> None:
     """Nothing in it ends the comment."""
     assert comment(text) == line
-
-
-@pytest.mark.parametrize(
-    ("operation_id", "segment", "word"),
-    [
-        ("searchPets", "pets", "search"),
-        ("pets_create", "query", "query"),
-        ("bulkFetch", "bulkFetch", "fetch"),
-        ("deleteByQuery", "_delete_by_query", None),
-        ("queryAndPurge", "purge_query", None),
-        ("addToList", "items", None),
-        ("createPet", "pets", None),
-        ("", "", None),
-    ],
-)
-def test_a_read_is_known_by_its_verb(operation_id: str, segment: str, word: str | None) -> None:
-    """The first word of the id, or any of the path's last segment."""
-    assert reading_word(operation_id, segment) == word

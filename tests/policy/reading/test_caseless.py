@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.policy.reading.caseless import caseless
+from gateway.policy.reading.caseless import caseless, unmarked
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,8 @@ from gateway.policy.reading.caseless import caseless
 def test_a_letter_is_what_some_reader_takes_it_for(text: str, plain: str) -> None:
     """Java's `equalsIgnoreCase` compares capitals, then small letters: what is alike in one is alike to it."""
     assert caseless(text) == plain
+
+
+def test_marks_within_a_name_do_not_count() -> None:
+    """Other characters do: `doc.id` is more than a name."""
+    assert [unmarked(name) for name in ("docId", "DOC_ID", "doc-id", "doc id", "doc.id")] == ["docid"] * 4 + ["doc.id"]
