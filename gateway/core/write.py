@@ -62,7 +62,8 @@ class Admitted:
 
     `revision` counts the writes applied before this one; None where the rule does not count. `intent` is the record's
     id; of a write without a key, the one that it gets if it ends unknown. `attempt` counts how often the intent was
-    admitted, from 1; `in_doubt`: an attempt before this one may have been executed.
+    admitted, from 1; `in_doubt`: an attempt before this one may have been executed. `era` is its epoch's: larger each
+    time that an operator has forgotten the resource's epochs.
     """
 
     write: Write
@@ -71,6 +72,7 @@ class Admitted:
     intent: IntentId
     attempt: int = 1
     in_doubt: bool = False
+    era: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ a resource is in one shard, so that one script reaches it in a cluster.
     g   epochs whose lease was given back while something was queued, which is delivered all the same
     k   of a lease that was granted to a call with a key: which call, and what its secret is made of
     r   the largest epoch that an operator has forgotten (reset)
-    On a larger epoch all but v, n, p, u, g and r begin anew.
+    b   the era that began with the last reset, by the microsecond: epochs are compared within one (parts/epoch.lua)
+    On a larger epoch all but v, n, p, u, g, r and b begin anew.
 `t:RESOURCE`, a hash: tickets in flight of the highest epoch, packed. `o:RESOURCE`: those of older epochs. Both
     vanish when they are empty; drain and `serial` ask for their length, which costs the same for one and for thousands.
 `w:RESOURCE`, a hash: the gateways that wait, each with the microsecond at which it came and the millisecond at which it

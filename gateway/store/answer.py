@@ -11,6 +11,8 @@ class Answer(NamedTuple):
     word: str
     now_ms: int
     rest: list[Reply]
+    era: int = 0
+    """Of epochs: in which era its asker knows them, and the resource has them (parts/epoch.lua)."""
 
 
 def read_answer(reply: Reply) -> Answer:

@@ -56,14 +56,19 @@ class Asking:
         """From now on the store must have what it acknowledges, or has lost it."""
         self.recent, self._acknowledged = recent, Acknowledged(recent)
 
-    def forget(self, resource: ResourceKey) -> None:
+    def began(self, resource: ResourceKey, era: int) -> None:
         """An operator has forgotten the resource's epochs: the store is not expected to have them."""
-        self._acknowledged.forget(resource)
+        self._acknowledged.began(resource, era)
 
     def has_admitted(self, admitted: Admitted, ttl_s: float) -> None:
         """The store has acknowledged it, with a ticket that lives for so long."""
         if self.recent is not None:
             self.recent.admitted(admitted, self._clock.read(), ttl_s)
+
+    def has_parked(self, record: IntentRecord, kept_s: float) -> None:
+        """The store has acknowledged that it was taken, and keeps the record for so long if it ends."""
+        if self.recent is not None:
+            self.recent.parked(record.id, record.attempts, record.updated_at_ms, self._clock.read() + kept_s)
 
     def has_denied(self, record: IntentRecord, kept_s: float) -> None:
         """The store has acknowledged that somebody said no, and keeps the record for so long."""
@@ -116,6 +121,23 @@ class Asking:
 
     def _ask(self, script: Script, resource: ResourceKey, *arguments: str | bytes) -> Coroutine[None, None, Answer]:
         return self.run(script, resource_keys(resource), *arguments)
+
+    async def _ask_in_era(
+        self, script: Script, resource: ResourceKey, spelled: Callable[[], Sequence[str | bytes]]
+    ) -> Answer:
+        """Of a script that compares what this gateway knows of a resource's epochs: it is asked again, with arguments
+        spelled anew, where an operator has forgotten those meanwhile.
+        """
+        known = self._acknowledged
+        while True:
+            era = known.era(resource)
+            answer = await self._ask(script, resource, *spelled())
+            if era:
+                answer = answer._replace(era=era)
+            if answer.word != "other-era":
+                return answer
+            if lost := known.met(answer, resource):
+                return lost
 
     def _expected(self) -> str:
         return str(self.expected_ms())

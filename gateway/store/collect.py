@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from gateway.core.write import ResourceKey
+from gateway.store.answer import text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys, shard_of
 from gateway.store.script import Script
@@ -35,9 +37,14 @@ async def collect(store: FenceStore, prefix: str, cursor: str | None, *, looks: 
     stretch = await walk(store.link, prefix, cursor, _LOOKED_AT)
     silent = dict(stretch.silent)
     word = "looks" if looks else ""
-    asked = (
-        (shard_of(resource), store.run(COLLECT, resource_keys(resource), resource, word))
-        for resource in stretch.resources
-    )
-    answers = [answer.word for answer in await heard(asked, silent) if answer is not None]
+    asked = ((shard_of(resource), _collect(store, resource, word)) for resource in stretch.resources)
+    answers = [answer for answer in await heard(asked, silent) if answer is not None]
     return Collected(len(answers), answers.count("collected"), stretch.next, told(store.link, silent))
+
+
+async def _collect(store: FenceStore, resource: ResourceKey, word: str) -> str:
+    """What has become of its record. Among many approvals of the shard it is looked for in several steps."""
+    looked_at = ""
+    while (answer := await store.run(COLLECT, resource_keys(resource), resource, word, looked_at)).word == "counted":
+        looked_at = text(answer.rest[0])
+    return answer.word

@@ -2,7 +2,7 @@
 
 import contextlib
 import itertools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 
 from gateway.core.caller import ANONYMOUS
 from gateway.core.compensation import Kept, Undoable
@@ -110,7 +110,6 @@ class FenceStore(Asking):
         words = self._words.admit(write, ttl_s, queued=queued, behind=behind) + self.lasts_beyond(ttl_s)
         answer = await self._ask_to_admit(write, ticket, words)
         answer = self._acknowledged.compared(answer, write.resource)
-        self._acknowledged.heard(answer, write)
         found = reply.admit_reply(answer, write, ticket)
         if isinstance(found, Admitted):
             self.has_admitted(found, ttl_s)
@@ -122,7 +121,6 @@ class FenceStore(Asking):
         """What admission would say now. It moves the records as an admission does, but makes no ticket."""
         words = self._words.admit(write, 0.0, queued=queued, behind=behind)
         answer = await self._ask_to_admit(write, ticket, f"{words} probes")
-        self._acknowledged.heard(answer, write)
         return reply.ready(answer) if answer.word == "ready" else reply.admit_reply(answer, write, ticket)
 
     async def park(self, write: Write, request: KeptRequest) -> IntentRecord | Replayed | Refused:
@@ -138,7 +136,6 @@ class FenceStore(Asking):
         except ErrorReply:
             await give_place_back(self.link, place)
             raise
-        self._acknowledged.heard(answer, write)
         if answer.word != "parked" or number(answer.rest[0]) == 0:
             await give_place_back(self.link, place)
         if answer.word != "parked":
@@ -148,14 +145,12 @@ class FenceStore(Asking):
         with contextlib.suppress(StoreUnavailable):
             await self.link.call("ZADD", HINTS, answer.now_ms, shard_of(write.resource))
         record = reply.record_of(answer._replace(rest=answer.rest[1:]))
-        if self.recent is not None:
-            self.recent.parked(record.id, self._clock.read() + write.rule.intent.retain_s)
+        self.has_parked(record, write.rule.intent.retain_s)
         return record
 
     async def would_park(self, write: Write) -> IntentRecord | Replayed | Refused | Ready:
         """What has become of the write, or that it would be taken."""
         answer = await self._ask_to_admit(write, _NO_TICKET, f"{self._words.park(write, '', 0)} probes")
-        self._acknowledged.heard(answer, write)
         if answer.word == "ready":
             return reply.ready(answer)
         if answer.word == "parked":
@@ -169,11 +164,12 @@ class FenceStore(Asking):
         """Admit a write that was queued: as `admit`, but only its epoch counts, and that it is still what was taken."""
         self._clock.hold(ttl_s)
         words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self.lasts_beyond(ttl_s)
-        words += self._acknowledged.words(write)
-        intent = reply.intent_of(write, ticket)
-        arguments = (write.resource, ticket, self.gateway, intent, self._expected(), words)
+        about = write.resource, ticket, self.gateway, reply.intent_of(write, ticket), self._expected()
         taken = str(write.epoch), write.keeping
-        found = reply.admit_reply(await self._ask(DELIVER, write.resource, *arguments, *taken), write, ticket)
+        answer = await self._ask_in_era(
+            DELIVER, write.resource, lambda: (*about, words + self._acknowledged.words(write), *taken)
+        )
+        found = reply.admit_reply(answer, write, ticket)
         if isinstance(found, Admitted):
             self.has_admitted(found, ttl_s)
         return found
@@ -193,12 +189,11 @@ class FenceStore(Asking):
 
     async def peek(self, write: Write) -> Refused | None:
         """What admission would refuse now, whatever the body says; it moves nothing and is not counted."""
-        known = self._acknowledged
-        answer = await self._ask(
-            PEEK,
-            write.resource,
-            *(str(write.epoch), write.holder or "", write.secret_digest or b""),
-            *(*known.expected(write), known.origin(write.resource) or await self._learn_origin(write.resource)),
+        known, resource = self._acknowledged, write.resource
+        proof = str(write.epoch), write.holder or "", write.secret_digest or b""
+        origin = known.origin(resource) or await self._learn_origin(resource)
+        answer = await self._ask_in_era(
+            PEEK, resource, lambda: (*proof, *known.expected(write), origin, str(known.era(resource)))
         )
         known.doubt_where(answer, write.resource)
         refused = reply.peek_reply(answer, write)
@@ -271,27 +266,24 @@ class FenceStore(Asking):
         mark: LeaseMark | None = None,
         counts_for: str | None = None,
     ) -> Lease | Refused:
-        marked = () if mark is None else (mark.spelled,)
+        known, marked = self._acknowledged, () if mark is None else (mark.spelled,)
         repeats = mark is not None and mark.repeats
-        largest = self._acknowledged.largest(resource)
-        known = 0 < largest == self._acknowledged.must_have(resource)
-        words = " ".join(["takeover"] * takeover + ["watch"] * watch + ["repeats"] * repeats + ["known"] * known)
-        words += f" lasts:{self._write_lasts_ms()}"
-        if counts_for is not None:
-            words += f" counts:{counts_for}"
-        seen = str(largest)
-        origin = self._acknowledged.origin(resource) or await self._learn_origin(resource)
-        answer = await self._ask(
-            GRANT,
-            resource,
-            *(resource, self.gateway, holder, secret_digest, str(ttl_ms), self._expected(), seen, words, origin),
-            *marked,
-        )
+        asks = " ".join(["takeover"] * takeover + ["watch"] * watch + ["repeats"] * repeats)
+        asks += f" lasts:{self._write_lasts_ms()}" + (f" counts:{counts_for}" if counts_for is not None else "")
+        about = resource, self.gateway, holder, secret_digest, str(ttl_ms), self._expected()
+        origin = known.origin(resource) or await self._learn_origin(resource)
+
+        def spelled() -> tuple[str | bytes, ...]:
+            largest = known.largest(resource)
+            words = asks + " known" * (0 < largest == known.must_have(resource))
+            return *about, str(largest), words, origin, str(known.era(resource)), *marked
+
+        answer = await self._ask_in_era(GRANT, resource, spelled)
         lease = reply.lease_reply(answer, Asked("Not granted", resource, None))
         if isinstance(lease, Lease):
-            self._acknowledged.note(resource, lease.epoch)
+            known.note(resource, lease.epoch, answer.era)
         else:
-            self._acknowledged.doubt_where(answer, resource)
+            known.doubt_where(answer, resource)
         return lease
 
     async def renew(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
@@ -303,15 +295,18 @@ class FenceStore(Asking):
         return reply.lease_reply(answer, Asked("Not released", resource, epoch))
 
     async def register(self, resource: ResourceKey, epoch: Epoch, holder: str, *, watch: bool) -> int | Refused:
-        words, known = "watch" if watch else "", str(self._acknowledged.must_have(resource))
-        lasts = str(self._write_lasts_ms())
-        arguments = (resource, self.gateway, str(epoch), holder, self._expected(), words, known, lasts)
-        origin = self._acknowledged.origin(resource) or await self._learn_origin(resource)
-        answer = await self._ask(REGISTER, resource, *arguments, origin)
+        known, lasts = self._acknowledged, str(self._write_lasts_ms())
+        about = resource, self.gateway, str(epoch), holder, self._expected(), "watch" if watch else ""
+        origin = known.origin(resource) or await self._learn_origin(resource)
+        answer = await self._ask_in_era(
+            REGISTER,
+            resource,
+            lambda: (*about, str(known.must_have(resource)), lasts, origin, str(known.era(resource))),
+        )
         if answer.word == "registered":
-            self._acknowledged.note(resource, epoch)
+            known.note(resource, epoch, answer.era)
         else:
-            self._acknowledged.doubt_where(answer, resource)
+            known.doubt_where(answer, resource)
         return reply.register_reply(answer, Asked("Not registered", resource, epoch))
 
     async def advance(
@@ -322,12 +317,13 @@ class FenceStore(Asking):
         `request` identifies the call, so that its repeat raises nothing. Refused with `stale-epoch` if the epoch is not
         larger than the highest, and with `epochs-exhausted`.
         """
-        wanted = "" if epoch is None else str(epoch)
-        seen = str(self._acknowledged.largest(resource))
-        answer = await self._ask(ADVANCE, resource, resource, wanted, request, seen, by)
+        known, about = self._acknowledged, (resource, "" if epoch is None else str(epoch), request)
+        answer = await self._ask_in_era(
+            ADVANCE, resource, lambda: (*about, str(known.largest(resource)), by, str(known.era(resource)))
+        )
         advanced = reply.advance_reply(answer, Asked("Not advanced", resource, epoch))
         if not isinstance(advanced, Refused):
-            self._acknowledged.note(resource, advanced)
+            known.note(resource, advanced, answer.era)
         return advanced
 
     async def sweep(self, resource: ResourceKey, ticket: TicketId) -> int:
@@ -348,26 +344,29 @@ class FenceStore(Asking):
         is_seen = self._acknowledged.largest(resource) > 0
         return is_seen or bool(await self.link.call("EXISTS", resource_keys(resource)[0]))
 
-    def _ask_to_admit(
-        self, write: Write, ticket: TicketId, words: str, *request: bytes
-    ) -> Coroutine[None, None, Answer]:
-        origin = self._acknowledged.origin(write.resource)
-        if not origin and self.recent is not None:
-            return self._ask_once_learned(write, ticket, words, *request)
-        words += self._acknowledged.words(write)
-        return self._ask(
+    async def _ask_to_admit(self, write: Write, ticket: TicketId, words: str, *request: bytes) -> Answer:
+        known, resource = self._acknowledged, write.resource
+        origin = known.origin(resource) or await self._learn_origin(resource)
+        proof = str(write.epoch), write.holder or "", write.secret_digest or b""
+        of = self._expected(), write.rule.upstream.name, write.rule.name
+        intent = intent_arguments(write, None)
+        answer = await self._ask_in_era(
             ADMIT,
-            write.resource,
-            *(write.resource, ticket, self.gateway, str(write.epoch), write.holder or "", write.secret_digest or b""),
-            *(self._expected(), write.rule.upstream.name, write.rule.name, words),
-            *intent_arguments(write, None),
-            origin,
-            *request,
+            resource,
+            lambda: (
+                resource,
+                ticket,
+                self.gateway,
+                *proof,
+                *of,
+                words + known.words(write),
+                *intent,
+                origin,
+                *request,
+            ),
         )
-
-    async def _ask_once_learned(self, write: Write, ticket: TicketId, words: str, *request: bytes) -> Answer:
-        await self._learn_origin(write.resource)
-        return await self._ask_to_admit(write, ticket, words, *request)
+        known.heard(answer, write)
+        return answer
 
     async def _learn_origin(self, resource: ResourceKey) -> str:
         """What its shard began with, of which this process has not heard yet; empty where nobody looks for losses."""

@@ -120,7 +120,9 @@ async def retry(
         case "approved":
             why = "its approval is used up; whoever made it has to repeat it, and it has to be approved again"
         case "overtaken":
-            why = "a newer epoch rules its resource; whoever has it now has to repeat the request"
+            why = (
+                "its epoch was overtaken, or an operator has forgotten it; whoever has a newer one repeats the request"
+            )
         case "collected":
             why = "its lease ended long ago, and newer ones are no longer known; whoever has one repeats the request"
         case "not-kept":

@@ -97,7 +97,8 @@ def _admitted(answer: Answer, write: Write, ticket: TicketId) -> Admitted:
     revision, attempt, doubt = answer.rest
     counts = write.rule.revision == "gateway"
     intent = intent_of(write, ticket)
-    return Admitted(write, ticket, number(revision) if counts else None, intent, number(attempt), text(doubt) != "")
+    counted = number(revision) if counts else None
+    return Admitted(write, ticket, counted, intent, number(attempt), text(doubt) != "", answer.era)
 
 
 def _replayed(answer: Answer, write: Write) -> Replayed:

@@ -3,7 +3,7 @@
 from gateway.core.decision import NO_SUCH_RESOURCE, WRONG_STATE, Facts, Refused
 from gateway.core.epoch import Epoch
 from gateway.core.write import ResourceKey
-from gateway.store.answer import number, unknown_word
+from gateway.store.answer import number, text, unknown_word
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys
 from gateway.store.loss.losses import not_before_accepted
@@ -18,11 +18,13 @@ async def reset(store: FenceStore, resource: ResourceKey, *, note: str, by: str)
     Refused: `no-such-resource`; `wrong-state` while writes of it are in flight or wait to be sent; `store-regressed`
     while a loss is open. Raises StoreUnavailable.
     """
-    answer = await store.run(RESET, resource_keys(resource), resource, note, by)
-    facts = Facts(resource=resource)
+    facts, counted = Facts(resource=resource), ("", "0")
+    while (answer := await store.run(RESET, resource_keys(resource), resource, note, by, *counted)).word == "counted":
+        looked_at, found = map(text, answer.rest)
+        counted = looked_at, found
     match answer.word:
         case "reset":
-            store.forget(resource)
+            store.began(resource, number(answer.rest[1]))
             return Epoch(number(answer.rest[0]))
         case "in-use":
             in_flight, waiting = map(number, answer.rest)

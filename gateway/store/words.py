@@ -97,6 +97,8 @@ class Words:
             text += f" sequence:{write.sequence}"
         if admitted.in_doubt:
             text += " in-doubt"
+        if admitted.era:
+            text += f" era:{admitted.era}"
         if write.costs:
             text += " costs"
         if write.trace_id:

@@ -8,6 +8,7 @@ import pytest
 
 from gateway.core.decision import Refused
 from gateway.core.delivery import GivenUp
+from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId
 from gateway.core.parking import Approval
 from gateway.core.record import IntentRecord
@@ -17,7 +18,7 @@ from gateway.store.keys import PARKED_BYTES, approvals, kept_request, shard_of
 from gateway.store.parking import Decide, decide, expire, recount_parked, request_of, retry
 from gateway.store.resets import reset
 from gateway.store.sweep import take_turn
-from tests.store.fences import RESOURCE, admitted, bare, ended, name_of, resolved, state_of
+from tests.store.fences import RESOURCE, admitted, bare, ended, granted, name_of, resolved, state_of
 from tests.store.lost import lose
 from tests.store.parked import (
     APPROVED,
@@ -345,6 +346,27 @@ async def test_what_was_overtaken_or_never_failed_is_not_sent_again(store: Fence
     await admitted(store, bare(43, "B"))
     assert name_of(await retry(store, record, note="again", by="operator")) == "wrong-state"
     assert await state_of(store, record.id) == "failed"
+
+
+@pytest.mark.parametrize("by", ["a write", "a lease", "an operator"])
+async def test_what_failed_under_an_overtaken_epoch_is_not_sent_again(store: FenceStore, raw: Any, by: str) -> None:
+    """Though its request is kept: whoever rules now may have written since, and repeats it if it is wanted."""
+    write = mail("one")
+    record = await parked(store, write)
+    async with delivering(store) as queue:
+        await delivered(queue, write, "not_applied", GivenUp())
+    if by == "a write":
+        await admitted(store, bare(43, "B"))
+    elif by == "a lease":
+        await granted(store, "B")
+    else:
+        await store.advance(RESOURCE, Epoch(43), "r")
+
+    told = await retry(store, record, note="again", by="operator")
+
+    assert isinstance(told, Refused) and told.decision.name == "wrong-state"
+    assert "newer" in told.detail
+    assert await queued(store, raw) == []
 
 
 async def test_what_failed_before_its_epoch_was_forgotten_is_not_sent_again(store: FenceStore) -> None:

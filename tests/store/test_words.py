@@ -70,6 +70,13 @@ def test_a_write_is_told_in_words(write: Write, admit: str, settle: str) -> None
         assert words.settle(Admitted(write, TicketId("000t"), None, IntentId("000t"))) == settle
 
 
+def test_after_a_reset_an_attempt_tells_of_which_era_its_epoch_is() -> None:
+    """A larger one of another era does not rule it."""
+    one = Admitted(a_write(Rule("r", PLAIN)), TicketId("000t"), None, IntentId("000t"), era=7)
+
+    assert Words("g").settle(one) == "by:g attempt:1 era:7"
+
+
 def test_a_rule_of_a_newer_policy_has_words_of_its_own() -> None:
     """Also where it has the name of the one before."""
     words = Words("g")

@@ -26,10 +26,10 @@ class Acknowledged:
         self._seen = SeenEpochs() if recent is None else recent.seen
         self._origins: Mapping[str, str] = {} if recent is None else recent.origins
 
-    def note(self, resource: ResourceKey, epoch: int) -> None:
+    def note(self, resource: ResourceKey, epoch: int, era: int = 0) -> None:
         """The store has acknowledged this epoch."""
-        if self._seen.note(resource, epoch) and self._recent is not None:
-            self._recent.raised(resource, epoch)
+        if self._seen.note(resource, epoch, era) and self._recent is not None:
+            self._recent.raised(resource, epoch, era)
 
     def heard(self, answer: Answer, write: Write) -> None:
         """An epoch that was granted elsewhere is recorded before its write is refused, replayed or told to wait: from
@@ -38,7 +38,7 @@ class Acknowledged:
         # Empty is not zero, which is an epoch.
         is_in_force = write.secret_digest is None and answer.rest[0] == str(write.epoch).encode()
         if answer.word in _NOT_REFUSED or (is_in_force and answer.word not in _OF_A_LOSS):
-            self.note(write.resource, write.epoch)
+            self.note(write.resource, write.epoch, answer.era)
 
     def origin(self, resource: ResourceKey) -> str:
         """What the resource's shard began with (origins.py); empty where that is not known."""
@@ -46,13 +46,15 @@ class Acknowledged:
 
     def words(self, write: Write) -> str:
         """For a store that may have forgotten it: an epoch that rules the write's, or that it must still have."""
+        era = self._seen.era(write.resource)
+        began = f" era:{era}" if era else ""
         expected = self.must_have(write.resource)
         # None is zero too, which is an epoch: it rules itself only where no other was ever seen.
         if expected == write.epoch and (expected or not self._seen.largest(write.resource)):
-            return " known"
+            return f" known{began}"
         seen = self.ruling(write) or expected
         told = " told" if self.is_told(write.resource, seen) else ""
-        return f" seen:{seen}{told}" if seen else ""
+        return f" seen:{seen}{told}{began}" if seen else began
 
     def expected(self, write: Write) -> tuple[str, str]:
         """For a question that moves nothing: an epoch that rules the write's or must be there, and whether it is told
@@ -70,20 +72,41 @@ class Acknowledged:
     def _compared(self, refused: Answer, resource: ResourceKey) -> Answer:
         highest = number(refused.rest[0] or 0)
         if highest:
-            self.note(resource, highest)
+            self.note(resource, highest, refused.era)
+        if self._seen.era(resource) != refused.era:
+            # What was seen is of another one, which has begun meanwhile.
+            return refused
         seen = self._seen.largest(resource)
-        if highest >= seen or self._has_ended(seen) or self._is_gone_by_right(refused, resource, seen):
+        if highest >= seen or self._has_ended(seen) or _is_gone_by_right(refused, seen):
             return refused
         if refused.word == "stale-epoch" and self.is_told(resource, seen):
             # The record has forgotten what rules it, and that one's holder.
             return refused._replace(rest=[str(seen).encode(), b"", *refused.rest[2:]])
         return refused._replace(word="store-regressed")
 
-    def forget(self, resource: ResourceKey) -> None:
+    def era(self, resource: ResourceKey) -> int:
+        """In which its epochs are known."""
+        return self._seen.era(resource)
+
+    def began(self, resource: ResourceKey, era: int) -> None:
         """An operator has forgotten the resource's epochs."""
-        self._seen.forget(resource)
-        if self._recent is not None:
-            self._recent.lowered(resource)
+        if self._seen.begin(resource, era) and self._recent is not None:
+            self._recent.began(resource, era)
+
+    def met(self, answer: Answer, resource: ResourceKey) -> Answer | None:
+        """What it means that the resource is in another era than its asker has told (`other-era`). None: it has to be
+        asked again, for what is known has changed.
+        """
+        told = answer.rest[6:]
+        begun, known = number(told[0]) if told else 0, self._seen.era(resource)
+        if begun > known:
+            self.began(resource, begun)
+        elif begun < known == answer.era:
+            if self._recent is not None:
+                # The store has lost what an operator did.
+                return answer._replace(word="store-regressed")
+            self._seen.forget(resource)
+        return None
 
     def must_have(self, resource: ResourceKey) -> int:
         """The epoch without which the store has lost something; zero for none, or where no loss is ever told of."""
@@ -100,7 +123,7 @@ class Acknowledged:
             return
         if answer.word == "began-anew":
             self._recent.doubt(shard_of(resource))
-        elif answer.word == "store-regressed" and self.must_have(resource):
+        elif answer.word == "store-regressed" and (self.must_have(resource) or self._seen.era(resource)):
             self._recent.doubted.set()
 
     def largest(self, resource: ResourceKey) -> int:
@@ -113,19 +136,13 @@ class Acknowledged:
         ended = seen <= write.epoch or (write.secret_digest is not None and self._has_ended(seen))
         return 0 if ended else seen
 
-    def _is_gone_by_right(self, refused: Answer, resource: ResourceKey, seen: int) -> bool:
-        """Whether an operator has forgotten what was seen, or had the record of an old lease collected; as the scripts
-        judge it (losses.behind_by_right).
-        """
-        highest, forgotten = number(refused.rest[0] or 0), refused.rest[6:]
-        if forgotten and number(forgotten[0]) >= seen:
-            self.forget(resource)
-            self.note(resource, highest)
-            return True
-        # None is not zero, which is an epoch.
-        is_gone = not refused.rest[0] and refused.word == "token-invalid"
-        return is_gone and seen < refused.now_ms - _COLLECTED_AFTER_MS
-
     def _has_ended(self, epoch: int) -> bool:
         """Of a lease: with a loss that everybody was told of, so that the scripts know of it themselves."""
         return self._recent is not None and epoch < self._recent.floor
+
+
+def _is_gone_by_right(refused: Answer, seen: int) -> bool:
+    """Whether an operator had the record of an old lease collected, as the scripts judge it: behind_by_right."""
+    # None is not zero, which is an epoch. One that was reset never is.
+    is_gone = not refused.rest[0] and refused.word == "token-invalid" and not refused.era
+    return is_gone and seen < refused.now_ms - _COLLECTED_AFTER_MS

@@ -1,19 +1,22 @@
 """What a resource's record still says of writes without a key that have ended: their tickets are gone, and nothing else
-keeps them from being done again.
+keeps them from being done again. And which epochs it has.
 """
 
 from dataclasses import dataclass
 
-from gateway.core.write import ResourceKey, Write
+from gateway.core.write import Admitted, ResourceKey
 from gateway.store.answer import number
 from gateway.store.keys import resource_keys
 from gateway.store.links.link import Reply
 
+# Of an era in which none is known yet.
+NO_EPOCH = -1
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Under this epoch: whether its one write is made, where it makes one, and the last number in its sequence. Under
-    any: how many writes were counted.
+    """Under this epoch of this era: whether its one write is made, where it makes one, and the last number in its
+    sequence. Under any: how many writes were counted.
     """
 
     resource: ResourceKey
@@ -21,18 +24,28 @@ class Place:
     is_used: bool
     sequence: int
     revision: int
+    era: int = 0
+
+    @property
+    def of(self) -> tuple[int, int]:
+        return self.era, self.epoch
 
     @property
     def command(self) -> tuple[str, ...]:
-        return ("HMGET", resource_keys(self.resource)[0], "e", "r", "w", "q", "n")
+        return ("HMGET", resource_keys(self.resource)[0], "e", "b", "r", "w", "q", "n")
 
     def holds(self, reply: Reply) -> bool:
         assert isinstance(reply, list)
-        highest, forgotten, written, sequence, revision = (None if one is None else number(one) for one in reply)
+        told = (None if one is None else number(one) for one in reply)
+        highest, began, forgotten, written, sequence, revision = told
         if (revision or 0) < self.revision:
             return False
-        if forgotten is not None and forgotten >= self.epoch:
-            # By an operator.
+        # As in `scripts/parts/epoch.lua`.
+        era = began or int(forgotten is not None)
+        if era != self.era:
+            # An operator has forgotten its epoch; or that is lost.
+            return era > self.era
+        if self.epoch == NO_EPOCH:
             return True
         if highest is None or highest < self.epoch:
             return False
@@ -43,25 +56,26 @@ class Place:
         """What is to be there after both."""
         if former is None:
             return self
-        newer, older = (self, former) if self.epoch >= former.epoch else (former, self)
-        is_same = newer.epoch == older.epoch
+        newer, older = (self, former) if self.of >= former.of else (former, self)
+        is_same = newer.of == older.of
         return Place(
             newer.resource,
             newer.epoch,
             newer.is_used or (is_same and older.is_used),
             max(newer.sequence, older.sequence if is_same else 0),
             max(newer.revision, older.revision),
+            newer.era,
         )
 
 
-def place_of(write: Write, revision: int) -> Place | None:
+def place_of(admitted: Admitted, revision: int) -> Place | None:
     """Of a write that may have been applied; `revision`: how many are counted since. None where its rule lets another
     one like it through.
     """
-    rule = write.rule
+    write, rule = admitted.write, admitted.write.rule
     is_used = rule.fence.order == "strict"
     sequence = 0 if rule.fence.sequence == "off" else write.sequence or 0
     counted = revision if rule.revision == "gateway" else 0
     if not is_used and not sequence and not counted:
         return None
-    return Place(write.resource, write.epoch, is_used, sequence, counted)
+    return Place(write.resource, write.epoch, is_used, sequence, counted, admitted.era)

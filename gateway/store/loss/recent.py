@@ -13,13 +13,13 @@ from gateway.core.write import Admitted, ResourceKey, TicketId
 from gateway.store.answer import number
 from gateway.store.keys import intent_record, resource_keys, shard_of
 from gateway.store.links.link import Reply
-from gateway.store.loss.places import Place, place_of
+from gateway.store.loss.places import NO_EPOCH, Place, place_of
 from gateway.store.loss.seen import SeenEpochs
 
-# Where the count of attempts is in a record (parts/intent.lua), behind the mark of its format and six numbers; and with
-# the state, of which the length comes first and the longest is 17 bytes.
-_ATTEMPTS, _AND_STATE = ("37", "40"), ("37", "58")
-_ATTEMPTS_BYTES, _STATE_AT = 4, 5
+# What a record has between these bytes (parts/intent.lua): the instant of its last step in six of them, the count of
+# attempts 27 behind that in four, and the state, of which the length comes first and the longest is 17.
+_FIELDS = "10", "58"
+_INSTANT_BYTES, _ATTEMPTS_AT, _STATE_AT = 6, 27, 32
 # How long the record of a write without a key is kept at least that nobody knows of (scripts/parts/intent.lua).
 _UNKNOWN_KEPT_S = 86_400.0
 # Of each shard and kind, while its server gets no mark: some 25 MB of all shards. A store loses the end of what it
@@ -34,37 +34,37 @@ Value = TypeVar("Value")
 class Proof:
     """A question to the store, and the least that the answer says if nothing was lost.
 
-    `of`: the answer is a number in decimal text, or an intent's attempts as records have them. `left`: the state in
-    which it is no longer, if it has not been attempted again.
+    `of`: the answer is a number in decimal text, or what a record says of an intent's attempts. Where it has not been
+    attempted again, `left` is the state in which it is no longer, and its last step was not before `since_ms`.
     """
 
     command: tuple[str, ...]
     least: int
     of: Literal["number", "attempts"] = "number"
     left: str = ""
+    since_ms: int = 0
 
     def holds(self, reply: Reply) -> bool:
-        if isinstance(reply, list):
-            # Either proves it: the epoch in force, or one that an operator has forgotten.
-            return any(value is not None and number(value) >= self.least for value in reply)
         if self.of == "number":
             return reply is not None and number(reply) >= self.least
         assert isinstance(reply, bytes)
         if not reply:
             return False
-        attempts = int.from_bytes(reply[:_ATTEMPTS_BYTES], "big")
-        if self.left and attempts == self.least:
-            return reply[_STATE_AT : _STATE_AT + reply[_STATE_AT - 1]] != self.left.encode()
-        return attempts >= self.least
+        attempts = int.from_bytes(reply[_ATTEMPTS_AT : _STATE_AT - 1], "big")
+        if attempts != self.least:
+            return attempts > self.least
+        state = reply[_STATE_AT : _STATE_AT + reply[_STATE_AT - 1]]
+        return state != self.left.encode() and int.from_bytes(reply[:_INSTANT_BYTES], "big") >= self.since_ms
 
 
 @dataclass(slots=True)
 class _Since:
-    """Of one mark: the highest epochs by resource, the attempts of intents and which state they have left, tickets that
-    have not ended and their deadlines, and places of writes without a key that have."""
+    """Of one mark: the highest epochs by resource with their eras, the attempts of intents with the state that they
+    have left and the instant of their last step, tickets that have not ended and their deadlines, and places of writes
+    without a key that have."""
 
-    epochs: dict[ResourceKey, int] = field(default_factory=dict)
-    attempts: dict[IntentId, tuple[int, float, str]] = field(default_factory=dict)
+    epochs: dict[ResourceKey, tuple[int, int]] = field(default_factory=dict)
+    attempts: dict[IntentId, tuple[int, float, str, int]] = field(default_factory=dict)
     tickets: dict[TicketId, tuple[ResourceKey, float, int]] = field(default_factory=dict)
     places: dict[ResourceKey, Place] = field(default_factory=dict)
 
@@ -111,20 +111,18 @@ class Recent:
         doubtful, self._anew = self._anew, set()
         return doubtful
 
-    def raised(self, resource: ResourceKey, epoch: int) -> None:
-        self._newest.epochs[resource] = epoch
+    def raised(self, resource: ResourceKey, epoch: int, era: int = 0) -> None:
+        self._newest.epochs[resource] = epoch, era
 
-    def lowered(self, resource: ResourceKey) -> None:
-        """An operator has forgotten its epochs: none is missing."""
-        for since in (self._newest, self._marked):
-            since.epochs.pop(resource, None)
-            since.places.pop(resource, None)
+    def began(self, resource: ResourceKey, era: int) -> None:
+        """An operator has forgotten its epochs: none of an era before this one is missing."""
+        self._newest.epochs[resource] = NO_EPOCH, era
 
     def admitted(self, admitted: Admitted, now: float, ttl_s: float) -> None:
         """`now`: by the boot clock."""
         write = admitted.write
         if write.intent is not None:
-            self._newest.attempts[admitted.intent] = admitted.attempt, now + write.rule.intent.retain_s, ""
+            self._newest.attempts[admitted.intent] = admitted.attempt, now + write.rule.intent.retain_s, "", 0
         else:
             self._newest.tickets[admitted.ticket] = write.resource, now + ttl_s, 0
         if write.rule.upgrade is not None:
@@ -135,12 +133,16 @@ class Recent:
         if admitted.ticket in self._sessions and admitted.write.intent is None:
             self._newest.tickets[admitted.ticket] = admitted.write.resource, until, deadline_ms
 
-    def parked(self, intent: IntentId, until: float) -> None:
-        self._newest.attempts.setdefault(intent, (0, until, ""))
+    def parked(self, intent: IntentId, attempts: int, since_ms: int, until: float) -> None:
+        """Its key may be one under which another request failed: that was as often attempted, and earlier."""
+        before, _, left, then_ms = self._newest.attempts.get(intent, (0, until, "", 0))
+        if before <= attempts:
+            left, since_ms = (left, max(then_ms, since_ms)) if before == attempts else ("", since_ms)
+            self._newest.attempts[intent] = attempts, until, left, since_ms
 
     def denied(self, intent: IntentId, attempts: int, until: float) -> None:
         """An operator has said no to what was attempted so often before."""
-        self._newest.attempts[intent] = attempts, until, "awaiting_approval"
+        self._newest.attempts[intent] = attempts, until, "awaiting_approval", 0
 
     def ending(self, ticket: TicketId) -> None:
         """It is about to be settled: from now on it may be gone."""
@@ -153,12 +155,12 @@ class Recent:
         write = admitted.write
         if write.intent is not None:
             until = now + write.rule.intent.retain_s
-            self._newest.attempts[admitted.intent] = admitted.attempt, until, "in_flight"
+            self._newest.attempts[admitted.intent] = admitted.attempt, until, "in_flight", 0
         elif outcome == "unknown":
             # It has a record now.
-            self._newest.attempts[admitted.intent] = admitted.attempt, now + _UNKNOWN_KEPT_S, "in_flight"
+            self._newest.attempts[admitted.intent] = admitted.attempt, now + _UNKNOWN_KEPT_S, "in_flight", 0
         elif outcome == "applied":
-            place = place_of(write, revision)
+            place = place_of(admitted, revision)
             if place is not None:
                 former = self._newest.places.get(write.resource) or self._marked.places.get(write.resource)
                 self._newest.places[write.resource] = place.after(former)
@@ -184,12 +186,11 @@ class Recent:
         An intent is kept for its time, and a ticket until its deadline: what is older may be gone by right.
         """
         for since in (self._marked, self._newest):
-            for resource, epoch in since.epochs.items():
-                yield Proof(("HMGET", resource_keys(resource)[0], "e", "r"), epoch)
-            for intent, (attempt, until, left) in since.attempts.items():
+            for resource, (epoch, era) in since.epochs.items():
+                yield Place(resource, epoch, is_used=False, sequence=0, revision=0, era=era)
+            for intent, (attempt, until, left, since_ms) in since.attempts.items():
                 if until > now:
-                    fields = _AND_STATE if left else _ATTEMPTS
-                    yield Proof(("GETRANGE", intent_record(intent), *fields), attempt, "attempts", left)
+                    yield Proof(("GETRANGE", intent_record(intent), *_FIELDS), attempt, "attempts", left, since_ms)
             for ticket, (resource, until, deadline_ms) in since.tickets.items():
                 if until > now:
                     yield Proof(("ZSCORE", resource_keys(resource)[4], f"{ticket} {resource}"), deadline_ms)

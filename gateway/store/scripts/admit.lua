@@ -5,7 +5,8 @@
 --          ('' under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
 --          words: ttl:MS, lasts:MS (of a write of another upstream, where that is longer), strict, serial,
 --          increasing:N or contiguous:N, counts, if-revision:N, queued, behind, seen:E, told (E is larger, and of
---          before a loss that was told of), known (this epoch is seen), observes, holds, probes, principal:NAME,
+--          before a loss that was told of), known (this epoch is seen), era:B (in which this gateway knows the
+--          resource's epochs, where it is not the first), observes, holds, probes, principal:NAME,
 --          notify:EVENTS, trace:ID, and of an intent
 --          retain:MS, query:MS, retry:MS, native:HEADER; and where it is not to be sent now, parks:STATE, room:BYTES,
 --          digest:D, risk:R, approve:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its key, tenant
@@ -27,11 +28,12 @@ local intent, fingerprint = ARGV[11], ARGV[12]
 -- Read all that is written below: a key of the wrong type fails here, before the first write.
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[7])
-local found = redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'w', 'q', 'n', 'p', 'g', 'u')
+local found = redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'w', 'q', 'n', 'p', 'g', 'u', 'b', 'r')
 local fence = {
   e = found[1], h = found[2], s = found[3], x = found[4], w = found[5], q = found[6], n = found[7], p = found[8],
   g = found[9], u = found[10],
 }
+local era = epochs.era(found[11], found[12])
 local in_flight, older, waiting, loss = 0, 0, 0, nil
 -- Mostly there is none of the four, and one look tells.
 if redis.call('EXISTS', K.tickets, K.older, K.waiters, K.lost) > 0 then
@@ -102,6 +104,7 @@ local function park(of)
   intents.park_as(one, {
     since = clock.text(now), failures = 0, digest = asks.digest, risk = asks.risk, senders = senders,
     approval = asks.approve and 'awaited' or nil, expires = asks.approve and clock.text(now + asks.approve) or nil,
+    era = asks.era,
   })
   local size = intents.park(one, asks.parks, ARGV[15], now, micros, gateway)
   return { 'parked', now, size, unpack(intents.shown(one)) }
@@ -115,6 +118,11 @@ end
 
 if losses.began_anew(ARGV[14]) then
   return refuse('began-anew')
+end
+
+-- It asks again, once it has compared what it knows with what the record says.
+if era ~= (asks.era or '0') then
+  return epochs.refusal('other-era', now)
 end
 
 if fence.p then

@@ -1,14 +1,14 @@
 -- Promise  An operator ends whoever writes now: every epoch below the new one is refused, its lease is gone.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 epoch ('' for the next, not behind the clock), 3 id of this request, 4 the largest epoch that
---          this gateway has seen for the resource, 5 by whom
--- Returns  {advanced, now, e}; or a refusal {stale-epoch or epochs-exhausted, now, e, h, x, n}
+--          this gateway has seen for the resource, 5 by whom, 6 in which era that is
+-- Returns  {advanced, now, e}; or a refusal {stale-epoch, epochs-exhausted or other-era, now, e, h, x, n}
 -- Writes   f (e, a, g), t and o, a and n; w when it wakes
 
 local resource, wanted, request = ARGV[1], ARGV[2], ARGV[3]
 
 local now = clock.read()
-local e, a, h = unpack(redis.call('HMGET', K.fence, 'e', 'a', 'h'))
+local e, a, h, b, r = unpack(redis.call('HMGET', K.fence, 'e', 'a', 'h', 'b', 'r'))
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
 redis.call('HLEN', K.waiters)
@@ -19,12 +19,13 @@ if a == request then
   return { 'advanced', now, e }
 end
 
-local epoch, seen = wanted, ARGV[4]
-if epochs.less(e or '0', seen) and losses.behind_by_right(e, seen, '', now) then
-  seen = '0'
+if epochs.era(b, r) ~= ARGV[6] then
+  return epochs.refusal('other-era', now)
 end
+
+local epoch = wanted
 if wanted == '' then
-  epoch = epochs.fresh(e, seen, now)
+  epoch = epochs.fresh(e, ARGV[4], now)
 end
 if not epoch then
   return epochs.refusal('epochs-exhausted', now)

@@ -2,10 +2,10 @@
 --          that it was taken under, and nothing older is in flight. Its lease and its secret were proved then.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 the intent's id, 5 expected store ms, 6 in words: ttl:MS, lasts:MS,
---          serial, and queued or behind of the gateway's other writes that wait, seen:E, known, trace:ID; of what was
---          taken 7 the epoch, 8 the keeping
+--          serial, and queued or behind of the gateway's other writes that wait, seen:E, known, era:B (as in
+--          admit.lua), trace:ID; of what was taken 7 the epoch, 8 the keeping
 -- Returns  as admit.lua: {admitted, now, n, attempt, ''}; {wait-older or wait-busy, now, ms until to ask again}; or a
---          refusal {paused, store-regressed, stale-epoch (and it is superseded) or intent-in-progress (it is
+--          refusal {other-era, paused, store-regressed, stale-epoch (and it is superseded) or intent-in-progress (it is
 --          no longer what was taken), now, e, h, x, n, intent, its state}, or resource-held, the same of what holds it
 -- Writes   f (w; e and h after a failover), t or o, and d; i, s, a and n; q, q:, r and k where it ends; for overdue
 --          tickets as sweep.lua; w for whoever waits
@@ -15,7 +15,7 @@ local asks = words.read(ARGV[6])
 
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[5])
-local e, released, n, w, paused = unpack(redis.call('HMGET', K.fence, 'e', 'g', 'n', 'w', 'p'))
+local e, released, n, w, paused, b, r = unpack(redis.call('HMGET', K.fence, 'e', 'g', 'n', 'w', 'p', 'b', 'r'))
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
 local waiting = redis.call('HLEN', K.waiters)
@@ -48,13 +48,17 @@ if own then
   return { 'admitted', now, n or '0', own.attempt, '' }
 end
 
+if epochs.era(b, r) ~= (asks.era or '0') then
+  return epochs.refusal('other-era', now)
+end
+
 if paused then
   return refuse('paused')
 end
 
 -- It may have been sent before, and that lost; or a newer epoch was.
 local seen = asks.known and ARGV[7] or asks.seen
-local is_behind = seen and epochs.less(e or '0', seen) and not losses.behind_by_right(e, seen, '', now)
+local is_behind = seen and epochs.less(e or '0', seen)
 if loss and loss.open or is_behind then
   return refuse('store-regressed')
 end

@@ -2,23 +2,26 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 gateway, 3 epoch, 4 holder, 5 expected store ms, 6 watch or '', 7 an epoch of
 --          the resource that the store must have ('0' for none), 8 ms for which a write may be in flight,
---          9 what the shard began with ('' where this gateway does not know it)
--- Returns  {registered, now, older writes in flight}; or a refusal {stale-epoch, holder-mismatch, store-regressed or
---          began-anew, now, e, h, x, n}
+--          9 what the shard began with ('' where this gateway does not know it), 10 the era in which it knows the
+--          resource's epochs
+-- Returns  {registered, now, older writes in flight}; or a refusal {stale-epoch, holder-mismatch, store-regressed,
+--          began-anew or other-era, now, e, h, x, n}
 -- Writes   f (e, h), t and o, a and n; refused; for overdue tickets as sweep.lua; w for a watcher
 
 local resource, gateway, epoch, holder = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[5])
-local e, h = unpack(redis.call('HMGET', K.fence, 'e', 'h'))
+local e, h, b, r = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'b', 'r'))
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
 redis.call('HLEN', K.waiters)
 audit.check()
 local loss = losses.read()
-local fault = losses.began_anew(ARGV[9]) and 'began-anew' or losses.fault(loss, epoch, '')
-  or epochs.less(e or '0', ARGV[7]) and not losses.behind_by_right(e, ARGV[7], '', now) and 'store-regressed'
+local fault = losses.began_anew(ARGV[9]) and 'began-anew'
+  or epochs.era(b, r) ~= ARGV[10] and 'other-era'
+  or losses.fault(loss, epoch, '')
+  or epochs.less(e or '0', ARGV[7]) and 'store-regressed'
 
 local function refuse(word)
   local about = { id = '', resource = resource, ticket = '', epoch = epoch, holder = holder, upstream = '', rule = '' }

@@ -8,7 +8,7 @@
 local resource, id, note = ARGV[1], ARGV[2], ARGV[3]
 
 local now = clock.read()
-local highest, forgotten = unpack(redis.call('HMGET', K.fence, 'e', 'r'))
+local highest, forgotten, began = unpack(redis.call('HMGET', K.fence, 'e', 'r', 'b'))
 local loss = losses.read()
 local record = intents.read(id)
 intents.check_parked(resource, id)
@@ -54,7 +54,10 @@ if not highest and not forgotten then
   return answer('collected')
 end
 
-if highest and epochs.less(record.epoch, highest) or forgotten and not epochs.less(forgotten, record.epoch) then
+-- Of one that a former version kept after its reset, nobody knows in which era.
+local is_unknown = forgotten and not began and not told.era and epochs.less(forgotten, record.epoch)
+local is_former = (told.era or '0') ~= epochs.era(began, forgotten) and not is_unknown
+if is_former or highest and epochs.less(record.epoch, highest) then
   return answer('overtaken')
 end
 

@@ -3,11 +3,12 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 epoch, 4 holder, 5 upstream, 6 rule, 7 outcome: applied, not_applied, unknown, or
 --          abandoned (not_applied of a ticket that may never have been), 8 reason, 9 in words: by:GATEWAY, sequence:N,
---          counts, holds, costs, attempt:N, in-doubt, principal:NAME, notify:EVENTS, trace:ID, of an intent retain:MS,
---          query:MS, native:HEADER, and of a delivery, for when it is proved not applied, again:MS or again:never; 10
---          the intent's id (the ticket's without one), 11 its fingerprint, 12 its key, tenant and target ('' without
---          one), 13 the answer to keep ('' if none); of a rule with a compensation 14 request or none, 15 the request
---          that would take it back, or why there is none; and of what takes another intent back, in 9, compensates:ID
+--          counts, holds, costs, attempt:N, era:B (of its epoch, as in admit.lua), in-doubt, principal:NAME,
+--          notify:EVENTS, trace:ID, of an intent retain:MS, query:MS, native:HEADER, and of a delivery, for when it is
+--          proved not applied, again:MS or again:never; 10 the intent's id (the ticket's without one), 11 its
+--          fingerprint, 12 its key, tenant and target ('' without one), 13 the answer to keep ('' if none); of a rule
+--          with a compensation 14 request or none, 15 the request that would take it back, or why there is none; and
+--          of what takes another intent back, in 9, compensates:ID
 -- Returns  {settled, now, n, the intent's outcome, incident or ''}; {overtaken, ...} where a newer epoch is the highest
 -- Writes   f (e, n, u; q and w, also given back), t or o, and d; i, s, p, c, a and n; q, q:, r, k and f (g) of a
 --          delivery; m and l; w when it wakes
@@ -220,6 +221,11 @@ local function correct()
   end
 end
 
+-- Whether an operator has forgotten its epoch: the one in force is another one, however large.
+local function is_forgotten()
+  return epochs.less(tells.era or '0', epochs.era(unpack(redis.call('HMGET', K.fence, 'b', 'r'))))
+end
+
 -- A failover lost the admission; or this is a repeat, and the first call has left nothing to restore.
 local function restore()
   if kept then
@@ -237,7 +243,7 @@ local function restore()
     end_as(record, concluded)
     n = tickets.count(tells.counts and own.in_doubt ~= 'unknown', concluded) or n
   end
-  if concluded == 'not_applied' or epoch ~= e then
+  if concluded == 'not_applied' or epoch ~= e or is_forgotten() then
     return
   end
   if not w then
@@ -249,9 +255,8 @@ local function restore()
 end
 
 local is_ahead = not abandoned and (not e or epochs.less(e, epoch))
-local forgotten = is_ahead and redis.call('HGET', K.fence, 'r')
--- A failover lost the epoch, unless an operator has forgotten it.
-if is_ahead and (not forgotten or epochs.less(forgotten, epoch)) then
+-- A failover lost the epoch.
+if is_ahead and not is_forgotten() then
   if ARGV[4] == '' then
     epochs.raise(epoch)
   else

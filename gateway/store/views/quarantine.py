@@ -103,9 +103,8 @@ async def _counted_in(store: FenceStore, shard: str, purpose: str) -> Counter[st
     bytes: Counter[str] = Counter()
     passed, word = 0, "more"
     while word == "more":
-        word, _, (counted, *flat) = await store.run(
-            RECOUNT, shard_keys(shard), purpose, str(passed), str(_COUNTED_AT_ONCE)
-        )
+        answer = await store.run(RECOUNT, shard_keys(shard), purpose, str(passed), str(_COUNTED_AT_ONCE))
+        word, (counted, *flat) = answer.word, answer.rest
         passed += number(counted)
         bytes.update(dict(zip(map(text, flat[::2]), map(number, flat[1::2]), strict=True)))
     return bytes

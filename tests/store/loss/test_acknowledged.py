@@ -14,20 +14,20 @@ NOW_MS = 1_800_000_000_000
 DAY_MS = 24 * 3_600_000
 
 
-def knowing(*, seen: int = 0, before_loss: int = 0, floor: int = 0, watched: bool = True) -> Acknowledged:
+def knowing(*, seen: int = 0, before_loss: int = 0, floor: int = 0, watched: bool = True, era: int = 0) -> Acknowledged:
     recent = Recent()
     known = Acknowledged(recent if watched else None)
     if before_loss:
         known.note(RESOURCE, before_loss)
         recent.forget(floor)
     if seen:
-        known.note(RESOURCE, seen)
+        known.note(RESOURCE, seen, era)
     return known
 
 
-def refused(word: str, highest: int | None = None, *, forgotten: int | None = None) -> Answer:
+def refused(word: str, highest: int | None = None, *, era: int = 0, of: int = 0) -> Answer:
     told = [b"" if highest is None else str(highest).encode(), b"B", b"", b"0", b"", b""]
-    return Answer(word, NOW_MS, [*told, *([] if forgotten is None else [str(forgotten).encode()])])
+    return Answer(word, NOW_MS, [*told, *([str(era).encode()] if era else [])], of)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def refused(word: str, highest: int | None = None, *, forgotten: int | None = No
             {"before_loss": 60, "floor": 1}, refused("stale-epoch", 50), "stale-epoch", b"60", id="a loss was told of"
         ),
         pytest.param(
-            {"seen": HIGHEST}, refused("stale-epoch", 5, forgotten=HIGHEST), "stale-epoch", b"5", id="it was reset"
+            {"seen": 60, "era": 7}, refused("stale-epoch", 5, era=7, of=7), "store-regressed", b"5", id="since a reset"
         ),
         pytest.param(
-            {"seen": 60}, refused("stale-epoch", 5, forgotten=50), "store-regressed", b"5", id="it was reset before"
+            {"seen": 60, "era": 7}, refused("stale-epoch", 99), "stale-epoch", b"99", id="of before a reset, heard late"
         ),
     ],
 )
@@ -70,13 +70,57 @@ def test_a_refusal_is_compared_with_what_was_seen(
     assert (found.word, found.rest[0]) == (word, highest)
 
 
+@pytest.mark.parametrize(
+    ("known", "told", "begun", "word", "era"),
+    [
+        pytest.param({"seen": HIGHEST}, 0, 7, None, 7, id="it was reset"),
+        pytest.param({"seen": 6, "era": 7}, 7, 9, None, 9, id="it was reset again"),
+        pytest.param({"seen": 6, "era": 7}, 0, 7, None, 7, id="that was learned meanwhile"),
+        pytest.param({"seen": 6, "era": 7}, 0, 0, None, 7, id="that was learned meanwhile, and is lost"),
+        pytest.param({"seen": 6, "era": 7}, 7, 0, "store-regressed", 7, id="the reset is lost"),
+        pytest.param({"seen": 6, "era": 7}, 7, 1, "store-regressed", 7, id="the last reset is lost"),
+        pytest.param({"seen": 6, "era": 7, "watched": False}, 7, 0, None, 0, id="where no loss is told of"),
+    ],
+)
+def test_who_saw_an_epoch_before_a_reset_is_behind_by_right(
+    known: dict[str, int], told: int, begun: int, word: str | None, era: int
+) -> None:
+    """Who saw it since is not. Where the script has to be asked again, what is known has changed."""
+    one = knowing(**known)
+
+    met = one.met(refused("other-era", 5, era=begun, of=told), RESOURCE)
+
+    assert (None if met is None else met.word) == word
+    assert one.era(RESOURCE) == era
+
+
 def test_what_was_reset_is_not_missed_a_second_time() -> None:
-    """From then on the record is what counts."""
+    """From then on the record is what counts, and what is heard of late of before it does not."""
     known = knowing(seen=HIGHEST)
-    known.compared(refused("stale-epoch", 5, forgotten=HIGHEST), RESOURCE)
+    known.met(refused("other-era", 5, era=7), RESOURCE)
+    assert (known.must_have(RESOURCE), known.words(bare(6))) == (0, " era:7")
+
+    known.note(RESOURCE, 5, 7)
+    known.note(RESOURCE, HIGHEST)
 
     assert known.must_have(RESOURCE) == 5
-    assert known.words(bare(6)) == " seen:5"
+    assert known.words(bare(6)) == " seen:5 era:7"
+    assert known.words(bare(5)) == " known era:7"
+
+
+def test_after_a_loss_what_ruled_since_a_reset_goes_on_ruling() -> None:
+    """Until the next reset, also where the store has lost that one."""
+    recent = Recent()
+    known = Acknowledged(recent)
+    known.note(RESOURCE, 6, 7)
+    recent.forget(1)
+    assert known.words(bare(5)) == " seen:6 told"
+
+    known.met(refused("other-era", 4, era=7), RESOURCE)
+    assert known.words(bare(5)) == " seen:6 told era:7"
+
+    known.met(refused("other-era", 4, era=9, of=7), RESOURCE)
+    assert known.words(bare(5)) == " era:9"
 
 
 @pytest.mark.parametrize(
@@ -138,6 +182,17 @@ def test_a_lease_from_before_a_loss_rules_nothing() -> None:
     known = knowing(before_loss=43, floor=44)
 
     assert (known.ruling(leased(42)), known.ruling(bare(42))) == (0, 43)
+
+
+def test_a_reset_that_is_lost_is_made_known() -> None:
+    """Also where no epoch was seen since."""
+    recent = Recent()
+    known = Acknowledged(recent)
+    known.began(RESOURCE, 7)
+
+    known.doubt_where(refused("store-regressed", 42), RESOURCE)
+
+    assert recent.doubted.is_set()
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gateway.core.delivery import Conclusion
-from gateway.core.epoch import Epoch
+from gateway.core.delivery import Conclusion, GivenUp
+from gateway.core.epoch import HIGHEST, Epoch
 from gateway.core.rule import Fence
 from gateway.core.write import Extended
 from gateway.store.compensations import Compensations
@@ -17,10 +17,10 @@ from gateway.store.fence import FenceStore
 from gateway.store.parking import Decide, decide
 from gateway.store.resets import reset
 from tests.store.compensating import applied, begun
-from tests.store.fences import RESOURCE, admitted, ask, bare, ended, everything, keyed, name_of, rule
+from tests.store.fences import RESOURCE, admitted, ask, bare, ended, everything, granted, keyed, name_of, rule
 from tests.store.losing import remembering
 from tests.store.lost import put_back
-from tests.store.parked import APPROVED, THEN, DeliveriesOf, mail, parked, refused, taken
+from tests.store.parked import APPROVED, THEN, DeliveriesOf, delivered, delivering, mail, parked, refused, taken
 from tests.store.parked import begun as sent
 
 # What is done before the last mark; it returns the step behind that.
@@ -83,6 +83,11 @@ async def a_revision(store: FenceStore) -> Step:
     return lambda: ended(store, COUNTED, "applied")
 
 
+async def a_write_under_a_key(store: FenceStore) -> Step:
+    await under_a_known_epoch(store)
+    return lambda: ended(store, keyed(bare(42)), "applied")
+
+
 async def an_unknown_write(store: FenceStore) -> Step:
     await under_a_known_epoch(store)
     return lambda: ended(store, bare(42), "unknown")
@@ -138,6 +143,44 @@ async def an_epoch_of_what_would_not_be_taken(store: FenceStore) -> Step:
     return lambda: answered("intent-mismatch", store.would_park(other))
 
 
+async def a_reset(store: FenceStore) -> Step:
+    await ended(store, bare(HIGHEST), "applied")
+    return lambda: forgotten(store)
+
+
+async def since_a_reset(store: FenceStore) -> FenceStore:
+    await ended(store, bare(HIGHEST), "applied")
+    await forgotten(store)
+    await ended(store, bare(5), "applied")
+    return store
+
+
+async def an_epoch_since_a_reset(store: FenceStore) -> Step:
+    await since_a_reset(store)
+    return lambda: ended(store, bare(6, "B"), "applied")
+
+
+async def a_lease_since_a_reset(store: FenceStore) -> Step:
+    await since_a_reset(store)
+    return lambda: granted(store, takeover=True)
+
+
+async def a_place_since_a_reset(store: FenceStore) -> Step:
+    await since_a_reset(store)
+    return lambda: ended(store, replace(NUMBERED, epoch=Epoch(5)), "applied")
+
+
+async def what_was_taken_under_a_key_that_failed(store: FenceStore) -> Step:
+    async with delivering(store) as queue:
+        await parked(store, mail("one"))
+        await delivered(queue, mail("one"), "not_applied", GivenUp())
+    return lambda: parked(store, mail("one", says=b"corrected"))
+
+
+async def forgotten(store: FenceStore) -> None:
+    assert await reset(store, RESOURCE, note="ran to the end", by="operator") == HIGHEST
+
+
 async def answered(name: str, asked: Coroutine[Any, Any, object]) -> None:
     assert name_of(await asked) == name
 
@@ -150,6 +193,7 @@ STORIES: tuple[Story, ...] = (
     the_one_write_of_an_epoch,
     a_place_in_a_sequence,
     a_revision,
+    a_write_under_a_key,
     an_unknown_write,
     a_session,
     a_session_that_goes_on,
@@ -159,6 +203,11 @@ STORIES: tuple[Story, ...] = (
     an_epoch_of_a_probe,
     an_epoch_of_what_is_not_taken,
     an_epoch_of_what_would_not_be_taken,
+    a_reset,
+    an_epoch_since_a_reset,
+    a_lease_since_a_reset,
+    a_place_since_a_reset,
+    what_was_taken_under_a_key_that_failed,
 )
 
 

@@ -60,6 +60,34 @@ def test_after_a_loss_nothing_is_expected_that_was_not_acknowledged_since() -> N
     assert (seen.expected(RESOURCE), seen.largest(RESOURCE)) == (41, 42)
 
 
+def test_only_epochs_of_one_era_are_compared() -> None:
+    """What was before an operator forgot it is gone, however large, and does not come back with what is heard late."""
+    seen = SeenEpochs()
+    seen.note(RESOURCE, 99)
+
+    assert seen.begin(RESOURCE, 7)
+    assert (seen.era(RESOURCE), seen.expected(RESOURCE), seen.largest(RESOURCE)) == (7, 0, 0)
+    assert not seen.begin(RESOURCE, 7)
+    assert [seen.note(RESOURCE, epoch, era) for epoch, era in ((5, 7), (99, 0), (4, 7), (3, 9))] == [
+        *(True, False, False, True)
+    ]
+    assert (seen.era(RESOURCE), seen.largest(RESOURCE)) == (9, 3)
+    assert (seen.era(OTHER), seen.note(OTHER, 1)) == (0, True)
+
+
+def test_after_a_loss_a_reset_that_came_before_it_lowers_nothing() -> None:
+    """The store may have lost it, or not; only a later one makes what was seen go."""
+    seen = SeenEpochs()
+    seen.note(RESOURCE, 5, 7)
+    seen.lost()
+    assert (seen.era(RESOURCE), seen.expected(RESOURCE), seen.largest(RESOURCE)) == (0, 0, 5)
+
+    seen.begin(RESOURCE, 7)
+    assert seen.largest(RESOURCE) == 5
+    seen.begin(RESOURCE, 9)
+    assert seen.largest(RESOURCE) == 0
+
+
 async def same_epoch(store: FenceStore) -> str:
     return name_of(await ask(store, keyed(bare(42))))
 

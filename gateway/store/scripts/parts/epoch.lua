@@ -125,10 +125,18 @@ function epochs.fault(fence, mine, holder, secret, now)
   return nil
 end
 
+-- In which era a resource's epochs are: each time that an operator forgets them (reset.lua) another one begins, larger
+-- than all before it, and epochs of two eras are not compared. `b` and `r` of the fence: '0' where nothing was ever
+-- forgotten; a former version has kept `r` alone, and not when.
+function epochs.era(b, r)
+  return b or r and '1' or '0'
+end
+
 -- What every refusal tells: the highest epoch, its holder, its lease's end and the count of revisions, where they are,
 -- and the intent's id and state where its caller may know them. Where an operator has forgotten epochs, at the end the
--- largest of those.
+-- era.
 function epochs.refusal(word, now, intent, state)
-  local e, h, x, n, r = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'x', 'n', 'r'))
-  return { word, now, e or '', h or '', x or '', n or '0', intent or '', state or '', r or nil }
+  local e, h, x, n, b, r = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'x', 'n', 'b', 'r'))
+  local era = epochs.era(b, r)
+  return { word, now, e or '', h or '', x or '', n or '0', intent or '', state or '', era ~= '0' and era or nil }
 end

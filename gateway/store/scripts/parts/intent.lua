@@ -215,20 +215,23 @@ function intents.holding_all(held)
   return table.concat(found, ' ')
 end
 
--- As many are looked at in one step: agents may have a hundred thousand waiting.
-local AWAITING = 2000
+-- About as many are looked at in one step: agents may have a hundred thousand waiting.
+local AWAITING = 1000
 
--- How many writes of a resource wait for an approval, or may do so: they are in a list of the shard, and what of it is
--- not looked at counts as one.
-function intents.awaiting(resource)
+-- How many writes of a resource wait for an approval, and up to when that was looked at, nil at the end: they are in a
+-- list of the shard, with those of its other resources. `after` is where the step before this one has stopped, '' for
+-- the first. What comes meanwhile is behind all that was looked at.
+function intents.awaiting(resource, after)
   local listed, found = K.shard .. 's:awaiting_approval', 0
-  for _, id in ipairs(redis.call('ZRANGE', listed, 0, AWAITING - 1)) do
+  local from = (after or '') == '' and '-inf' or '(' .. after
+  local last = redis.call('ZRANGE', listed, from, '+inf', 'BYSCORE', 'LIMIT', AWAITING - 1, 1, 'WITHSCORES')[2]
+  for _, id in ipairs(redis.call('ZRANGE', listed, from, last or '+inf', 'BYSCORE')) do
     local record = intents.read(id)
     if record and record.resource == resource and record.state == 'awaiting_approval' then
       found = found + 1
     end
   end
-  return redis.call('ZCARD', listed) > AWAITING and found + 1 or found
+  return found, last
 end
 
 -- Before the first write of a script that may end what takes another intent back.

@@ -55,14 +55,10 @@ function losses.is_near(loss, now)
   return loss and (loss.open or not losses.collectable(loss.floor, now))
 end
 
--- Whether a record whose highest epoch is `e` (or nil) is by right behind an epoch that was `seen`: an operator has
--- forgotten that (reset.lua), or had the record of an old lease (`secret`) collected.
+-- Whether a record whose highest epoch is `e` (or nil) is by right behind an epoch that was `seen` in its era: an
+-- operator had the record of an old lease (`secret`) collected. One that was reset never is.
 function losses.behind_by_right(e, seen, secret, now)
-  local forgotten = redis.call('HGET', K.fence, 'r')
-  if forgotten and not epochs.less(forgotten, seen) then
-    return true
-  end
-  return not e and secret ~= '' and losses.collectable(seen, now)
+  return not e and secret ~= '' and losses.collectable(seen, now) and redis.call('HEXISTS', K.fence, 'r') == 0
 end
 
 -- Why a write of epoch `mine` may not be made, or nil. An epoch from elsewhere (without a secret) cannot be compared

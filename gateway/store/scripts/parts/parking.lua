@@ -7,7 +7,7 @@ local AGAIN = { failed = true, not_applied = true }
 -- What the store spends on one beside the request: bounds in bytes bound their number too. Spelled in
 -- `kept_requests.py` as well.
 local OVERHEAD = 1024
-local TOLD = { 'since', 'failures', 'digest', 'risk', 'approval', 'expires', 'by', 'senders', 'unused' }
+local TOLD = { 'since', 'failures', 'digest', 'risk', 'approval', 'expires', 'by', 'senders', 'unused', 'era' }
 
 local function queue_of(resource)
   return K.shard .. 'q:' .. resource
@@ -15,8 +15,8 @@ end
 
 -- How it is parked, in words (`words.read`): since when it has been queued, how many deliveries failed since then, the
 -- digest of its request, its rule's risk, and the approval: awaited, given or refused, until when, by whom; where
--- there may be several, all principals that sent it, with commas; and of one that has failed, that its approval is
--- unused.
+-- there may be several, all principals that sent it, with commas; of one that has failed, that its approval is unused;
+-- and the era of its epoch, where that is not the first.
 function intents.park_as(record, told)
   local spelled = {}
   for _, word in ipairs(TOLD) do
