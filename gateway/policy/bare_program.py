@@ -1,14 +1,11 @@
 """Programs without their ending, by which Apache's `MultiViews` and nginx's `try_files $uri $uri.php` find them."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gateway.policy.choice import Placed
 from gateway.policy.pattern import Pattern
-from gateway.policy.shortened_path import PROGRAM_ENDING
-
-_PROGRAM = re.compile(f"(.+){PROGRAM_ENDING}", re.IGNORECASE | re.DOTALL)
+from gateway.policy.program_name import program_stem
 
 
 def bare_programs(placed: Iterable[Placed]) -> Iterator[Placed]:
@@ -21,5 +18,5 @@ def bare_programs(placed: Iterable[Placed]) -> Iterator[Placed]:
 
 def _bare(pattern: Pattern) -> Pattern | None:
     last = None if pattern.ends_open or not pattern.segments else pattern.segments[-1]
-    found = None if last is None else _PROGRAM.fullmatch(last)
-    return None if found is None else replace(pattern, segments=(*pattern.segments[:-1], found[1]))
+    stem = None if last is None else program_stem(last)
+    return replace(pattern, segments=(*pattern.segments[:-1], stem)) if stem else None

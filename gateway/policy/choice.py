@@ -41,9 +41,14 @@ class Placed:
     pattern: Pattern
 
     @property
+    def is_anywhere(self) -> bool:
+        """Whether its entry has no paths of its own: it is closed at those of all others."""
+        return isinstance(self.entry, Closed) and self.entry.anywhere
+
+    @property
     def names_action(self) -> bool:
-        """Whether it names paths, and text is the last of this one: a thing of which there is one, or what is done."""
-        return not (self.pattern.ends_open or (isinstance(self.entry, Closed) and self.entry.anywhere))
+        """Whether its path is its own and ends in text: what is done, or a thing of which there is one."""
+        return not (self.pattern.ends_open or self.is_anywhere)
 
 
 class Choice:

@@ -21,7 +21,7 @@ from gateway.policy.index_path import directories
 from gateway.policy.lenient_segment import lenient_segments
 from gateway.policy.pattern import READ_METHODS, split_slash
 from gateway.policy.program_path import Programs, program_named
-from gateway.policy.reading.body import Body
+from gateway.policy.reading.body import Body, unread_body
 from gateway.policy.shortened_path import shortened
 
 _SPELLED_OTHERWISE = Refused(
@@ -82,11 +82,11 @@ class ClosedReads:
 
     def refusal_where_cut(self, request: Request) -> Refused | None:
         """The refusal of a read that is a closed one to a server to which its path ends in its middle."""
-        reads = (replace(request, target=target, body=b"") for target in readings_where_cut(request.target))
-        return _SPELLED_OTHERWISE if any(self.refusal(read, Body(read)) for read in reads) else None
+        reads = (replace(request, target=target) for target in readings_where_cut(request.target))
+        return _SPELLED_OTHERWISE if any(self.refusal(read, unread_body(read)) for read in reads) else None
 
     def _is_exact(self, request: Request, found: Placed) -> bool:
-        if isinstance(found.entry, Closed) and found.entry.anywhere:
+        if found.is_anywhere:
             return True
         own = (one.pattern for one in self._closed if one.entry is found.entry)
         return any(request.method in pattern.methods and pattern.takes(request.target) for pattern in own)

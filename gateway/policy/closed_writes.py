@@ -15,11 +15,12 @@ from gateway.policy.bare_program import bare_programs
 from gateway.policy.choice import Choice, Placed, lenient_choice
 from gateway.policy.cut_path import readings_where_cut
 from gateway.policy.decoded_path import decoded_segments
+from gateway.policy.deeper_mounts import may_be_respelled, without_format
 from gateway.policy.entry import Closed
 from gateway.policy.index_path import names_directory
 from gateway.policy.lenient_segment import lenient_segments
 from gateway.policy.pattern import Pattern, split_slash
-from gateway.policy.reading.body import Body, BodyWanted
+from gateway.policy.reading.body import Body, BodyWanted, body_of
 from gateway.policy.shortened_path import Shortened, may_be_shortened, shortened
 
 CUT_IS_CLOSED = Refused(
@@ -37,6 +38,12 @@ _IS_PROGRAM = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: to a server that adds the ending to a program's name (`/cron` for `/cron.php`) this is a "
     "write that the policy closes. Do not repeat it; where it is meant, a rule has to name it in text.",
+)
+_HAS_FORMAT = Refused(
+    AMBIGUOUS_TARGET,
+    "Nothing was forwarded: to a server that takes an ending for a format (`/docs/publish.json` or `.data` for "
+    "`/docs/publish`) this is a write that the policy closes. Do not repeat it; where it is meant, a rule has to name "
+    "it in text.",
 )
 _IS_INDEX = Refused(
     AMBIGUOUS_TARGET,
@@ -74,8 +81,7 @@ class ClosedWrites:
             return lacking
         for target in readings_where_cut(request.target):
             asked = replace(request, target=target)
-            is_mcp = self._upstream.protocol == "mcp"
-            read = Body(asked, self._upstream.json_types, self._upstream.mount, parses_texts=is_mcp)
+            read = body_of(asked, self._upstream)
             lacking = self._of_cut(asked, read) or self._behind(taker, asked, read)
             if lacking is not None:
                 return lacking
@@ -93,7 +99,11 @@ class ClosedWrites:
         return None if is_open else CUT_IS_CLOSED
 
     def _behind(self, taker: Pattern, request: Request, body: Body) -> BodyWanted | Refused | None:
-        return self._of_program(taker, request, body) or self._of_action(taker, request, body)
+        return (
+            self._of_program(taker, request, body)
+            or self._of_format(taker, request, body)
+            or self._of_action(taker, request, body)
+        )
 
     def _of_program(self, taker: Pattern, request: Request, body: Body) -> BodyWanted | Refused | None:
         if self._bare is None or not taker.ends_open:
@@ -102,6 +112,21 @@ class ClosedWrites:
             found = self._bare.taker(request, lenient_segments(way.segments), slash=False, body=body)
             if found is not None:
                 return found if isinstance(found, BodyWanted | Refused) else _IS_PROGRAM
+        return None
+
+    def _of_format(self, taker: Pattern, request: Request, body: Body) -> BodyWanted | Refused | None:
+        """The refusal of a closed path with a format's ending, of which the taker knows nothing."""
+        if not self._lengths or not taker.ends_open or not may_be_respelled(request.target.path):
+            return None
+        for way in _ways(taker, request.target):
+            last = way.segments[-1] if way.segments else ""
+            stem = without_format(last)
+            if not stem or stem == last:
+                continue
+            folded = lenient_segments((*way.segments[:-1], stem))
+            found = self._actions.taker(request, folded, slash=False, body=body)
+            if found is not None:
+                return found if isinstance(found, BodyWanted | Refused) else _HAS_FORMAT
         return None
 
     def _of_action(self, taker: Pattern, request: Request, body: Body) -> BodyWanted | Refused | None:
@@ -124,13 +149,10 @@ def _why(taker: Pattern, way: Shortened, length: int) -> Refused | None:
     """Why what is closed may be meant where a closed path ends behind so many segments; None if it cannot."""
     if length >= len(way.segments):
         return None
-    if length and _is_open(taker, way.places[length - 1]):
+    if length and not taker.names_text(way.places[length - 1]):
         return _HAS_ARGUMENTS
-    return _IS_INDEX if _is_open(taker, way.places[length]) and names_directory(way.segments, length) else None
-
-
-def _is_open(taker: Pattern, place: int) -> bool:
-    return place >= len(taker.segments) or taker.segments[place] is None
+    is_index = not taker.names_text(way.places[length]) and names_directory(way.segments, length)
+    return _IS_INDEX if is_index else None
 
 
 def _ways(taker: Pattern, target: Target) -> Iterator[Shortened]:

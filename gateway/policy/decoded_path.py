@@ -5,9 +5,11 @@ what stands behind a semicolon or a NUL in a segment, and blanks at its end.
 """
 
 import re
+from collections.abc import Iterator
 from urllib.parse import unquote
 
 from gateway.core.target import Target
+from gateway.policy.pattern import split_slash
 from gateway.policy.reading.hidden import seen
 
 _SLASHES = re.compile(r"[/\\]")
@@ -25,6 +27,13 @@ def decoded_segments(target: Target, *, opaque_slash: bool = False) -> tuple[str
         elif piece not in ("", "."):
             segments.append(piece)
     return tuple(segments)
+
+
+def plain_and_decoded(target: Target) -> Iterator[tuple[str, ...]]:
+    """Its segments as they came, and where it has escapes, as `decoded_segments`."""
+    yield split_slash(target)[0]
+    if "%" in target.path:
+        yield decoded_segments(target)
 
 
 def is_escaped_twice(target: Target) -> bool:

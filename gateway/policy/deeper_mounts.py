@@ -14,7 +14,7 @@ from gateway.policy.cut_path import cut_target, target_before_blank
 from gateway.policy.decoded_path import decoded_segments
 from gateway.policy.lenient_segment import lenient_segment, lenient_segments
 from gateway.policy.pattern import split_slash
-from gateway.policy.program_path import is_index
+from gateway.policy.program_name import is_index
 from gateway.policy.shortened_path import may_be_shortened, shortened
 
 # What Rails and Spring take for a format, and with more behind it CGI's path info: `/admin.php/7`.

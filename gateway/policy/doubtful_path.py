@@ -14,6 +14,7 @@ from gateway.policy.decoded_path import hides_dots, is_escaped_twice
 from gateway.policy.deeper_mounts import DeeperMounts
 from gateway.policy.escaped_twice import EscapedTwice
 from gateway.policy.literal import misspelled_literal
+from gateway.policy.path_in_query import has_path_in_query
 from gateway.policy.pattern import Pattern, split_slash
 from gateway.policy.reading.hidden import hidden_in
 from gateway.policy.reading.parameters import overrides_method
@@ -55,6 +56,10 @@ _NAMES_METHOD = _refused(
     "what follows `?` or `&` in the target would, read as a query, make another request of this one. Send the one that "
     "is meant, without it"
 )
+_PATH_IN_QUERY = _refused(
+    "the query begins with a slash, behind an empty path or a program's name. Some servers take it for the path: send "
+    "it as one"
+)
 _HAS_SLASH = _refused("the path has an encoded slash (%2F), which some servers take for a slash. Use a path without it")
 _HAS_DELIMITER = _refused(
     "the path has a `&`, an escaped `?`, `#` or `&`, or an escaped escape, at which it ends to some servers, or is "
@@ -71,14 +76,13 @@ _HAS_EMPTY_SEGMENT = _refused(
 class DoubtfulPaths:
     """Those of one upstream, told in the order in which more is known of a request."""
 
-    __slots__ = ("_deeper", "_denied_deeper", "_escaped_twice", "_escapes_plus", "_mount", "_shortened")
+    __slots__ = ("_deeper", "_denied_deeper", "_escaped_twice", "_mount", "_shortened")
 
     def __init__(self, mount: Mount, deeper: Sequence[Upstream], patterns: Sequence[Pattern]) -> None:
         """`deeper`: the upstreams that are mounted below this one. `patterns`: of all its entries."""
         opaque = mount.encoded_slash == "opaque"
         denied = [other.mount for other in deeper if other.reads == "deny"]
         self._mount = mount
-        self._escapes_plus = mount.plus == "refuse"
         self._deeper = DeeperMounts((other.mount for other in deeper), opaque_slash=opaque) if deeper else None
         self._denied_deeper = DeeperMounts(denied, opaque_slash=opaque) if denied else None
         self._escaped_twice = EscapedTwice(patterns, opaque_slash=opaque)
@@ -86,16 +90,20 @@ class DoubtfulPaths:
 
     def of_any(self, target: Target) -> Refused | None:
         """Of reads too: the mount tells whether they pass, and with whose credentials."""
+        if has_path_in_query(target, self._mount):
+            return _PATH_IN_QUERY
         # Without an escape, nothing of a path can be hidden but parameters.
         if "%" not in target.path and "&" not in target.path:
             return None
-        misspelled = misspelled_literal(self._mount.segments, target, escapes_plus=self._escapes_plus)
+        misspelled = misspelled_literal(self._mount.segments, target, escapes_plus=self._mount.plus == "refuse")
         if misspelled is not None:
             return misspelled
         if hides_dots(target):
             return _HIDES_DOTS
         cut = cut_target(target)
-        return None if cut is None or overrides_method(cut) is None else _NAMES_METHOD
+        if cut is None:
+            return None
+        return _NAMES_METHOD if overrides_method(cut) or has_path_in_query(cut, self._mount) else None
 
     def of_read(self, target: Target) -> Refused | None:
         """Only a mount that takes no reads could be read by another spelling."""
@@ -133,7 +141,7 @@ class DoubtfulPaths:
         if self.cuts_format(taker, target):
             return _OF_A_FORMAT
         if "%" in target.path:
-            misspelled = misspelled_literal(taker.segments, target, escapes_plus=self._escapes_plus)
+            misspelled = misspelled_literal(taker.segments, target, escapes_plus=self._mount.plus == "refuse")
             if misspelled is not None:
                 return misspelled
             if self._escaped_twice.leads_astray(taker, target):

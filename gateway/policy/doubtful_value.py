@@ -54,7 +54,7 @@ _BITS = (0, 1)
 _BASES = {"0x": 16, "#": 16, "0o": 8, "0b": 2}
 _IN_CODE = re.compile(r"([+-]?)(0[xob]|#)([0-9a-f]{1,40})")
 _SUFFIXES = ("d", "f", "l")
-_BEGIN_NUMBERS = frozenset("0123456789+-.")
+_BEGIN_NUMBERS = frozenset("0123456789+-._")
 
 
 def traits_of(value: object) -> Iterator[Trait]:
@@ -89,12 +89,13 @@ def is_plain(trait: Trait) -> bool:
 
 
 def may_be_in_doubt(found: Subject) -> bool:
-    """Whether what stands in JSON may be, whatever is named: a list, an object, a number, or one as text."""
+    """Whether what stands in JSON may be, whatever is named: a list, an object, a number, or one as text, whose digits
+    may be of any script."""
     match found:
         case None | Amount():
             return True
         case Text(text):
-            return text[:1] in _BEGIN_NUMBERS
+            return text[:1] in _BEGIN_NUMBERS or not text[:1].isascii()
     return False
 
 

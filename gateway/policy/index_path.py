@@ -7,14 +7,11 @@ servers of files have `index.html`, and ASP.NET's friendly URLs `default`.
 from collections.abc import Iterator
 
 from gateway.policy.lenient_segment import lenient_segment
-from gateway.policy.program_path import is_index
-
-_ACTION = "index"
-_PAGE = "default"
+from gateway.policy.program_name import DEFAULT, INDEX, is_index
 
 
 def names_index(segment: str) -> bool:
-    return lenient_segment(segment) == _ACTION or is_index(segment)
+    return lenient_segment(segment) == INDEX or is_index(segment)
 
 
 def names_directory(segments: tuple[str, ...], at: int) -> bool:
@@ -22,7 +19,7 @@ def names_directory(segments: tuple[str, ...], at: int) -> bool:
     only where nothing follows."""
     if names_index(segments[at]):
         return True
-    return at == len(segments) - 1 and lenient_segment(segments[at]) == _PAGE
+    return at == len(segments) - 1 and lenient_segment(segments[at]) == DEFAULT
 
 
 def directories(segments: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -3,15 +3,14 @@
 To it `/docs/index` is `/docs`, which here falls to `/docs/{id}`.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.target import Target
-from gateway.policy.decoded_path import decoded_segments
+from gateway.policy.decoded_path import plain_and_decoded
 from gateway.policy.index_path import names_index
 from gateway.policy.lenient_patterns import LenientPatterns
-from gateway.policy.pattern import Pattern, split_slash
+from gateway.policy.pattern import Pattern, by_method
 
 _OF_A_DIRECTORY = Refused(
     AMBIGUOUS_TARGET,
@@ -21,32 +20,25 @@ _OF_A_DIRECTORY = Refused(
 
 
 class IndexPaths:
-    """Which rule's index is meant, by method."""
+    """Which rule's index is meant, by method: of those by which some rule's path ends in text."""
 
     __slots__ = ("_by_method",)
 
     def __init__(self, patterns: Iterable[Pattern]) -> None:
-        found: defaultdict[str, list[Pattern]] = defaultdict(list)
-        for pattern in patterns:
-            for method in pattern.methods:
-                found[method].append(pattern)
-        self._by_method = {method: LenientPatterns(own) for method, own in found.items()}
+        self._by_method = {
+            method: LenientPatterns(own)
+            for method, own in by_method(patterns).items()
+            if not all(pattern.ends_open for pattern in own)
+        }
 
     def refusal(self, method: str, taker: Pattern, target: Target) -> Refused | None:
         """Of a path that `taker` takes. A path that ends in a placeholder is no action's: `/{bucket}` has a file
         `index.html` like any other."""
-        if not taker.ends_open or method not in self._by_method:
+        if method not in self._by_method or not taker.ends_open:
             return None
-        for segments in _ways(target):
+        for segments in plain_and_decoded(target):
             if segments and names_index(segments[-1]):
                 found = self._by_method[method].first(segments[:-1])
                 if found is not None and not found.ends_open:
                     return _OF_A_DIRECTORY
         return None
-
-
-def _ways(target: Target) -> Iterator[tuple[str, ...]]:
-    """As the segments came, and with encoded slashes for slashes."""
-    yield split_slash(target)[0]
-    if "%" in target.path:
-        yield decoded_segments(target)

@@ -6,7 +6,7 @@ with conditions before the one without. `lint.py` refuses rules that this leaves
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from gateway.core.browser import is_of_other_site
@@ -40,7 +40,7 @@ from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
 from gateway.policy.program_paths import ProgramPaths
 from gateway.policy.reading.beside import brings_body
 from gateway.policy.reading.beside_path import query_overrules
-from gateway.policy.reading.body import Body, BodyWanted
+from gateway.policy.reading.body import Body, BodyWanted, body_of, unread_body
 from gateway.policy.reading.graphql import may_be_write_in_url, write_in_url
 from gateway.policy.reading.mcp import changes_nothing, is_answer, is_endpoint, refused_as_task
 from gateway.policy.reading.parameters import overrides_method
@@ -112,8 +112,7 @@ class Index:
         self._merged = upstream.mount.names == "merged"
         placed = [Placed(entry, pattern) for entry in entries for pattern in entry.matcher.patterns]
         self._choice = Choice(placed)
-        # What is closed anywhere has no paths of its own.
-        paths = [one.pattern for one in placed if not (isinstance(one.entry, Closed) and one.entry.anywhere)]
+        paths = [one.pattern for one in placed if not one.is_anywhere]
         self._doubtful = DoubtfulPaths(upstream.mount, deeper, paths)
         self._programs = ProgramPaths(paths) or None
         self._indices = IndexPaths(one.pattern for one in placed if not isinstance(one.entry, Closed))
@@ -137,9 +136,8 @@ class Index:
             return overridden
         if request.method in READ_METHODS and not asks_for_upgrade(request.headers):
             return self._read(request, caller)
-        is_mcp = self.upstream.protocol == "mcp"
-        body = Body(request, self.upstream.json_types, self.upstream.mount, parses_texts=is_mcp)
-        if is_mcp and is_endpoint(request.target, self.upstream.mount):
+        body = body_of(request, self.upstream)
+        if self.upstream.protocol == "mcp" and is_endpoint(request.target, self.upstream.mount):
             harmless = changes_nothing(request, body)
             if isinstance(harmless, BodyWanted):
                 return NeedsBody(self.upstream)
@@ -220,8 +218,7 @@ class Index:
             detail = f"Nothing was forwarded: upstream {self.upstream.name} takes no reads through this gateway."
             return Refused(READS_DENIED, f"{detail} Do not repeat it.")
         if self._closed_reads is not None:
-            # Nothing is written: whatever body comes with a read, its query is the query.
-            closed = self._closed_reads.refusal(request, Body(replace(request, body=b"")))
+            closed = self._closed_reads.refusal(request, unread_body(request))
             closed = closed or self._closed_reads.refusal_where_cut(request)
             if closed is not None:
                 return closed
@@ -249,8 +246,7 @@ class Index:
         if first and self._doubtful.cuts_format(first.pattern, target):
             # What it shows has another path.
             return None
-        # Nothing is written: whatever body comes with a read, its query is the query.
-        unread = Body(replace(request, body=b""))
+        unread = unread_body(request)
         agreed: str | None = None
         for pattern, template in self._counted.get(first.pattern.shape, ()) if first else ():
             path = pattern.captured(segments)
@@ -265,7 +261,7 @@ class Index:
 
 def _fault_where_cut(entry: Entry | ReadOnly, target: Target) -> Refused | None:
     """Where a rule lists the parameters of a query, and to some server there are some in the path."""
-    if not isinstance(entry, Entry) or entry.only is None or entry.only.query is None:
+    if not isinstance(entry, Entry) or entry.only is None:
         return None
     return CUT_IS_CLOSED if any(cut.query not in (None, target.query) for cut in readings_where_cut(target)) else None
 

@@ -23,14 +23,17 @@ _WITHIN = "the rule of this write lists what stands in one"
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """`query`: the names of parameters; `json`: the members of a body. None: whatever a request has there."""
+    """`query`: the names of parameters; `json`: the members of a body, None: whatever it has.
 
-    query: frozenset[str] | None = None
+    Where only `json` is listed, `query` lists none: Rails and Laravel take a member from there as well.
+    """
+
+    query: frozenset[str] = frozenset()
     json: Tree | None = None
 
     def fault(self, request: Request, body: Body) -> BodyWanted | Refused | None:
         """The refusal of a request that says more, in `no-policy`; as `ambiguous-target` where readers differ in it."""
-        if self.query is not None and request.target.query:
+        if request.target.query:
             fault = self._fault_of_query(request, self.query)
             if fault is not None:
                 return fault

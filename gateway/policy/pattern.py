@@ -1,7 +1,8 @@
 """`METHOD[,METHOD] /path/{name}/{rest...}`, compiled once and compared with the segments of a target, not its text."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gateway.core.target import Ambiguous, Target, read_target
@@ -61,6 +62,10 @@ class Pattern:
         """How much it takes at one place of a path that is its own: text 0, a placeholder 1, the rest 2."""
         return self.precedence[min(place, len(self.precedence) - 1)]
 
+    def names_text(self, place: int) -> bool:
+        """Whether text stands at this place, and no placeholder or rest."""
+        return place < len(self.segments) and self.segments[place] is not None
+
     @property
     def lenient(self) -> "Pattern":
         """As a server reads it to which neither case, nor another mark, nor a slash at the end makes another path."""
@@ -96,6 +101,15 @@ def split_slash(target: Target) -> tuple[tuple[str, ...], bool]:
     """The segments of a path without the empty last one, and whether it was there."""
     segments = target.segments
     return (segments, False) if segments[-1] else (segments[:-1], True)
+
+
+def by_method(patterns: Iterable[Pattern]) -> Mapping[str, Sequence[Pattern]]:
+    """In their order; one that names several methods stands under each."""
+    found: defaultdict[str, list[Pattern]] = defaultdict(list)
+    for pattern in patterns:
+        for method in pattern.methods:
+            found[method].append(pattern)
+    return dict(found)
 
 
 def parse_pattern(text: str, *, upgrades: bool = False, closes: bool = False) -> Pattern | Wrong:

@@ -4,26 +4,12 @@ PHP, CGI, ASP.NET and ColdFusion run `/cron.php` for `/cron.php/x`, too, and han
 4.1.5); for a directory, `/admin/`, servers run the `index.php` in it.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 
 from gateway.policy.pattern import Pattern
-from gateway.policy.shortened_path import PROGRAM_ENDING
+from gateway.policy.program_name import is_index, is_program
 
-_PROGRAM = re.compile(f".*{PROGRAM_ENDING}", re.IGNORECASE | re.DOTALL)
-# Apache's `DirectoryIndex`, nginx's `index`, IIS's default documents and the welcome files of servlets.
-_INDEX = re.compile(
-    rf"(?:index|default)(?:{PROGRAM_ENDING}|\.[sx]?html?|\.jspx?)|iisstart\.html?", re.IGNORECASE | re.DOTALL
-)
 _Segments = tuple[str, ...]
-
-
-def is_program(segment: str) -> bool:
-    return _PROGRAM.fullmatch(segment) is not None
-
-
-def is_index(segment: str) -> bool:
-    return _INDEX.fullmatch(segment) is not None
 
 
 def program_named(pattern: Pattern) -> str | None:

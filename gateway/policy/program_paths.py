@@ -3,14 +3,13 @@
 To it `/cron.php/x` is `/cron.php`, which here falls to `/{page}/{part}`.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.target import Target
-from gateway.policy.decoded_path import decoded_segments
+from gateway.policy.decoded_path import plain_and_decoded
 from gateway.policy.lenient_patterns import LenientPatterns
-from gateway.policy.pattern import Pattern, split_slash
+from gateway.policy.pattern import Pattern, by_method
 from gateway.policy.program_path import Programs
 
 _OF_A_PROGRAM = Refused(
@@ -26,12 +25,8 @@ class ProgramPaths:
     __slots__ = ("_by_method",)
 
     def __init__(self, patterns: Iterable[Pattern]) -> None:
-        found: defaultdict[str, list[Pattern]] = defaultdict(list)
-        for pattern in patterns:
-            for method in pattern.methods:
-                found[method].append(pattern)
-        named = ((method, Programs(own)) for method, own in found.items())
-        self._by_method = {method: (programs, LenientPatterns(found[method])) for method, programs in named if programs}
+        named = ((method, own, Programs(own)) for method, own in by_method(patterns).items())
+        self._by_method = {method: (programs, LenientPatterns(own)) for method, own, programs in named if programs}
 
     def __bool__(self) -> bool:
         return bool(self._by_method)
@@ -42,7 +37,7 @@ class ProgramPaths:
         if method not in self._by_method:
             return None
         programs, patterns = self._by_method[method]
-        for segments in _ways(target):
+        for segments in plain_and_decoded(target):
             for run in programs.meant_by(segments):
                 found = patterns.first(run)
                 is_named = found is not None and not found.ends_open and found.shape != taker.lenient.shape
@@ -51,15 +46,6 @@ class ProgramPaths:
         return None
 
 
-def _ways(target: Target) -> Iterator[tuple[str, ...]]:
-    """As the segments came, and with encoded slashes for slashes."""
-    plain = split_slash(target)[0]
-    yield plain
-    if "%" in target.path:
-        yield decoded_segments(target)
-
-
 def _is_text(taker: Pattern, place: int) -> bool:
-    if place < 0:
-        return taker.rest is None
-    return place < len(taker.segments) and taker.segments[place] is not None
+    """The root, before any segment, counts as text where no rest takes it."""
+    return taker.rest is None if place < 0 else taker.names_text(place)

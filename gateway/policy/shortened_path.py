@@ -9,13 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-PROGRAM_ENDING = r"\.(?:php[3-8]?|phtml|cgi|fcgi|pl|py|wsgi|asp|aspx|ashx|asmx|svc|cfm|cfc)"
-_PROGRAM = re.compile(f"(?P<stem>.*){PROGRAM_ENDING}", re.IGNORECASE | re.DOTALL)
+from gateway.policy.program_name import DEFAULT, INDEX, PROGRAM_ENDING, is_program, program_stem
+
 # Of ASP.NET 1.x it is an id of 24 characters, and later one or more of such as `S(id)`.
 _SESSION = re.compile(r"\((?:(?:[A-Z]\([^()]*\))+|[0-9a-z]{24})\)", re.IGNORECASE)
 _EITHER = re.compile(rf"{PROGRAM_ENDING}(?:/|\Z)|/\(", re.IGNORECASE)
-# What a server runs for a directory, when nothing follows.
-_INDEX = ("index", "default")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +42,18 @@ def shortened(segments: tuple[str, ...], texts: Sequence[str | None] = ()) -> fr
 
 
 def _droppable(segments: tuple[str, ...]) -> Iterator[int]:
-    return (at for at, segment in enumerate(segments) if _PROGRAM.fullmatch(segment) or _SESSION.fullmatch(segment))
+    return (at for at, segment in enumerate(segments) if is_program(segment) or _SESSION.fullmatch(segment))
 
 
 def _without(segments: tuple[str, ...], places: tuple[int, ...], *, cut: bool) -> Shortened:
     """`cut`: of programs only the endings are dropped."""
     left: list[tuple[str, int]] = []
     for at, segment in enumerate(segments):
-        program = _PROGRAM.fullmatch(segment) if at in places else None
+        stem = program_stem(segment) if at in places else None
         if at not in places:
             left.append((segment, at))
-        elif program is not None and cut and program["stem"]:
-            left.append((program["stem"], at))
-        elif program is not None and at == len(segments) - 1 and program["stem"].lower() not in _INDEX:
+        elif cut and stem:
+            left.append((stem, at))
+        elif stem is not None and at == len(segments) - 1 and stem.lower() not in (INDEX, DEFAULT):
             left.append((segment, at))
     return Shortened(tuple(segment for segment, _ in left), tuple(at for _, at in left))

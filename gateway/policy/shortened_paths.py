@@ -3,12 +3,11 @@
 To it `/index.php/admin/purge` is `/admin/purge`, which here falls to `/{rest...}`.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable
 
 from gateway.core.target import Target
 from gateway.policy.lenient_patterns import LenientPatterns
-from gateway.policy.pattern import Pattern, split_slash
+from gateway.policy.pattern import Pattern, by_method, split_slash
 from gateway.policy.shortened_path import may_be_shortened, shortened
 
 
@@ -18,11 +17,7 @@ class ShortenedPaths:
     __slots__ = ("_by_method",)
 
     def __init__(self, patterns: Iterable[Pattern]) -> None:
-        found: defaultdict[str, list[Pattern]] = defaultdict(list)
-        for pattern in patterns:
-            for method in pattern.methods:
-                found[method].append(pattern)
-        self._by_method = {method: LenientPatterns(own) for method, own in found.items()}
+        self._by_method = {method: LenientPatterns(own) for method, own in by_method(patterns).items()}
 
     def lead_astray(self, method: str, taker: Pattern, target: Target) -> bool:
         """Whether what is left of the target is another pattern's than the one that takes it, and no less exactly."""

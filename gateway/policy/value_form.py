@@ -23,9 +23,17 @@ _UPPERCASE = re.compile("[0-9A-Z_-]+")
 _INTEGER = re.compile("0|[1-9][0-9]*")
 _PADDED = re.compile("0[0-9]+")
 _UUID = re.compile("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-# Four characters are three bytes; of the last of two or three the bits beyond whole bytes are zero (section 3.5).
-_BASE64 = re.compile("(?:{0}{{4}})*(?:{0}{{4}}|{0}[AQgw]==|{0}{{2}}[AEIMQUYcgkosw048]=)".format("[0-9A-Za-z+/]"))
-_BASE64URL = re.compile("(?:{0}{{4}})*(?:{0}{{4}}|{0}[AQgw]|{0}{{2}}[AEIMQUYcgkosw048])".format("[0-9A-Za-z_-]"))
+
+
+def _base64(character: str, padding: str) -> re.Pattern[str]:
+    """Four characters are three bytes; of the last of two or three the bits beyond whole bytes are zero (section
+    3.5)."""
+    four, two, three = f"{character}{{4}}", f"{character}[AQgw]", f"{character}{{2}}[AEIMQUYcgkosw048]"
+    return re.compile(f"(?:{four})*(?:{four}|{two}{padding * 2}|{three}{padding})")
+
+
+_BASE64 = _base64("[0-9A-Za-z+/]", padding="=")
+_BASE64URL = _base64("[0-9A-Za-z_-]", padding="")
 # Beyond what 64 bits hold some readers round, some stop at the largest and some begin anew.
 _LARGEST = 2**63 - 1
 _DIGITS = len(str(_LARGEST))

@@ -6,8 +6,8 @@ import pytest
 
 from gateway.core.caller import Caller
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
-from gateway.policy.condition import HeaderCondition, JsonCondition, parse_scalar
-from gateway.policy.doubtful_value import OtherWord, doubt_of_unmet, is_plain, traits_of
+from gateway.policy.condition import HeaderCondition, JsonCondition, Text, parse_scalar
+from gateway.policy.doubtful_value import OtherWord, doubt_of_unmet, is_plain, may_be_in_doubt, traits_of
 from gateway.policy.finding import Wrong
 from gateway.policy.reading.body import Body
 from gateway.policy.reading.jsonbody import parse_pointer
@@ -41,6 +41,13 @@ def test_beside_a_word_stands_no_number(sent: str) -> None:
 
     assert told is not None
     assert told.endswith("Send it as text, spelled as the policy spells it.")
+
+
+@pytest.mark.parametrize("sent", ["2", "+2", "-2", ".5", "_2", "\u0662", "\uff12"])
+def test_a_number_as_text_is_told_by_how_it_begins(sent: str) -> None:
+    """With a digit of any script: Java and Python read them all."""
+    assert may_be_in_doubt(Text(sent))
+    assert in_json(["PURGE", "move"], f'"{sent}"') is not None
 
 
 @pytest.mark.parametrize("sent", ["3.7", "3.0000001", "2.5"])

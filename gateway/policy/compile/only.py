@@ -26,7 +26,7 @@ def compile_only(report: Report, path: Path, shape: schema.Rule) -> Only | None:
         report.add(where, "this closes no list; write `query: [...]` or `json: [...]`, or leave it out")
     if listed.json_ is not None and shape.upgrade is not None:
         report.add((*where, "json"), "a WebSocket handshake has no body; write `query` only")
-    query = None if listed.query is None else frozenset(listed.query)
+    query = frozenset(listed.query or ())
     if listed.json_ is None:
         return Only(query)
     pointers = [
@@ -45,9 +45,8 @@ def check_only_reads(report: Report, path: Path, entry: Entry) -> None:
     only = entry.only
     if only is None:
         return
-    if only.query is not None:
-        for name in sorted(set(_query_names(entry)) - only.query):
-            report.add((*path, "only", "query"), f"the rule itself looks at `{name}` of the query; list it too")
+    for name in sorted(set(_query_names(entry)) - only.query):
+        report.add((*path, "only", "query"), f"the rule itself looks at `{name}` of the query; list it too")
     if only.json is None:
         return
     if any(isinstance(one, FormCondition) for one in entry.matcher.conditions) or any(

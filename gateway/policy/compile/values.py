@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from gateway.core.rule import Mount
 from gateway.policy.finding import Wrong
+from gateway.policy.part import Part
 from gateway.policy.report import Report
 from gateway.policy.source import Path
 from gateway.policy.template import Piece, Template
@@ -11,7 +12,8 @@ from gateway.policy.value_form import ValueForm
 
 # The policy's own words, which no request can spell in another way.
 _OF_CALLERS = ("principal", "tenant")
-# Where servers differ in what is a delimiter, a blank, or the same in other characters.
+# Where servers differ in what is a delimiter, a blank, or the same in other characters. So they do in a header that
+# chooses the account: Vault takes `ns1`, `/ns1` and `ns1/` for one namespace. A mount's `opaque` is of paths alone.
 _OF_PATHS = ("path", "rest")
 
 
@@ -20,7 +22,8 @@ def with_values(
 ) -> Template:
     """The rule's template with the form of each of its parts. Faults are noted; `path` is that of the rule.
 
-    Nothing said, a path's values are `unreserved`; but where the mount says that what they have in them is opaque.
+    Nothing said, values of a path and a header are `unreserved`; but a path's where the mount says that what they have
+    in them is opaque.
     """
     is_opaque = "opaque" in (mount.encoded_slash, mount.delimiters, mount.plus)
     parts = {part.text for part in template.parts if part.origin not in _OF_CALLERS}
@@ -40,8 +43,12 @@ def _formed(template: Template, forms: dict[str, ValueForm], *, is_opaque: bool)
 def _with_form(piece: Piece, forms: dict[str, ValueForm], *, is_opaque: bool) -> Piece:
     if isinstance(piece, str):
         return piece
-    default: ValueForm = "unreserved" if piece.origin in _OF_PATHS and not is_opaque else "any"
-    return replace(piece, form=forms.get(piece.text, default))
+    return replace(piece, form=forms.get(piece.text, _default(piece, is_opaque=is_opaque)))
+
+
+def _default(part: Part, *, is_opaque: bool) -> ValueForm:
+    is_plain = part.origin == "header" or (part.origin in _OF_PATHS and not is_opaque)
+    return "unreserved" if is_plain else "any"
 
 
 def _unknown(name: str, parts: set[str]) -> str:

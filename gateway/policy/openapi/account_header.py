@@ -6,12 +6,11 @@ Two accounts' things would have one fence, and a key used for one account would 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from gateway.core.caller import overrides_request
-from gateway.core.request import Headers
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_to_read
 from gateway.policy.openapi.operation import Header, Operation
-from gateway.policy.openapi.wording import comment, some_of, words
+from gateway.policy.openapi.vocabulary import words
+from gateway.policy.openapi.wording import comment, some_of
 
 # Whose thing it is; asked also where a request may do without.
 _ACCOUNTS = (
@@ -110,9 +109,7 @@ def account_questions(ruled: Iterable[tuple[Operation, str]]) -> Iterator[str]:
 def may_choose_account(header: Header) -> bool:
     """By its name, or as no request of the operation is without it."""
     told = set(words(header.name.lower()))
-    if isinstance(header_to_read(header.name), Wrong) or "idempotency" in told:
-        return False
-    if overrides_request(Headers(((header.name.encode(), b""),))) is not None:
+    if isinstance(header_to_read(header.name), Wrong) or "idempotency" in told or header.overrides_request:
         return False
     if not told.isdisjoint(_ORGS) or any(name in word for word in told for name in _ACCOUNTS):
         return True

@@ -7,12 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gateway.core.caller import overrides_request
-from gateway.core.request import Headers
 from gateway.policy.openapi.operation import Operation
 from gateway.policy.openapi.segment import Slot
 from gateway.policy.openapi.translation import Translation
-from gateway.policy.openapi.wording import GENERIC, comment, some_of, words
+from gateway.policy.openapi.vocabulary import GENERIC, words
+from gateway.policy.openapi.wording import comment, some_of
 from gateway.policy.reading.lenient_name import folded
 from gateway.policy.reading.overriding import overriding_among
 
@@ -74,10 +73,9 @@ def names_in_bodies(ruled: _Ruled) -> NamesInBodies:
 
 def name_in_body(operation: Operation, path: Translation) -> str | None:
     """The member of a body that may say which thing is written. Below a thing, `name` is that of a part of it."""
-    slot = next((one.name for one in reversed(path.segments) if isinstance(one, Slot)), None)
-    if slot is None or operation.method == "DELETE" or (not path.whole and _is_any(slot)):
+    if not path.slots or operation.method == "DELETE" or (not path.whole and _is_any(path.slots[-1].name)):
         return None
-    return _members(operation).get(folded(slot))
+    return _members(operation).get(folded(path.slots[-1].name))
 
 
 def _has_its_id(operation: Operation, path: Translation) -> bool:
@@ -89,7 +87,7 @@ def _has_its_id(operation: Operation, path: Translation) -> bool:
 def _other_in_body(operation: Operation, path: Translation, own: str | None) -> str | None:
     """A member that is called as a placeholder and is most likely none: `name` of `POST /boards/{name}/cards`."""
     members = _members(operation)
-    called = (members.get(folded(one.name)) for one in path.segments if isinstance(one, Slot) and _is_any(one.name))
+    called = (members.get(folded(one.name)) for one in path.slots if _is_any(one.name))
     return next((one for one in called if one not in (None, own)), None)
 
 
@@ -106,7 +104,7 @@ def names_elsewhere(ruled: _Ruled) -> Iterator[str]:
     in_query: list[str] = []
     overriding: defaultdict[str, list[str]] = defaultdict(list)
     for operation, path in ruled:
-        slots = {folded(one.name) for one in path.segments if isinstance(one, Slot)}
+        slots = {folded(one.name) for one in path.slots}
         in_query += (f"{operation} (`{comment(name)}`)" for name in operation.query if folded(name) in slots)
         for name in _overriding(operation):
             overriding[comment(name)].append(str(operation))
@@ -120,7 +118,5 @@ def names_elsewhere(ruled: _Ruled) -> Iterator[str]:
 
 
 def _overriding(operation: Operation) -> Iterator[str]:
-    for header in operation.headers:
-        if overrides_request(Headers(((header.name.encode(), b""),))) is not None:
-            yield header.name
+    yield from (header.name for header in operation.headers if header.overrides_request)
     yield from (name for name in operation.query if overriding_among([name]) is not None)

@@ -1,13 +1,15 @@
-"""The body of an operation: which members it has at the top."""
+"""The body of an operation: its types, and which members it has at the top."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
+from gateway.policy.compile.json_types import parse_json_type
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.parameter import Kind, kind_of
-from gateway.policy.openapi.tree import Node, Tree
+from gateway.policy.openapi.tree import Node, Tree, is_true, items_of, text_of
 
+_TYPES = 200
 _MEMBERS = 500
 _MERGED = 20
 # A schema may be made of itself.
@@ -32,11 +34,10 @@ class BodyMembers:
 
 def body_members(tree: Tree, operation: Node) -> BodyMembers:
     """Those of all its types of media, and of schemas that are merged or one of which holds."""
-    body = tree.resolved(operation.get("requestBody"))
-    content = None if isinstance(body, Wrong) else body.get("content")
+    content = _content(tree, operation)
     kinds: dict[str, Kind] = {}
     required: set[str] = set()
-    media = list(content.items())[:_MERGED] if isinstance(content, Mapping) else []
+    media = list(content.items())[:_MERGED]
     plain = True
     for _, described in media:
         schema = tree.resolved(described.get("schema") if isinstance(described, Mapping) else None)
@@ -52,24 +53,40 @@ def body_members(tree: Tree, operation: Node) -> BodyMembers:
     return BodyMembers(kinds, exact, frozenset(required & kinds.keys()), is_file)
 
 
+def json_types(tree: Tree, operation: Node) -> tuple[str, ...]:
+    """Those of its types that end in `+json`."""
+    types = map(_plain_type, list(_content(tree, operation))[:_TYPES])
+    return tuple(name for name in types if name.endswith("+json") and not isinstance(parse_json_type(name), Wrong))
+
+
+def _content(tree: Tree, operation: Node) -> Node:
+    """OpenAPI 3.1, section 4.8.13: by media types, or ranges of them, what is described."""
+    body = tree.resolved(operation.get("requestBody"))
+    content = None if isinstance(body, Wrong) else body.get("content")
+    return content if isinstance(content, Mapping) else {}
+
+
+def _plain_type(name: object) -> str:
+    return text_of(name).partition(";")[0].strip().lower()
+
+
 def _is_read(name: object) -> bool:
-    plain = name.partition(";")[0].strip().lower() if isinstance(name, str) else ""
+    plain = _plain_type(name)
     return plain in ("application/json", _FORM) or plain.endswith("+json")
 
 
 def _schemas(tree: Tree, schema: Node, depth: int = 0) -> Iterator[Node]:
     """It, and what it is made of."""
     yield schema
-    listed = (schema.get(name) for name in ("allOf", "oneOf", "anyOf")) if depth < _NESTED else ()
-    for one in (one for some in listed if isinstance(some, list) for one in some[:_MERGED]):
+    listed = (items_of(schema.get(name), _MERGED) for name in ("allOf", "oneOf", "anyOf")) if depth < _NESTED else ()
+    for one in (one for some in listed for one in some):
         found = tree.resolved(one)
         if not isinstance(found, Wrong):
             yield from _schemas(tree, found, depth + 1)
 
 
 def _required(schema: Node) -> set[str]:
-    listed = schema.get("required")
-    return {name for name in listed[:_MEMBERS] if isinstance(name, str)} if isinstance(listed, list) else set()
+    return {name for name in items_of(schema.get("required"), _MEMBERS) if isinstance(name, str)}
 
 
 def _members(tree: Tree, schema: Node) -> dict[str, Kind]:
@@ -77,7 +94,7 @@ def _members(tree: Tree, schema: Node) -> dict[str, Kind]:
     kinds: dict[str, Kind] = {}
     for name, value in list(members.items())[:_MEMBERS] if isinstance(members, Mapping) else ():
         described = tree.resolved(value)
-        only_answered = not isinstance(described, Wrong) and described.get("readOnly") in (True, "true")
+        only_answered = not isinstance(described, Wrong) and is_true(described.get("readOnly"))
         if isinstance(name, str) and not only_answered:
             kinds[name] = kind_of(tree, value)
     return kinds

@@ -6,28 +6,26 @@ They stand elsewhere than the paths by ids do, and write the same: as other reso
 from collections.abc import Iterable, Iterator
 
 from gateway.policy.openapi.operation import Operation
-from gateway.policy.openapi.translation import Translation
-from gateway.policy.openapi.wording import comment, singular
+from gateway.policy.openapi.translation import Place, Translation
+from gateway.policy.openapi.vocabulary import CALLERS, singular
+from gateway.policy.openapi.wording import comment
 
-_CALLERS = frozenset({"me", "myself", "self", "whoami"})
 # Among whose things the caller is one.
 _PERSONS = ("user", "member", "person", "people", "account", "customer", "employee", "player", "agent")
 _MARKS = "@~$_-"
-
-_Place = tuple[str | None, ...]
 
 
 class CallersOwn:
     """Knows the paths by ids; asks once for all paths that begin alike."""
 
     def __init__(self, ruled: Iterable[tuple[Operation, Translation]]) -> None:
-        self._collections: set[_Place] = set()
+        self._collections: set[Place] = set()
         # By what stands behind an id, and by what one of a collection is called: the path with that id.
-        self._behind: dict[_Place, str] = {}
+        self._behind: dict[Place, str] = {}
         self._of_many: dict[str, str] = {}
-        self._asked: set[_Place] = set()
+        self._asked: set[Place] = set()
         for operation, path in ruled:
-            texts = _texts(path)
+            texts = path.texts
             at = next((at for at, text in enumerate(texts) if text is None), len(texts))
             if at == len(texts):
                 continue
@@ -55,9 +53,9 @@ class CallersOwn:
             "If so close what begins so, or give both one `resource`: they are fenced apart"
         )
 
-    def _found(self, operation: Operation, path: Translation) -> tuple[_Place, str] | None:
+    def _found(self, operation: Operation, path: Translation) -> tuple[Place, str] | None:
         """With what it begins, and the path that may write the same."""
-        texts = _texts(path)
+        texts = path.texts
         for at, text in enumerate(texts):
             begin, behind = texts[: at + 1], texts[at + 1 :]
             if text is None:
@@ -77,8 +75,4 @@ class CallersOwn:
 
 
 def _is_caller(text: str) -> bool:
-    return text == "~" or text.lower().strip(_MARKS) in _CALLERS
-
-
-def _texts(path: Translation) -> _Place:
-    return tuple(one if isinstance(one, str) else None for one in path.segments)
+    return text == "~" or text.lower().strip(_MARKS) in CALLERS

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gateway.core.rule import Upstream
-from gateway.core.target import Ambiguous, read_target
 from gateway.policy.entry import AnyEntry, Closed, Entry
 from gateway.policy.finding import Finding, Wrong
 from gateway.policy.openapi.operation import Document, Operation
-from gateway.policy.openapi.segment import Slot, parse_segment
+from gateway.policy.openapi.segment import Slot, decoded, parse_segment, path_segments
 from gateway.policy.openapi.whole_segment import WholeSegments
 from gateway.policy.openapi.wording import comment
 from gateway.policy.pattern import Pattern, shapes_meet
@@ -147,28 +146,21 @@ def _base(document: Document, upstream: Upstream) -> tuple[str, ...]:
     elif server is not None:
         url = parse_url(server)
         path = path if isinstance(url, Wrong) else url.base_path
-    return tuple(piece for piece in path.split("/") if piece)
+    return path_segments(path)
 
 
 def _operation_reach(operation: Operation, base: tuple[str, ...]) -> _Reach:
     pieces = operation.path.removeprefix("/").split("/")
     slash = not pieces[-1]
-    segments: list[str | None] = [_literal(piece) for piece in (pieces[:-1] if slash else pieces)]
+    # With a placeholder in it, a segment may be any text.
+    segments = [None if "{" in piece else decoded(piece) for piece in (pieces[:-1] if slash else pieces)]
     last = parse_segment(pieces[len(segments) - 1]) if segments else ""
     rest = isinstance(last, Slot) and (last.rest or (last.name in operation.rests and not slash))
     return _Reach(operation.method, (*base, *(segments[:-1] if rest else segments)), rest, slash)
 
 
-def _literal(piece: str) -> str | None:
-    """A segment's text, decoded; None with a placeholder in it, which may then be any text."""
-    if "{" in piece:
-        return None
-    target = read_target("/" + piece)
-    return piece if isinstance(target, Ambiguous) else target.segments[0]
-
-
 def _entry_reaches(entry: AnyEntry, upstream: Upstream) -> Iterator[_Reach]:
-    base = tuple(piece for piece in upstream.base_path.split("/") if piece)
+    base = path_segments(upstream.base_path)
     for pattern in entry.matcher.patterns:
         segments = _forwarded(pattern, upstream)
         for method in pattern.methods:

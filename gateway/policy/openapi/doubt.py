@@ -7,29 +7,13 @@ from dataclasses import dataclass
 from gateway.policy.openapi.operation import Operation
 from gateway.policy.openapi.parameter import Kind
 from gateway.policy.openapi.segment import Slot
-from gateway.policy.openapi.translation import Translation
-from gateway.policy.openapi.wording import GENERIC, comment, placeholder_name, singular, words
+from gateway.policy.openapi.translation import Place, Translation
+from gateway.policy.openapi.vocabulary import CALLERS, GENERIC, singular, snake_name, words
+from gateway.policy.openapi.wording import comment
 
 # By which APIs call one of many things without its id, or all of them; some put a mark before it.
-_ALIASES = frozenset(
-    {
-        "all",
-        "current",
-        "default",
-        "first",
-        "last",
-        "latest",
-        "me",
-        "mine",
-        "myself",
-        "newest",
-        "original",
-        "own",
-        "primary",
-        "root",
-        "self",
-        "whoami",
-    }
+_ALIASES = CALLERS | frozenset(
+    {"all", "current", "default", "first", "last", "latest", "mine", "newest", "original", "own", "primary", "root"}
 )
 _MARKS = "@~$_-.*!"
 _MANY = frozenset({"batch", "bulk", "many", "mass", "multiple"})
@@ -46,8 +30,6 @@ _ACTIONS = _DONE | {"event", "transition"}
 _EXACT: frozenset[Kind] = frozenset({"integer", "uuid"})
 # A member that a pointer names without escapes.
 _MEMBER = re.compile("[A-Za-z0-9_-]+")
-
-_Place = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +51,23 @@ class Doubt:
     closes: str | None = None
     asks: str | None = None
     exact: Item | None = None
-    about: tuple[str, _Place] | None = None
+    about: tuple[str, Place] | None = None
 
 
 class Items:
     """Where the paths of a document name one of many things."""
 
     def __init__(self, ruled: Iterable[tuple[Operation, Translation]]) -> None:
-        self._at: dict[_Place, Item] = {}
+        self._at: dict[Place, Item] = {}
         for operation, path in ruled:
-            place: _Place = ()
-            for segment in path.segments:
-                if isinstance(segment, Slot) and not segment.rest and place not in self._at:
-                    kind = operation.kinds.get(segment.name, "text")
-                    self._at[place] = Item(segment.name, kind, comment(operation.path))
-                place = (*place, segment if isinstance(segment, str) else None)
+            for _, place, slot in path.placed_slots():
+                if not slot.rest and place not in self._at:
+                    kind = operation.kinds.get(slot.name, "text")
+                    self._at[place] = Item(slot.name, kind, comment(operation.path))
 
     def doubt(self, operation: Operation, path: Translation) -> Doubt:
         """What is doubtful of an operation, the worst first."""
-        texts: _Place = tuple(one if isinstance(one, str) else None for one in path.segments)
+        texts = path.texts
         if _writes_many(operation, texts):
             return Doubt("one call may write many things, and each of them has a holder of its own")
         between = _between(path)
@@ -98,7 +78,7 @@ class Items:
             return _collection(operation, item)
         return self._alias(operation, path, texts) or _action(operation, path, texts) or between or Doubt()
 
-    def _alias(self, operation: Operation, path: Translation, texts: _Place) -> Doubt | None:
+    def _alias(self, operation: Operation, path: Translation, texts: Place) -> Doubt | None:
         """A text where other paths name one of many: another name of one, several of them, or an action on them."""
         for at, text in enumerate(texts):
             item = None if text is None else self._at.get(texts[:at]) or self._of_collection(texts[: at + 1])
@@ -118,13 +98,13 @@ class Items:
                 return Doubt(asks=asks, about=("key", texts[: at + 1]))
         return None
 
-    def _of_collection(self, texts: _Place) -> Item | None:
+    def _of_collection(self, texts: Place) -> Item | None:
         """What a method beside a collection's name may write: `/docs:purge` beside `/docs/{id}`."""
         collection, colon, _ = (texts[-1] or "").partition(":")
         return self._at.get((*texts[:-1], collection)) if colon else None
 
 
-def _writes_many(operation: Operation, texts: _Place) -> bool:
+def _writes_many(operation: Operation, texts: Place) -> bool:
     last = texts[-1] if texts else None
     return not _MANY.isdisjoint((*words(last or ""), *words(operation.operation_id)))
 
@@ -143,7 +123,7 @@ def _lists(text: str, key: Slot) -> bool:
     return bool(listed) and not GENERIC.issuperset(named) and singular(listed[0]) in named and listed[0] not in named
 
 
-def _action(operation: Operation, path: Translation, texts: _Place) -> Doubt | None:
+def _action(operation: Operation, path: Translation, texts: Place) -> Doubt | None:
     """A last placeholder that says what is done: `/docs/{id}/{action}` would be two things of each document."""
     kept = path.segments[: path.kept]
     told = {word for one in kept[-1:] if isinstance(one, Slot) for word in words(one.name)} - {"name", "type"}
@@ -163,8 +143,7 @@ def _action(operation: Operation, path: Translation, texts: _Place) -> Doubt | N
 def _between(path: Translation) -> Doubt | None:
     """What writes two things, or may do so."""
     closes = Doubt("it may write two things; let its resource be what both have in common")
-    slots = [one for one in path.segments if isinstance(one, Slot)]
-    if len(slots) > 1 and any(not _ENDS.isdisjoint(words(slot.name)) for slot in slots):
+    if len(path.slots) > 1 and any(not _ENDS.isdisjoint(words(slot.name)) for slot in path.slots):
         return closes
     found: Doubt | None = None
     for at, (text, after) in enumerate(zip(path.segments, path.segments[1:], strict=False)):
@@ -175,16 +154,15 @@ def _between(path: Translation) -> Doubt | None:
         if text.lower() in _BETWEEN or (told and told <= _BETWEEN | _BESIDE):
             return closes
         if not _BETWEEN.isdisjoint(told):
-            place = tuple(one if isinstance(one, str) else None for one in path.segments[: path.kept])
             asks = f"does `{comment(text)}` write two things? If so let `resource` be what both have in common"
-            found = Doubt(asks=asks, about=("between", place))
+            found = Doubt(asks=asks, about=("between", path.texts[: path.kept]))
     return found
 
 
 def _collection(operation: Operation, item: Item) -> Doubt:
     """What stands before an id: it is written as a whole, or one of it by an id in the body."""
     members = operation.body.kinds
-    same = [name for name in members if placeholder_name(name, set()) in ("id", placeholder_name(item.name, set()))]
+    same = [name for name in members if snake_name(name) in ("id", snake_name(item.name))]
     if operation.method == "POST":
         asks = f"its body has `{comment(same[0])}`: does it write over what `{item.example}` writes?" if same else None
         return Doubt(asks=asks)

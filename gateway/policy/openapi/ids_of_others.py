@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from gateway.policy.openapi.operation import Operation
 from gateway.policy.openapi.segment import Slot
 from gateway.policy.openapi.translation import Translation
-from gateway.policy.openapi.wording import GENERIC, comment, placeholder_name, some_of, words
+from gateway.policy.openapi.vocabulary import GENERIC, VAGUE, snake_name, words
+from gateway.policy.openapi.wording import comment, some_of
 
 # Called so is what is done, or how, and seldom which.
-_VAGUE = frozenset({"action", "command", "date", "file", "index", "operation", "path", "status", "type", "version"})
+_VAGUE = VAGUE | {"status"}
 
 
 def ids_of_others(ruled: Iterable[tuple[Operation, Translation, str]]) -> Iterator[str]:
@@ -22,12 +23,12 @@ def ids_of_others(ruled: Iterable[tuple[Operation, Translation, str]]) -> Iterat
     for operation, path, _ in every:
         last = path.segments[path.kept - 1] if path.kept else None
         if isinstance(last, Slot) and not GENERIC.issuperset(words(last.name)) and _VAGUE.isdisjoint(words(last.name)):
-            named.setdefault(placeholder_name(last.name, set()), operation.path)
+            named.setdefault(snake_name(last.name), operation.path)
     found: defaultdict[str, list[str]] = defaultdict(list)
     for operation, path, resource in every:
-        own = {placeholder_name(one.name, set()) for one in path.segments if isinstance(one, Slot)}
+        own = {snake_name(one.name) for one in path.slots}
         for name in sorted(operation.wanted | operation.body.required):
-            id_name = placeholder_name(name, set())
+            id_name = snake_name(name)
             if id_name in named and id_name not in own and f"{{json:/{name}}}" not in resource:
                 found[id_name].append(f"{operation} (`{comment(name)}`)")
     for id_name, operations in found.items():

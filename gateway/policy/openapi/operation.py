@@ -3,20 +3,20 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from gateway.policy.compile.json_types import parse_json_type
+from gateway.core.caller import overrides_request
+from gateway.core.request import Headers
 from gateway.policy.finding import Wrong
-from gateway.policy.openapi.body import BodyMembers, body_members
+from gateway.policy.openapi.body import BodyMembers, body_members, json_types
 from gateway.policy.openapi.parameter import Kind, parameter_kinds, parameters
-from gateway.policy.openapi.tree import Node, Tree, read_tree
+from gateway.policy.openapi.tree import Node, Tree, is_true, items_of, read_tree, text_of
 from gateway.policy.openapi.writing_read import WritingRead, writing_read
 
 # The methods that OpenAPI 3.1 knows and that are no reads. TRACE is never forwarded.
 _WRITES = ("post", "put", "patch", "delete")
 # A document of this size is a mistake or an attack; the largest public ones have about 10,000 operations in all.
 _OPERATIONS = 20_000
-_PARAMETERS = 200
+_SERVERS = _VARIABLES = 200
 # What people write to say that a call changes nothing. Compared without case, dashes and underscores.
 _READ_HINTS = frozenset({"xreadonly", "xreadonlyhint", "xsafe", "xissafe", "xsideeffectfree"})
 
@@ -27,6 +27,11 @@ class Header:
 
     name: str
     required: bool
+
+    @property
+    def overrides_request(self) -> bool:
+        """Whether a request with it may be another one, and is refused."""
+        return overrides_request(Headers(((self.name.encode(), b""),))) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,7 @@ def read_operations(tree: Tree) -> Document | Wrong:
         reads += [] if read is None else [read]
         if len(operations) > _OPERATIONS:
             return Wrong(f"the document has more than {_OPERATIONS} writing operations; split it")
-    title = _text(info.get("title")) if isinstance(info, Mapping) else ""
+    title = text_of(info.get("title")) if isinstance(info, Mapping) else ""
     return Document(title, _server(tree.root), _credential(tree), tuple(operations), tuple(faults), tuple(reads))
 
 
@@ -118,13 +123,13 @@ def _operations(tree: Tree, path: str, item: Node) -> Iterator[Operation]:
         yield Operation(
             method.upper(),
             path,
-            _text(found.get("operationId")),
-            _text(found.get("summary")) or _text(found.get("description")),
+            text_of(found.get("operationId")),
+            text_of(found.get("summary")) or text_of(found.get("description")),
             beside.headers,
             _is_hinted_read(found),
             _server(found) or _server(item),
             beside.faults,
-            _json_types(tree, found),
+            json_types(tree, found),
             parameter_kinds(tree, item, found, "path"),
             body_members(tree, found),
             parameter_kinds(tree, item, found, "query"),
@@ -140,7 +145,7 @@ def _writing_read(tree: Tree, path: str, item: Node) -> WritingRead | None:
     server = _server(found) or _server(item)
     if server is not None and server != _server(tree.root):
         return None
-    return writing_read(path, _text(found.get("operationId")), _text(found.get("summary")))
+    return writing_read(path, text_of(found.get("operationId")), text_of(found.get("summary")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,55 +169,33 @@ def _beside(tree: Tree, item: Node, operation: Node) -> _Beside:
         if isinstance(found, Wrong):
             faults.append(f"a parameter was not read: {found.message}")
             continue
-        name, is_required = _text(found.get("name")), _is_true(found.get("required"))
+        name, is_required = text_of(found.get("name")), is_true(found.get("required"))
         match found.get("in"):
             case "header" if name:
                 headers[name.lower()] = Header(name, is_required)
             case "query":
                 wanted[name] = is_required
             case "path":
-                rests[name] = _is_true(found.get("x-multi-segment"))
+                rests[name] = is_true(found.get("x-multi-segment"))
     is_wanted, is_rest = (frozenset(name for name, holds in some.items() if holds) for some in (wanted, rests))
     return _Beside(tuple(headers.values()), is_wanted, is_rest, tuple(dict.fromkeys(faults)))
 
 
-def _json_types(tree: Tree, operation: Node) -> tuple[str, ...]:
-    """OpenAPI 3.1, section 4.8.13: the keys of a body's `content` are media types or ranges of them."""
-    body = tree.resolved(operation.get("requestBody"))
-    content = None if isinstance(body, Wrong) else body.get("content")
-    names = list(content)[:_PARAMETERS] if isinstance(content, Mapping) else []
-    types = (_text(name).partition(";")[0].strip().lower() for name in names)
-    return tuple(name for name in types if name.endswith("+json") and not isinstance(parse_json_type(name), Wrong))
-
-
-def _list(value: object) -> list[Any]:
-    return value[:_PARAMETERS] if isinstance(value, list) else []
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _is_true(value: object) -> bool:
-    """YAML is read as text."""
-    return value is True or value == "true"
-
-
 def _is_hinted_read(operation: Node) -> bool:
     return any(
-        isinstance(name, str) and name.lower().replace("-", "").replace("_", "") in _READ_HINTS and _is_true(value)
+        isinstance(name, str) and name.lower().replace("-", "").replace("_", "") in _READ_HINTS and is_true(value)
         for name, value in operation.items()
     )
 
 
 def _server(node: Node) -> str | None:
-    servers = _list(node.get("servers"))
+    servers = items_of(node.get("servers"), _SERVERS)
     first = servers[0] if servers else None
     url = first.get("url") if isinstance(first, Mapping) else None
     if not isinstance(first, Mapping) or not isinstance(url, str):
         return None
     variables = first.get("variables")
-    for name, variable in list(variables.items())[:_PARAMETERS] if isinstance(variables, Mapping) else ():
+    for name, variable in list(variables.items())[:_VARIABLES] if isinstance(variables, Mapping) else ():
         default = variable.get("default") if isinstance(variable, Mapping) else None
         if isinstance(default, str) and len(url) + len(default) < 2000:
             url = url.replace("{" + str(name) + "}", default)
@@ -228,9 +211,9 @@ def _credential(tree: Tree) -> Credential | None:
         if isinstance(scheme, Wrong):
             continue
         if scheme.get("type") in ("http", "oauth2", "openIdConnect"):
-            is_basic = _text(scheme.get("scheme")).lower() == "basic"
+            is_basic = text_of(scheme.get("scheme")).lower() == "basic"
             return Credential("Authorization", "Basic" if is_basic else "Bearer")
-        name = _text(scheme.get("name"))
+        name = text_of(scheme.get("name"))
         if scheme.get("type") == "apiKey" and scheme.get("in") == "header" and name:
             return Credential(name, "")
     return None

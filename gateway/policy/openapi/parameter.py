@@ -1,10 +1,11 @@
-"""The parameters of an operation's path: what the document says of their values."""
+"""The parameters of an operation's path and query, and other values: what the document says of how they are spelled."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, Literal
 
 from gateway.policy.finding import Wrong
-from gateway.policy.openapi.tree import Node, Tree
+from gateway.policy.openapi.tree import Node, Tree, items_of
 from gateway.policy.openapi.value_pattern import pattern_kind
 from gateway.policy.value_form import ValueForm, misfit
 
@@ -35,7 +36,7 @@ Kind = Literal[
     "mixed",
 ]
 
-_PARAMETERS = 200
+_PARAMETERS = _BRANCHES = _TYPES = 200
 _NESTED = 4
 # Of schemas in one: some are made of themselves, many times over.
 _SCHEMAS = 500
@@ -114,8 +115,8 @@ def _of_content(parameter: Node) -> object:
 
 def parameters(item: Node, operation: Node) -> tuple[Any, ...]:
     """Those of a path, then the operation's own, which stand over them (OpenAPI 3.1, section 4.8.10)."""
-    listed = (node.get("parameters") for node in (item, operation))
-    return tuple(one for some in listed if isinstance(some, list) for one in some[:_PARAMETERS])
+    listed = (items_of(node.get("parameters"), _PARAMETERS) for node in (item, operation))
+    return tuple(chain.from_iterable(listed))
 
 
 def kind_of(tree: Tree, value: object) -> Kind:
@@ -129,18 +130,14 @@ def _kind(tree: Tree, value: object, depth: int, left: Iterator[int]) -> Kind:
         return "text"
     if next(left, None) is None:
         return "mixed"
-    branches = [one for name in ("anyOf", "oneOf") for one in _branches(schema.get(name))]
+    branches = [one for name in ("anyOf", "oneOf") for one in items_of(schema.get(name), _BRANCHES)]
     if branches:
         found = [tree.resolved(one) for one in branches]
         kinds = {_kind(tree, one, depth + 1, left) for one in found if not isinstance(one, Wrong) and not _is_null(one)}
         return common_kind(kinds) if kinds else "text"
-    merged = {_kind(tree, one, depth + 1, left) for one in _branches(schema.get("allOf"))} - {"text"}
+    merged = {_kind(tree, one, depth + 1, left) for one in items_of(schema.get("allOf"), _BRANCHES)} - {"text"}
     own = _of_schema(tree, schema, depth, left)
     return own if own != "text" or not merged else min(merged) if len(merged) == 1 else "mixed"
-
-
-def _branches(value: object) -> list[Any]:
-    return value[:_PARAMETERS] if isinstance(value, list) else []
 
 
 def _is_null(schema: Node) -> bool:
@@ -164,7 +161,7 @@ def common_kind(kinds: set[Kind]) -> Kind:
 
 def _of_schema(tree: Tree, schema: Node, depth: int, left: Iterator[int]) -> Kind:
     of_type = schema.get("type")
-    types = [one for one in (of_type if isinstance(of_type, list) else [of_type]) if one != "null"][:_PARAMETERS]
+    types = [one for one in (of_type if isinstance(of_type, list) else [of_type]) if one != "null"][:_TYPES]
     kinds = {_of_type(tree, schema, one, depth, left) for one in types if isinstance(one, str)}
     return common_kind(kinds) if kinds else _of_text(schema)
 

@@ -15,7 +15,8 @@ from gateway.policy.openapi.spelling import Spellings
 from gateway.policy.openapi.takers import Takers, Way
 from gateway.policy.openapi.translation import Translation, translate
 from gateway.policy.openapi.two_ends import TwoEnds
-from gateway.policy.openapi.wording import comment, reading_word, rule_name
+from gateway.policy.openapi.vocabulary import reading_word
+from gateway.policy.openapi.wording import comment, rule_name
 from gateway.policy.pattern import Pattern, parse_pattern
 from gateway.policy.template import parse_template
 from gateway.policy.value_form import ValueForm
@@ -28,8 +29,9 @@ class Proposal:
     """A rule for one operation. `closed` says why it gets none; `reads_like` the word that makes it look like a read.
 
     `key` is the header in which the operation takes an idempotency key. `forms`: how the parts of the resource are
-    spelled; `notes` why so; `unsaid` are placeholders of which nothing is known. `asks` is left open beside the rule.
-    `is_named`: whether a match takes the requests of the operation and no others, so that it can be closed by one.
+    spelled; `notes` why so; `unsaid` are placeholders of which nothing is known. `doubt`: of what its path names.
+    `asks`: what is left open beside the rule. `is_named`: whether a match takes the requests of the operation and no
+    others, so that it can be closed by one.
     """
 
     operation: Operation
@@ -46,6 +48,7 @@ class Proposal:
     notes: tuple[str, ...] = ()
     unsaid: tuple[str, ...] = ()
     asks: tuple[str, ...] = ()
+    doubt: Doubt = field(default_factory=Doubt)
     is_named: bool = True
 
 
@@ -66,30 +69,25 @@ def propose(document: Document, upstream: str) -> tuple[Proposal, ...]:
     every = [proposer.propose(operation) for operation in document.operations]
     items = Items(_ruled(every))
     own = CallersOwn(_ruled(every))
-    every = list(_in_doubt(every, items))
-    ends = TwoEnds()
-    return tuple(
-        replace(each, asks=(*each.asks, *own.asks(each.operation, each.path), *ends.asks(each.operation, each.path)))
-        if each.closed is None and not each.reads_like
-        else each
-        for each in _named_twice(every, own)
-    )
+    every = [each if each.closed else _doubted(each, items.doubt(each.operation, each.path)) for each in every]
+    return tuple(_asking(_named_twice(every, own), own))
 
 
 def _ruled(proposals: Iterable[Proposal]) -> Iterator[tuple[Operation, Translation]]:
     return ((each.operation, each.path) for each in proposals if each.closed is None)
 
 
-def _in_doubt(every: Iterable[Proposal], items: Items) -> Iterator[Proposal]:
-    """With what is doubtful of each; what is about a place is asked at the first rule of it."""
-    asked: set[object] = set()
+def _asking(every: Iterable[Proposal], own: CallersOwn) -> Iterator[Proposal]:
+    """With all that is asked of each rule; what is about a place is asked at the first rule of it."""
+    ends, asked = TwoEnds(), set[object]()
     for each in every:
-        doubt = Doubt() if each.closed else items.doubt(each.operation, each.path)
-        if doubt.about in asked:
-            doubt = replace(doubt, asks=None)
-        elif doubt.about is not None and not each.reads_like:
-            asked.add(doubt.about)
-        yield each if each.closed else _doubted(each, doubt)
+        if each.closed is not None or each.reads_like:
+            yield each
+            continue
+        of_path = [] if each.doubt.asks is None or each.doubt.about in asked else [each.doubt.asks]
+        asked |= set() if each.doubt.about is None else {each.doubt.about}
+        beside = (*own.asks(each.operation, each.path), *ends.asks(each.operation, each.path))
+        yield replace(each, asks=(*of_path, *each.asks, *beside))
 
 
 def _doubted(each: Proposal, doubt: Doubt) -> Proposal:
@@ -100,8 +98,7 @@ def _doubted(each: Proposal, doubt: Doubt) -> Proposal:
         resource = "/".join((upstream, *each.path.named, f"{{json:/{name}}}"))
         form = FORMS[doubt.exact.kind]
         return replace(each, resource=resource, forms={f"json:/{name}": form})
-    asks = doubt.asks if doubt.asks and not each.reads_like else None
-    return replace(each, closed=doubt.closes, asks=(asks,) if asks else ())
+    return replace(each, closed=doubt.closes, doubt=doubt)
 
 
 def _named_twice(every: list[Proposal], own: CallersOwn) -> Iterator[Proposal]:

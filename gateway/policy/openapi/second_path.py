@@ -13,22 +13,21 @@ from dataclasses import dataclass, replace
 from gateway.policy.openapi.operation import Operation
 from gateway.policy.openapi.parameter import Kind
 from gateway.policy.openapi.segment import Slot
-from gateway.policy.openapi.translation import Translation
-from gateway.policy.openapi.wording import GENERIC, comment, placeholder_name, words
+from gateway.policy.openapi.translation import Place, Translation
+from gateway.policy.openapi.vocabulary import GENERIC, VAGUE, snake_name, words
+from gateway.policy.openapi.wording import comment
 
-_VERSION = re.compile(r"v([0-9]+)(?:[._][0-9]+)*(?:(alpha|beta|rc)([0-9]*))?", re.IGNORECASE)
+_VERSION = re.compile(
+    r"v(?P<major>[0-9]+)(?:[._][0-9]+)*(?:(?P<stage>alpha|beta|rc)(?P<of_stage>[0-9]*))?", re.IGNORECASE
+)
 _STAGES = ("alpha", "beta", "rc", "")
 # Of how many placeholders whose names tell there is one at most that does not, where those are rare.
 _TOLD = 3
 # No API's paths lead through more; what is longer is compared by its end alone.
 _SEGMENTS = 16
-
 # A shorter name is one that says nothing.
 _LETTERS = 2
-# What stands in many places and is another thing in each.
-_VAGUE = frozenset({"action", "command", "date", "file", "index", "operation", "path", "type", "version"})
 
-Place = tuple[str | None, ...]
 # A method, and what stands behind the last placeholder.
 _Way = tuple[str, tuple[str, ...]]
 
@@ -57,16 +56,15 @@ def written_thing(operation: Operation, path: Translation, member: str = "") -> 
     cannot be told.
     """
     pieces = [f"{{{one.name}}}" if isinstance(one, Slot) else str(one) for one in path.segments[: path.kept]]
-    places: list[str | None] = [one if isinstance(one, str) else None for one in path.segments[: path.kept]]
-    slot = next((one.name for one in reversed(path.segments) if isinstance(one, Slot)), "")
+    place, slot = path.texts[: path.kept], path.slots[-1].name if path.slots else ""
     if member:
-        pieces, places, slot = [*pieces, f"{{{member}}}"], [*places, None], member
-    if operation.method == "POST" and None not in places:
+        pieces, place, slot = [*pieces, f"{{{member}}}"], (*place, None), member
+    if operation.method == "POST" and None not in place:
         return None
-    bare = tuple(one for one in places if one is None or _VERSION.fullmatch(one) is None)
+    bare = tuple(one for one in place if one is None or _VERSION.fullmatch(one) is None)
     kind = operation.kinds.get(slot, "text")
     way = operation.method, tuple(str(one) for one in path.segments[path.kept :])
-    return Thing(tuple(places), bare, slot, kind, comment("/" + "/".join(pieces)), frozenset({way}))
+    return Thing(place, bare, slot, kind, comment("/" + "/".join(pieces)), frozenset({way}))
 
 
 class SecondPaths:
@@ -116,7 +114,12 @@ def _versions(things: list[Thing]) -> Iterator[tuple[Thing, Thing, str]]:
 def _age(thing: Thing) -> list[tuple[int, int, int]]:
     """The larger, the newer: `v1` after `v1beta2`, and that after `v1alpha3`."""
     found = (_VERSION.fullmatch(one) for one in thing.place if one is not None)
-    return [(int(one[1][:9]), _STAGES.index((one[2] or "").lower()), int((one[3] or "0")[:9])) for one in found if one]
+    return [_age_of(one) for one in found if one is not None]
+
+
+def _age_of(version: re.Match[str]) -> tuple[int, int, int]:
+    stage, of_stage = version["stage"] or "", version["of_stage"] or "0"
+    return int(version["major"][:9]), _STAGES.index(stage.lower()), int(of_stage[:9])
 
 
 def _detours(things: list[Thing]) -> Iterator[tuple[Thing, Thing, str]]:
@@ -152,8 +155,8 @@ def _namesakes(things: list[Thing]) -> Iterator[list[Thing]]:
     alike: defaultdict[str, list[Thing]] = defaultdict(list)
     for thing in things:
         told = words(thing.slot)
-        if thing.is_told and _VAGUE.isdisjoint(told) and max(map(len, told)) > _LETTERS:
-            alike[placeholder_name(thing.slot, set())].append(thing)
+        if thing.is_told and VAGUE.isdisjoint(told) and max(map(len, told)) > _LETTERS:
+            alike[snake_name(thing.slot)].append(thing)
     for some in alike.values():
         if any(map(_is_named_by, some)) or sum(thing.bare.count(None) == 1 for thing in some) > 1:
             yield some

@@ -68,6 +68,11 @@ def parse_segment(piece: str) -> Segment:
     return Partial("".join(texts), texts[-1])
 
 
+def path_segments(path: str) -> tuple[str, ...]:
+    """Those of a path that is plain text and stands before others, without empty ones."""
+    return tuple(piece for piece in path.split("/") if piece)
+
+
 def decoded(piece: str) -> str:
     """The text as rules see it, `%61` being `a`; as it is where no request can have it."""
     target = read_target(f"/{piece}")

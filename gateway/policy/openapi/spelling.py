@@ -5,44 +5,42 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from gateway.policy.openapi.operation import Operation
 from gateway.policy.openapi.parameter import DOUBTFUL, FORMS, Kind, common_kind
-from gateway.policy.openapi.segment import Partial, Slot
-from gateway.policy.openapi.translation import Translation
+from gateway.policy.openapi.segment import Partial
+from gateway.policy.openapi.translation import Place, Translation
 from gateway.policy.openapi.wording import comment
 from gateway.policy.value_form import ValueForm
 
 # Kinds that have, or may have, what a rule takes only where it says so.
 _DELIMITED: frozenset[Kind] = frozenset({"moment", "address", "mail", "link", "other", "mixed"})
-# The texts and placeholders (None) before a placeholder: where in an API's paths a kind of thing is named.
-_Place = tuple[str | None, ...]
 
 
 class Spellings:
-    """By place what the document says, wherever it says it. `takes_any`: what no form is written for takes whatever
-    stands there, as the mount says of some characters that they mean nothing.
+    """By the place before a placeholder what the document says of it, wherever it says it. `takes_any`: what no form is
+    written for takes whatever stands there, as the mount says of some characters that they mean nothing.
     """
 
     def __init__(self, ruled: Iterable[tuple[Operation, Translation]], *, takes_any: bool = False) -> None:
         self._default: ValueForm = "any" if takes_any else "unreserved"
-        kinds: defaultdict[_Place, set[Kind]] = defaultdict(set)
+        kinds: defaultdict[Place, set[Kind]] = defaultdict(set)
         for operation, path in ruled:
-            for _, place, slot in _slots(path):
+            for _, place, slot in path.placed_slots():
                 kinds[place] |= {operation.kinds.get(slot.name, "text")} - {"text"}
-        self._kinds: dict[_Place, Kind] = {place: common_kind(some) for place, some in kinds.items() if some}
-        self._narrowed: dict[_Place, str] = {}
-        self._asked: set[_Place] = set()
+        self._kinds: dict[Place, Kind] = {place: common_kind(some) for place, some in kinds.items() if some}
+        self._narrowed: dict[Place, str] = {}
+        self._asked: set[Place] = set()
 
     def forms(self, path: Translation) -> Mapping[str, ValueForm]:
         """By each placeholder of a path its form, where it has one."""
-        formed = zip(path.names, (self._form(place) for _, place, _ in _slots(path)), strict=True)
+        formed = zip(path.names, (self._form(place) for _, place, _ in path.placed_slots()), strict=True)
         return {name: form for name, form in formed if form != "any"}
 
     def notes(self, path: Translation) -> tuple[str, ...]:
         """Why a form is narrower than the document says."""
-        return tuple(self._narrowed[place] for _, place, _ in _slots(path) if place in self._narrowed)
+        return tuple(self._narrowed[place] for _, place, _ in path.placed_slots() if place in self._narrowed)
 
     def asks(self, path: Translation) -> Iterator[str]:
         """What has several spellings all the same: once for all rules of a thing, at the first of them."""
-        for name, (_, place, _) in zip(path.names, _slots(path), strict=True):
+        for name, (_, place, _) in zip(path.names, path.placed_slots(), strict=True):
             kind = self._kinds.get(place, "text")
             if kind in DOUBTFUL and place not in self._asked:
                 self._asked.add(place)
@@ -56,7 +54,7 @@ class Spellings:
         """The placeholders of which the document does not say how they are spelled."""
         return tuple(
             slot.name
-            for _, place, slot in _slots(path)
+            for _, place, slot in path.placed_slots()
             if self._form(place) == "any" and self._kinds.get(place, "text") == "text"
         )
 
@@ -64,7 +62,7 @@ class Spellings:
         """Whether what the rule of `path` would take of another operation is not of the forms; a text becomes a word
         for this, where that is enough.
         """
-        at_place = {at: (place, slot) for at, place, slot in _slots(path)}
+        at_place = {at: (place, slot) for at, place, slot in path.placed_slots()}
         known = [(*at_place[at], part) for at, part in parts if at in at_place]
         if any(not part.fits(self._taken(place)) for place, _, part in known):
             return True
@@ -76,18 +74,10 @@ class Spellings:
                 return True
         return False
 
-    def _taken(self, place: _Place) -> ValueForm:
+    def _taken(self, place: Place) -> ValueForm:
         """What is taken there: a form, or what counts without one."""
         form = self._form(place)
         return self._default if form == "any" else form
 
-    def _form(self, place: _Place) -> ValueForm:
+    def _form(self, place: Place) -> ValueForm:
         return "word" if place in self._narrowed else FORMS.get(self._kinds.get(place, "text"), "any")
-
-
-def _slots(path: Translation) -> Iterator[tuple[int, _Place, Slot]]:
-    place: _Place = ()
-    for at, segment in enumerate(path.segments):
-        if isinstance(segment, Slot):
-            yield at, place, segment
-        place = (*place, segment if isinstance(segment, str) else None)

@@ -1,7 +1,7 @@
 """A path of a document as a match and a resource, as far as they can say it exactly."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.policy.escape import escaped
@@ -14,6 +14,10 @@ _SEGMENTS = 100
 # `.json`, and what is left of `{id}.{format}`.
 _FORMAT = re.compile(r"(?:\.|\.(?:json|xml|html|csv|js))$")
 _PAIR = re.compile("([A-Za-z0-9_.-]+)=([A-Za-z0-9_.-]+)")
+
+
+# Texts, and None where a placeholder stands: where in an API's paths something is.
+Place = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,21 @@ class Translation:
     names: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     wrong: str | None = None
+
+    @property
+    def texts(self) -> Place:
+        """The segments' texts; None for each that is no text alone."""
+        return tuple(one if isinstance(one, str) else None for one in self.segments)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The placeholders, from the left."""
+        return tuple(one for one in self.segments if isinstance(one, Slot))
+
+    def placed_slots(self) -> Iterator[tuple[int, Place, Slot]]:
+        """The same, each with its place among the segments and what stands before it."""
+        texts = self.texts
+        return ((at, texts[:at], one) for at, one in enumerate(self.segments) if isinstance(one, Slot))
 
     @property
     def resource(self) -> str:

@@ -62,6 +62,20 @@ class Tree:
         return here
 
 
+def items_of(value: object, most: int) -> list[Any]:
+    """The first of a list; none of what is no list."""
+    return value[:most] if isinstance(value, list) else []
+
+
+def text_of(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def is_true(value: object) -> bool:
+    """YAML is read as text."""
+    return value is True or value == "true"
+
+
 def _short(reference: object) -> str:
     return f"`{str(reference)[:80]}`" if isinstance(reference, str) else "a reference"
 

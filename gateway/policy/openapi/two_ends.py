@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from gateway.policy.openapi.operation import Operation
 from gateway.policy.openapi.parameter import Kind
-from gateway.policy.openapi.segment import Slot
 from gateway.policy.openapi.translation import Translation
-from gateway.policy.openapi.wording import comment, singular, words
+from gateway.policy.openapi.vocabulary import singular, words
+from gateway.policy.openapi.wording import comment
 from gateway.policy.reading.lenient_name import folded
 
 _STARTS = frozenset({"from", "origin", "source", "src"})
@@ -35,7 +35,7 @@ class TwoEnds:
         self._asked: set[tuple[object, str]] = set()
 
     def asks(self, operation: Operation, path: Translation) -> Iterator[str]:
-        place = tuple(one if isinstance(one, str) else None for one in path.segments[: path.kept])
+        place = path.texts[: path.kept]
         new = [(name, where) for name, where in _others(operation, path) if (place, folded(name)) not in self._asked]
         self._asked |= {(place, folded(name)) for name, _ in new}
         for name, where in new[:1]:
@@ -47,7 +47,7 @@ class TwoEnds:
 
 def _others(operation: Operation, path: Translation) -> Iterator[tuple[str, str]]:
     """Names in the query or in the body that may be another end, and where they stand."""
-    slots = [one.name for one in path.segments if isinstance(one, Slot)]
+    slots = [one.name for one in path.slots]
     if not slots:
         if _starts(operation.body.kinds):
             yield from ((name, "body") for name in _ends(operation.body.kinds, _things(path)) if len(words(name)) > 1)
@@ -84,7 +84,7 @@ def _ends(kinds: Mapping[str, Kind], things: frozenset[str], *, is_move: bool = 
 
 def _alike(operation: Operation, path: Translation) -> Iterator[str]:
     """Members that no body is without and that are ids of the kind of thing that the path names: `other_account_id`."""
-    texts = [one for one in path.segments[: path.kept - 1] if isinstance(one, str)]
+    texts = [text for text in path.texts[: path.kept - 1] if text is not None]
     thing = singular(words(texts[-1])[-1]) if texts and words(texts[-1]) else None
     for name in sorted(operation.body.required):
         told = words(name)
@@ -94,4 +94,4 @@ def _alike(operation: Operation, path: Translation) -> Iterator[str]:
 
 def _things(path: Translation) -> frozenset[str]:
     """What the texts of a path are called: `accounts` are each an `account`."""
-    return frozenset(singular(word) for one in path.segments if isinstance(one, str) for word in words(one))
+    return frozenset(singular(word) for text in path.texts if text is not None for word in words(text))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gateway.core.rule import Upstream
 from gateway.policy.entry import AnyEntry, Entry
 from gateway.policy.openapi.operation import Operation
-from gateway.policy.openapi.segment import Partial, Segment, Slot
+from gateway.policy.openapi.segment import Partial, Segment, Slot, path_segments
 from gateway.policy.openapi.takers import Taken, Takers, Way
 from gateway.policy.openapi.translation import Translation, translate
 from gateway.policy.pattern import Pattern
@@ -29,7 +29,7 @@ class WholeSegments:
 
     def __init__(self, entries: Iterable[AnyEntry], upstream: Upstream) -> None:
         self._upstream = upstream
-        base = tuple(piece for piece in upstream.base_path.split("/") if piece)
+        base = path_segments(upstream.base_path)
         dropped = len(upstream.mount.segments) if upstream.mount.strip else 0
         self._takers: Takers[AnyEntry] = Takers(
             Way(entry, method, (*base, *_segments(pattern)[dropped:]), pattern.slash)

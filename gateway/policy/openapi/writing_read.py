@@ -10,133 +10,10 @@ from dataclasses import dataclass
 
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.translation import translate
-from gateway.policy.openapi.wording import some_of, words
+from gateway.policy.openapi.vocabulary import NOUNS_TOO, READING, WRITING, words
+from gateway.policy.openapi.wording import some_of
 from gateway.policy.pattern import parse_pattern
 
-# Only ever what is done to something.
-_WRITING = frozenset(
-    {
-        "activate",
-        "add",
-        "approve",
-        "cancel",
-        "clear",
-        "create",
-        "deactivate",
-        "delete",
-        "dequeue",
-        "destroy",
-        "disable",
-        "enable",
-        "erase",
-        "execute",
-        "insert",
-        "kill",
-        "purge",
-        "reboot",
-        "reject",
-        "remove",
-        "rename",
-        "restart",
-        "revoke",
-        "rotate",
-        "send",
-        "shutdown",
-        "submit",
-        "suspend",
-        "terminate",
-        "truncate",
-        "unsubscribe",
-        "upsert",
-    }
-)
-# What is called so is there to be read as well: a run, an update, a stop of a bus.
-_NOUNS_TOO = frozenset(
-    {
-        "archive",
-        "assign",
-        "ban",
-        "block",
-        "charge",
-        "claim",
-        "close",
-        "confirm",
-        "consume",
-        "deploy",
-        "drop",
-        "import",
-        "invite",
-        "lock",
-        "logout",
-        "merge",
-        "move",
-        "pause",
-        "pay",
-        "pop",
-        "publish",
-        "put",
-        "refund",
-        "register",
-        "replace",
-        "reset",
-        "restore",
-        "resume",
-        "retry",
-        "rollback",
-        "run",
-        "set",
-        "start",
-        "stop",
-        "transfer",
-        "trigger",
-        "unlock",
-        "update",
-        "upgrade",
-        "write",
-    }
-)
-_READING = frozenset(
-    {
-        "browse",
-        "calculate",
-        "check",
-        "compare",
-        "compute",
-        "count",
-        "describe",
-        "display",
-        "download",
-        "edit",
-        "export",
-        "fetch",
-        "find",
-        "get",
-        "has",
-        "is",
-        "list",
-        "load",
-        "look",
-        "lookup",
-        "new",
-        "obtain",
-        "poll",
-        "preview",
-        "provide",
-        "query",
-        "read",
-        "render",
-        "retrieve",
-        "return",
-        "search",
-        "select",
-        "show",
-        "stream",
-        "validate",
-        "verify",
-        "view",
-        "watch",
-    }
-)
 # Before the name of a method stands that of what has it: `users.delete`, `repos/get`, `Users_Delete`.
 _OWNER = re.compile(r".*(?:[./:]|Controller_|_(?=[A-Z]))")
 
@@ -156,20 +33,20 @@ class WritingRead:
 def writing_read(path: str, operation_id: str, summary: str) -> WritingRead | None:
     """The GET operation of a path, if it looks like a write."""
     called = _called(operation_id)
-    if not _READING.isdisjoint(called):
+    if not READING.isdisjoint(called):
         return None
     told = next((verb for word in words(summary)[:1] for verb in _verbs(word)), "")
-    texts = _last_words(path) if _WRITING.isdisjoint(called) and _NOUNS_TOO.isdisjoint(called) else []
+    texts = _last_words(path) if WRITING.isdisjoint(called) and NOUNS_TOO.isdisjoint(called) else []
     alone = texts if len(texts) == 1 else []
-    sure = next((word for word in (*called, *alone) if word in _WRITING), None)
+    sure = next((word for word in (*called, *alone) if word in WRITING), None)
     if sure is not None:
-        return WritingRead(path, sure, is_sure=told not in _READING)
-    if told in _READING:
+        return WritingRead(path, sure, is_sure=told not in READING)
+    if told in READING:
         return None
     # `/jobs/{id}/run` and not `/run/{id}`.
     ends = [] if path.endswith(("}", "}/")) else alone
-    may = [word for word in (*called, told, *ends) if word in _NOUNS_TOO]
-    may += [word for word in (told, *texts[:1]) if word in _WRITING]
+    may = [word for word in (*called, told, *ends) if word in NOUNS_TOO]
+    may += [word for word in (told, *texts[:1]) if word in WRITING]
     return WritingRead(path, may[0], is_sure=False) if may else None
 
 
@@ -182,7 +59,7 @@ def _called(operation_id: str) -> tuple[str, ...]:
 def _verbs(word: str) -> Iterator[str]:
     """`Deletes` and `pushes` say what `delete` and `push` do."""
     endings = (word, word.removesuffix("s"), word.removesuffix("es"))
-    return (one for one in endings if one in _WRITING or one in _NOUNS_TOO or one in _READING)
+    return (one for one in endings if one in WRITING or one in NOUNS_TOO or one in READING)
 
 
 def _last_words(path: str) -> list[str]:

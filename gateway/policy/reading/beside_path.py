@@ -12,6 +12,7 @@ from gateway.policy.reading.formbody import Form
 from gateway.policy.reading.formparts import FormParts
 from gateway.policy.reading.jsonbody import JsonValue, Number
 from gateway.policy.reading.lenient_name import folded, readings
+from gateway.policy.reading.parameters import without_wide_escapes
 
 
 def query_overrules(query: str, path: Mapping[str, str]) -> Refused | None:
@@ -22,7 +23,8 @@ def query_overrules(query: str, path: Mapping[str, str]) -> Refused | None:
     """
     own = [(folded(name), name, text) for name, text in path.items()]
     said: set[str] = set()
-    for sent, value in query_fields(query.replace(";", "&")):
+    for spelled, value in query_fields(query.replace(";", "&")):
+        sent = without_wide_escapes(spelled)
         for reading in readings(sent) if sent else ():
             for key, name, text in own:
                 if key != reading:

@@ -5,12 +5,12 @@ it looks at in the query in the body: to many servers the two are one.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gateway.core.decision import Refused
 from gateway.core.request import Request
-from gateway.core.rule import JSON_TYPES, Mount
+from gateway.core.rule import JSON_TYPES, Mount, Upstream
 from gateway.policy.reading.beside import (
     BesideQuery,
     beside_query,
@@ -134,11 +134,15 @@ class Body:
         """The refusal of a query or a cookie that has a field's name, and of a header where the form has none."""
         stray = read_query(self._request.target, name)
         if stray is None:
-            headers = self._request.headers
-            return cookie_named(headers, (name,)) or (header_named(headers, name) if found is None else None)
+            return self._beside_said(name, found)
         if isinstance(stray, Refused):
             return stray
         return only_in_query(name) if found is None else twice(name)
+
+    def _beside_said(self, name: str, found: str | None) -> Refused | None:
+        """The refusal of a cookie that is called as a parameter or a field, and of a header where there is none."""
+        headers = self._request.headers
+        return cookie_named(headers, (name,)) or (header_named(headers, name) if found is None else None)
 
     def is_of_other_kind(self, kind: Kind) -> bool:
         """Whether its type says plainly that it is JSON where a form is looked at, or a form where JSON is."""
@@ -173,9 +177,7 @@ class Body:
         not `merged`: most that read JSON keep the two apart."""
         text = read_query(self._request.target, name)
         if not isinstance(text, Refused):
-            headers = self._request.headers
-            stray = cookie_named(headers, (name,)) or (header_named(headers, name) if text is None else None)
-            text = stray or text
+            text = self._beside_said(name, text) or text
         kind = self._beside_query()
         if isinstance(text, Refused) or kind is None:
             return text
@@ -289,3 +291,13 @@ class Body:
         lacking = self.lacking(kind)
         assert not isinstance(lacking, BodyWanted), "whoever reads the body asks for it first"
         return lacking
+
+
+def body_of(request: Request, upstream: Upstream) -> Body:
+    """As the upstream's own server reads it."""
+    return Body(request, upstream.json_types, upstream.mount, parses_texts=upstream.protocol == "mcp")
+
+
+def unread_body(read: Request) -> Body:
+    """Of a read, by which nothing is written: whatever body comes with it, its query is the query."""
+    return Body(replace(read, body=b""))

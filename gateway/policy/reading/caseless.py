@@ -1,4 +1,4 @@
-"""Names without case, as the most lenient reader has it."""
+"""Names without case and marks, as the most lenient reader has them."""
 
 
 def caseless(text: str) -> str:
@@ -6,3 +6,8 @@ def caseless(text: str) -> str:
     own folding (CaseFolding.txt, C and F) makes only the long s and the Kelvin sign a plain letter.
     """
     return text.replace("\u0131", "i").replace("\u0130", "i").casefold()
+
+
+def unmarked(text: str) -> str:
+    """A text in one case, without `_`, `-` and blanks."""
+    return caseless(text).replace("_", "").replace("-", "").replace(" ", "")

@@ -4,6 +4,7 @@ Bottle does, whatever the type is, and JSON as well: to it `{"a": "&id=8&b="}` h
 """
 
 import re
+from string import punctuation
 from urllib.parse import unquote_plus
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
@@ -11,8 +12,9 @@ from gateway.policy.reading.lenient_name import folded, readings
 
 # Bottle's MEMFILE_MAX: it answers 413 to what is longer. So uploads stream under a rule that looks at a query.
 MOST_BYTES = 100 << 10
-# Without marks but `-`, `.`, `_` and brackets; what has others mostly is text of JSON that stands between two `&`.
-_PLAIN = re.compile(r"[^!-,/:-@\\^`{-~]*")
+# What has other marks than a field's name has mostly is text of JSON that stands between two `&`.
+_OTHER_MARKS = punctuation.translate(str.maketrans("", "", "-._[]"))
+_PLAIN = re.compile(f"[^{re.escape(_OTHER_MARKS)}]*")
 
 
 def names_within(body: bytes) -> frozenset[str]:

@@ -11,7 +11,7 @@ import re
 from itertools import islice
 from string import punctuation
 
-from gateway.policy.reading.caseless import caseless
+from gateway.policy.reading.caseless import unmarked
 from gateway.policy.reading.hidden import seen
 
 # No marks, but those that are dropped.
@@ -60,9 +60,4 @@ def _pieces(name: str) -> list[str]:
     """What stands between its marks, without what is empty; of a name that is nothing but marks, these."""
     plain = seen(name.strip(_BLANKS))
     found = [piece for one in islice(_PIECE.finditer(plain), _DEEPEST) if (piece := one[0].strip(_BLANKS))]
-    return [_squeezed(piece) for piece in found or filter(None, (plain,))]
-
-
-def _squeezed(piece: str) -> str:
-    """Without case, and the marks within it."""
-    return caseless(piece).replace(" ", "").replace("_", "").replace("-", "")
+    return [unmarked(piece) for piece in found or filter(None, (plain,))]

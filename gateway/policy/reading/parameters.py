@@ -19,6 +19,12 @@ _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 # Where qs (Express, Koa) ends a name that it looks for: of this and the first equals sign it takes this.
 _BRACKET_ENDS = re.compile(r"(?:\]|%5[Dd])=")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_WIDE_ESCAPE = re.compile("%u([0-9A-Fa-f]{4})", re.IGNORECASE)
+_BAD_NAME = Refused(
+    AMBIGUOUS_TARGET,
+    "Nothing was forwarded: a query parameter's name has a percent sign that begins no escape. To servers that read "
+    "`%u0065` as `e`, or drop what is none, it is another name. Spell it %25.",
+)
 
 
 def read_query(target: Target, name: str) -> str | Refused | None:
@@ -59,8 +65,11 @@ def overrides_method(target: Target) -> Refused | None:
     query = target.query
     if not query or ("%" not in query and not may_override(query)):
         return None
+    if "%" in query and any(has_bad_escape(pair.partition("=")[0]) for pair in query.split("&")):
+        return _BAD_NAME
     pairs = query.replace(";", "&").split("&")
-    found = overriding_among(unquote_plus(pair.partition("=")[0], errors="surrogateescape") for pair in pairs)
+    names = (unquote_plus(pair.partition("=")[0], errors="surrogateescape") for pair in pairs)
+    found = overriding_among(map(without_wide_escapes, names))
     if found is None:
         return None
     detail = f"Nothing was forwarded: query parameter {found} would make another request of this one."
@@ -75,6 +84,12 @@ def fields_in(query: str | None) -> int:
 def has_bad_escape(text: str) -> bool:
     """Whether a percent sign begins no escape (RFC 3986, section 2.1): some servers drop it, some the whole text."""
     return "%" in text and text.count("%") != len(_ESCAPE.findall(text))
+
+
+def without_wide_escapes(name: str) -> str:
+    """A name as System.Web and Perl's CGI read it, to which `%u0065` is an `e`. Asked of what a semicolon may separate:
+    elsewhere such a name is refused before."""
+    return _WIDE_ESCAPE.sub(lambda found: chr(int(found[1], 16)), name) if "%" in name else name
 
 
 def has_late_bracket(text: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from string import punctuation
 
-from gateway.policy.reading.caseless import caseless
+from gateway.policy.reading.caseless import unmarked
 from gateway.policy.reading.hidden import seen
 
 # To JavaScript every object has members of these names: a copy of one with them may have others than it shows.
@@ -25,11 +25,11 @@ _STEP = f"[{re.escape(_WAY)}]{_MARK}*+"
 _MARKS = re.compile(f"{_MARK}+")
 _EDGE = r"[.>\[\]\"'(]"
 _INHERITED = re.compile(rf"\0(?:[^\0]*{_EDGE})? *+(?:{'|'.join(sorted(INHERITED))}) *+(?:{_EDGE}[^\0]*)?(?=\0)")
-# What OData says of a member, and no value of it: clients send back what they were sent.
-_NO_ANNOTATION = (
-    r"(?!@(?!(?:odata\.)?(?:bind|delta|id)\0)(?:(?:\w++\.)++\w++|type|context|etag|count|nextlink|navigationlink"
-    r"|associationlink|media\w++)\0)"
-)
+# What OData says of a member, and no value of it: clients send back what they were sent. `bind` and its like write.
+_WRITES = r"(?:odata\.)?(?:bind|delta|id)"
+_QUALIFIED = r"(?:\w++\.)++\w++"
+_TELLS = r"type|context|etag|count|nextlink|navigationlink|associationlink|media\w++"
+_NO_ANNOTATION = rf"(?!@(?!{_WRITES}\0)(?:{_QUALIFIED}|{_TELLS})\0)"
 # No policy names a place so deep.
 _DEEPEST = 16
 _END = "\0"
@@ -37,11 +37,7 @@ _END = "\0"
 
 def squeezed(name: str) -> str:
     """A name without what is hidden in it, case, `_`, `-` and blanks."""
-    return _squeezed(seen(name))
-
-
-def _squeezed(text: str) -> str:
-    return caseless(text).replace("_", "").replace("-", "").replace(" ", "")
+    return unmarked(seen(name))
 
 
 def _pieces(token: str) -> list[str]:
@@ -76,7 +72,7 @@ class Names:
         if "proto" in text or "constructor" in text:
             self.inherited = next(self._found(_INHERITED, text), None)
         self.may_operate = f"{_END}$" in text
-        self._text = _squeezed(text)
+        self._text = unmarked(text)
 
     def twin(self, way: tuple[str, ...]) -> str | None:
         """A name that some readers take for the first token of a way, or for a place that it leads to."""

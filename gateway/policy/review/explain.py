@@ -12,7 +12,7 @@ from gateway.policy.doubtful_value import doubt_of_unmet
 from gateway.policy.entry import AnyEntry, Closed, Entry, ReadOnly
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.pattern import READ_METHODS
-from gateway.policy.reading.body import Body, BodyWanted
+from gateway.policy.reading.body import BodyWanted, body_of
 from gateway.policy.review.answer import Answer, answer, form_fault
 from gateway.policy.ruleset import RuleSet
 
@@ -120,7 +120,7 @@ def _unfit(entry: AnyEntry, request: Request) -> str | None:
         return "has another path"
     if not any(request.method in pattern.methods for pattern in paths):
         return f"does not take {request.method} here"
-    body = Body(request, entry.matcher.upstream.json_types, entry.matcher.upstream.mount)
+    body = body_of(request, entry.matcher.upstream)
     unmet = first_unmet(entry.matcher.conditions, request, body)
     match unmet:
         case None:

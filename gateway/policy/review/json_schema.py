@@ -21,7 +21,7 @@ _DESCRIPTIONS = {
     "Closed.match": "As a rule's, reads too; without it every path of the other entries, and reads.",
     "Presence": "Under `closed` only: that the name is there at all, whatever its value.",
     "Only": "All that a write may say; what says more is refused.",
-    "Only.query": "Names of query parameters; `[]` allows none.",
+    "Only.query": "Names of query parameters; `[]`, or nothing beside `json`, allows none.",
     "Only.json": "JSON pointers into the body: members at, below or on the way to one of them.",
     "Mount": "Which requests are this upstream's, by path and host.",
     "Mount.strip": "Whether the mount's path is dropped before forwarding.",
@@ -37,7 +37,7 @@ _DESCRIPTIONS = {
     "Limits.sessions": "WebSocket sessions at one time, for each worker.",
     "Rule.resource": "What is written, such as `report/{path.id}`; also {query.X}, {header.x}, {json:/p}, {tenant}.",
     "Rule.values": "How what names the resource is spelled; or of each part, such as `{path.number: integer}`. "
-    "Where it is left out, `unreserved` (RFC 3986) of the path and `any` of the rest.",
+    "Where it is left out, `unreserved` (RFC 3986) of what comes from the path or a header and `any` of all else.",
     "RuleFields": "Laid under every rule of the file.",
     "Credential": "A header that the gateway puts on every forwarded request; `${env:NAME}` or `${file:/path}` in it.",
     "Query": "How the upstream is asked what became of an intent.",

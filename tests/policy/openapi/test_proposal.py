@@ -263,6 +263,21 @@ def test_what_counts_for_a_place_is_asked_once(tmp_path: Path) -> None:
     assert [sum("another key" in ask for ask in one.asks) for one in every] == [0, 1, 0, 0]
 
 
+def test_what_counts_for_a_place_is_asked_where_a_rule_is(tmp_path: Path) -> None:
+    """Also if what would be asked first stays closed."""
+    parameters = [{"name": "action", "in": "path", "schema": {"format": "byte"}}]
+    either = {"parameters": parameters}
+    paths: dict[str, Any] = {
+        "/docs/{id}/{action}": {"post": either, "put": either},
+        "/docs/{id}/{x}=erase": {"post": {}},
+    }
+
+    post, put, _ = propose(document(tmp_path, paths), "up")
+
+    assert (post.closed is None, post.asks) == (False, ())
+    assert put.asks[0].startswith("does `{path.action}` say what is done?")
+
+
 def test_a_format_at_a_paths_end_is_the_mounts(tmp_path: Path) -> None:
     """No form is needed: the mount refuses the ending to every rule."""
     user, as_json = propose(document(tmp_path, {"/users/{id}": {"put": {}}, "/users/{id}.json": {"put": {}}}), "up")

@@ -7,21 +7,21 @@ from gateway.policy.pattern import Pattern
 from gateway.policy.ruleset import RuleSet
 
 
-def teller(rules: RuleSet, entry: Entry, methods: frozenset[str], *, ends: bool) -> Entry | None:
+def rule_apart(rules: RuleSet, entry: Entry, methods: frozenset[str], *, ends: bool) -> Entry | None:
     """The rule, this one or another of its upstream, that gives another resource to something else that a write of
     these methods touches: to what lies below its path, and with `ends` to another path of the same pattern too."""
     wide = [pattern for pattern in entry.matcher.patterns if not methods.isdisjoint(pattern.methods)]
     others = (one for one in rules.entries if one is not entry and one.rule.upstream is entry.rule.upstream)
     every = (entry, *others) if wide else ()
-    return next((one for one in every if _tells(one, wide, ends)), None)
+    return next((one for one in every if _names_apart(one, wide, ends)), None)
 
 
-def told_by(teller: Entry, entry: Entry) -> str:
+def told_by(other: Entry, entry: Entry) -> str:
     """Which rule it is, seen from the one that is warned of."""
-    return "this rule" if teller is entry else f"rule `{teller.rule.name}` ({teller.matcher.place})"
+    return "this rule" if other is entry else f"rule `{other.rule.name}` ({other.matcher.place})"
 
 
-def _tells(entry: Entry, wide: Iterable[Pattern], ends: bool) -> bool:
+def _names_apart(entry: Entry, wide: Iterable[Pattern], ends: bool) -> bool:
     return any(
         _lies_at_or_below(own, pattern) and any(_differs(pattern, place, ends) for place in _named(entry, own, pattern))
         for pattern in wide

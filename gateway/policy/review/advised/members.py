@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gateway.policy.entry import AnyEntry, Entry
 from gateway.policy.finding import Finding
-from gateway.policy.review.advised.below import teller, told_by
+from gateway.policy.review.advised.below import rule_apart, told_by
 from gateway.policy.review.advised.warning import and_others, first_of_each, warning
 from gateway.policy.ruleset import RuleSet
 
@@ -21,7 +21,7 @@ def members_apart(rules: RuleSet) -> Iterator[Finding]:
     webdav = {one.matcher.upstream.name for one in every if _knows_collections(one)}
 
     def apart(entry: Entry) -> Entry | None:
-        return teller(rules, entry, _METHODS, ends=False) if entry.rule.upstream.name in webdav else None
+        return rule_apart(rules, entry, _METHODS, ends=False) if entry.rule.upstream.name in webdav else None
 
     for entry, others in first_of_each(rules.entries, lambda one: apart(one) is not None):
         other = apart(entry)

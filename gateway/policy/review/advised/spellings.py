@@ -10,9 +10,8 @@ from gateway.policy.review.advised.warning import warning
 from gateway.policy.ruleset import RuleSet
 from gateway.policy.value_form import ValueForm
 
-_LOOSE: tuple[ValueForm, ...] = (
-    *("unpadded", "base64", "base64url", "word", "lowercase", "uppercase", "integer", "uuid"),
-)
+# The more of them come before a form, the less it takes.
+_LOOSE: tuple[ValueForm, ...] = ("unpadded", "base64", "base64url", "word", "lowercase", "uppercase", "integer", "uuid")
 # Where nothing is said: of a path, and of all else.
 _UNSAID = ("unreserved", "any")
 

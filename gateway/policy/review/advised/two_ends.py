@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gateway.policy.entry import Entry
 from gateway.policy.finding import Finding
-from gateway.policy.review.advised.below import teller, told_by
+from gateway.policy.review.advised.below import rule_apart, told_by
 from gateway.policy.review.advised.warning import and_others, first_of_each, warning
 from gateway.policy.ruleset import RuleSet
 
@@ -16,7 +16,7 @@ def other_ends(rules: RuleSet) -> Iterator[Finding]:
     """A rule that moves or copies to where another path has a resource of its own."""
 
     def apart(entry: Entry) -> Entry | None:
-        return teller(rules, entry, _METHODS, ends=True)
+        return rule_apart(rules, entry, _METHODS, ends=True)
 
     for entry, others in first_of_each(rules.entries, lambda one: apart(one) is not None):
         other = apart(entry)
