@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.core.rule import IntentTerms, NativeKey, OnUnknown, Rule
+from gateway.core.rule import Fence, IntentTerms, NativeKey, OnUnknown, Rule
 from gateway.store.fence import FenceStore
+from gateway.store.resets import reset
 from tests.intending import RULE, ended, intended
 from tests.store.fences import ask, name_of
 
@@ -41,3 +42,14 @@ async def test_an_unknown_intent_is_sent_again_only_under_the_key_that_it_was_se
     await ended(store, intended("k", of=first), "unknown")
 
     assert name_of(await ask(store, intended("k", of=second))) == reply
+
+
+async def test_a_further_attempt_has_the_place_of_the_first_in_its_own_era_alone(store: FenceStore) -> None:
+    """Numbers may begin anew with a reset: under `strict` the epoch has made its one write already."""
+    strict = replace(rule(KEY), fence=Fence(order="strict"))
+    first = intended("k", of=strict)
+    await ended(store, first, "unknown")
+    await reset(store, first.resource, note="a test ran away", by="operator")
+    await ended(store, intended("l", of=strict), "applied")
+
+    assert name_of(await ask(store, first)) == "stale-epoch"

@@ -222,7 +222,7 @@ if lives and not (retries and now - record.sent_at < tonumber(asks.retry)) then
 end
 
 -- A further attempt of this epoch has the place of the one before it.
-local has_place = lives and record.epoch == mine
+local has_place = lives and record.epoch == mine and not epochs.is_former(found[11], record.sent_at)
 if asks.strict and w and not has_place then
   return refuse('stale-epoch')
 end

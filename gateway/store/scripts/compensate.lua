@@ -50,7 +50,7 @@ end
 if loss and loss.open then
   return { 'store-regressed', now }
 end
-if losses.may_have_forgotten(loss, first) then
+if losses.may_have_forgotten(loss, clock.text(first.sent_at)) then
   return { 'lost', now }
 end
 

@@ -40,7 +40,8 @@ end
 if loss and loss.open then
   return answer('store-regressed')
 end
-if losses.may_have_forgotten(loss, record) then
+-- Whatever an operator has said of it since: it was queued under an epoch that has ended with the loss.
+if losses.may_have_forgotten(loss, told.since) then
   return answer('lost')
 end
 

@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
+from gateway.core.decision import Refused
+from gateway.core.intent import IntentId
 from gateway.core.lease import Lease
 from gateway.store.fence import FenceStore
 from gateway.store.loss import losses
+from gateway.store.parking import retry
 from gateway.store.views import audit_views
 from gateway.store.views.audit_views import Sought
-from tests.store.fences import RESOURCE, SECRET, ask, bare, keyed, leased, name_of, state_of
+from tests.store.fences import RESOURCE, SECRET, ask, bare, keyed, leased, name_of, resolved, state_of
 from tests.store.lost import LOST, lose
 from tests.store.parked import APPROVED, QUEUED, delivering, id_of, mail, parked, refused
 
@@ -43,6 +46,21 @@ async def test_what_waited_is_unknown_once_the_loss_is_accepted(store: FenceStor
     record = await store.recall(id_of(mail("queued")))
     assert record is not None
     assert record.reason == "the store lost what became of it"
+
+
+async def test_what_waited_is_not_sent_again_whatever_is_said_of_it(store: FenceStore, raw: Any) -> None:
+    """G1: it was queued under an epoch that ended with the loss, and whose successor may be what was lost."""
+    await parked(store, mail("queued"))
+    lose(raw, store.expected_ms() + 1)
+    await losses.accept(store, note="looked", by="operator")
+    await resolved(store, "not_applied", IntentId(id_of(mail("queued"))))
+    record = await store.recall(id_of(mail("queued")))
+    assert record is not None
+
+    told = await retry(store, record, note="again", by="operator")
+
+    assert isinstance(told, Refused)
+    assert told.decision.name == "wrong-state" and "from before the store lost" in told.detail
 
 
 async def test_more_than_a_batch_becomes_unknown(store: FenceStore, raw: Any, monkeypatch: pytest.MonkeyPatch) -> None:

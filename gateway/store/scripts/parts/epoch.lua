@@ -132,6 +132,11 @@ function epochs.era(b, r)
   return b or r and '1' or '0'
 end
 
+-- Whether what was sent at that millisecond had an epoch that an operator has forgotten since.
+function epochs.is_former(b, sent_at)
+  return b and tonumber(b) >= sent_at * 1000
+end
+
 -- What every refusal tells: the highest epoch, its holder, its lease's end and the count of revisions, where they are,
 -- and the intent's id and state where its caller may know them. Where an operator has forgotten epochs, at the end the
 -- era.

@@ -37,9 +37,9 @@ function losses.ended(loss, epoch)
   return loss and epochs.less(epoch, loss.floor)
 end
 
--- Whether what a record says is from before the loss, and what became of it since may be lost.
-function losses.may_have_forgotten(loss, record)
-  return loss and epochs.less(clock.text(record.updated_at), loss.floor)
+-- Whether something is from before the loss, so that what became of it since may be lost. `since`: ms as text.
+function losses.may_have_forgotten(loss, since)
+  return loss and epochs.less(since, loss.floor)
 end
 
 -- An operator may have records collected whose lease was granted so long ago (collect.lua). A lease lives a day at
