@@ -11,9 +11,10 @@ from typing import Literal
 # `unreserved`: the characters of RFC 3986, section 2.3, which need no escape and are no delimiters. `integer`: no sign,
 # no leading zero. `word`: ASCII letters, digits, `_` and `-`; `lowercase`: without capitals; `uppercase`: without small
 # ones. `base64`: RFC 4648, section 4, padded; `base64url`: section 5, unpadded; neither with bits that nobody reads.
-# `uuid`: as RFC 9562, section 4, writes it, in small letters. `unpadded`: whatever is no number with a leading zero.
+# `uuid`: as RFC 9562, section 4, writes it, in small letters. `ulid`: as its specification writes it.
+# `unpadded`: whatever is no number with a leading zero.
 ValueForm = Literal[
-    "any", "unreserved", "word", "lowercase", "uppercase", "integer", "unpadded", "uuid", "base64", "base64url"
+    "any", "unreserved", "word", "lowercase", "uppercase", "integer", "unpadded", "uuid", "ulid", "base64", "base64url"
 ]
 
 _UNRESERVED = re.compile("[0-9A-Za-z._~-]+")
@@ -34,6 +35,8 @@ def _base64(character: str, padding: str) -> re.Pattern[str]:
 
 _BASE64 = _base64("[0-9A-Za-z+/]", padding="=")
 _BASE64URL = _base64("[0-9A-Za-z_-]", padding="")
+# Crockford's base32, whose readers take `O` for 0, `I` and `L` for 1; 128 bits begin with no more than a 7.
+_ULID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")
 # Beyond what 64 bits hold some readers round, some stop at the largest and some begin anew.
 _LARGEST = 2**63 - 1
 _DIGITS = len(str(_LARGEST))
@@ -59,6 +62,8 @@ def misfit(form: ValueForm, value: str) -> str | None:
             return None if _BASE64URL.fullmatch(value) else "is no base64url without padding, or has bits left over"
         case "uuid":
             return None if _UUID.fullmatch(value) else "is no UUID in small letters with its four dashes"
+        case "ulid":
+            return None if _ULID.fullmatch(value) else "is no ULID in its 26 capitals and digits, without I, L, O and U"
         case "unpadded":
             return "is a number with a leading zero" if _PADDED.fullmatch(value) else None
         case "integer":

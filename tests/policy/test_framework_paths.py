@@ -29,6 +29,16 @@ def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
         ("POST", "/index.php/docs/publish", None, "no-policy"),
         ("POST", "/docs/publish", None, "forwarded"),
         ("POST", "/docs/publi%C5%BFh", None, "ambiguous-target"),
+        ("POST", "/?/docs/publish", None, "ambiguous-target"),
+        ("GET", "/?/docs/publish", None, "ambiguous-target"),
+        ("GET", "/?%2Fdocs/publish", None, "ambiguous-target"),
+        ("GET", "/?&/docs/publish", None, "ambiguous-target"),
+        ("GET", "/index.php?/docs/publish", None, "ambiguous-target"),
+        ("GET", "/api/INDEX.php/?/docs/publish", None, "ambiguous-target"),
+        ("GET", "/app.php?/docs/publish", None, "ambiguous-target"),
+        ("GET", "/index.php%3F/docs/publish", None, "ambiguous-target"),
+        ("GET", "/?q=/docs", None, "passed"),
+        ("GET", "/docs?/publish", None, "passed"),
         ("POST", "/trpc/post.update", '{"id": "7"}', "forwarded"),
         ("POST", "/trpc/post.update,post.remove?batch=1", BATCH, "no-policy"),
         ("POST", "/trpc/post.update%2Cpost.remove?batch=1", BATCH, "no-policy"),
@@ -37,6 +47,6 @@ def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
 def test_a_path_that_a_framework_reads_as_anothers_is_not_that_one(
     ruleset: RuleSet, method: str, target: str, body: str | None, decision: str
 ) -> None:
-    """Symfony and Laravel drop the front controller's name, servers that tell no case fold a long s, tRPC calls every
-    procedure of a list."""
+    """Symfony and Laravel drop the front controller's name, servers that tell no case fold a long s, CodeIgniter takes
+    its path from a query that begins with a slash, tRPC calls every procedure of a list."""
     assert answer(ruleset, request(method, target, body=body), NOBODY).decision == decision

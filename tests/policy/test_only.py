@@ -1,6 +1,7 @@
 """A closed list of what a write may say: names are compared as they are spelled, and nothing else is known of them."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,7 @@ from gateway.core.decision import NO_POLICY, Refused
 from gateway.policy.only import Only, tree_of
 from gateway.policy.reading.jsonbody import Pointer, parse_pointer
 from gateway.policy.ruleset import RuleSet
-from tests.policy.asking import HEAD, name_of, request, rules
+from tests.policy.asking import HEAD, name_of, one_rule, request, rules
 
 POLICY = """\
 mount: {path: /, delimiters: opaque}
@@ -135,6 +136,26 @@ def test_what_is_no_json_has_no_members_to_list(
 ) -> None:
     """Any other body is refused; none says nothing."""
     assert name_of(ruleset.match(request("PUT", "/b/7", *headers, body=body), Caller())) == found
+
+
+@pytest.mark.parametrize(
+    ("listed", "query", "found"),
+    [
+        ("{json: [/doc/title]}", "", "one"),
+        ("{json: [/doc/title]}", "?", "one"),
+        ("{json: [/doc/title]}", "?doc[owner]=8", "no-policy"),
+        ("{json: [/doc/title]}", "?doc%5Bowner%5D=8", "no-policy"),
+        ("{json: [/doc/title]}", "?owner=8", "no-policy"),
+        ("{json: [/doc/title]}", "?page=1", "no-policy"),
+        ("{json: [/doc/title], query: page}", "?page=1", "one"),
+        ("{query: [], json: []}", "?page=1", "no-policy"),
+    ],
+)
+def test_where_members_alone_are_listed_no_parameter_is(tmp_path: Path, listed: str, query: str, found: str) -> None:
+    """Rails and Laravel take a member from the query as well as from the body."""
+    ruleset = rules(tmp_path, one_rule(more=f"    only: {listed}\n"))
+
+    assert name_of(ruleset.match(request("PUT", f"/x/7{query}"), Caller())) == found
 
 
 def test_a_long_name_is_shown_in_part(ruleset: RuleSet) -> None:

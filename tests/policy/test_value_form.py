@@ -81,6 +81,7 @@ def test_an_integer_is_plain_digits(value: str) -> None:
     [
         *(("uuid", value) for value in UUIDS),
         *(("lowercase", value) for value in (*UUIDS, *INTEGERS, "pi_1", "07", "0f1d2c")),
+        *(("ulid", value) for value in ULIDS),
         *(("uppercase", value) for value in (*ULIDS, *INTEGERS, "C0123456789", "PI_1", "A-7", "07", "_", "-")),
         *(("base64", value) for value in BASE64),
         *(("base64url", value) for value in BASE64URL),
@@ -98,6 +99,8 @@ def test_other_forms_have_one_spelling_too(form: ValueForm, value: str) -> None:
     [
         *(("uuid", value) for value in (*ODD, *WORDS, *OTHER_UUIDS, "")),
         *(("lowercase", value) for value in (*ODD, "C0123456789", OTHER_UUIDS[0], "")),
+        *(("ulid", value) for value in (*ODD, ULIDS[0].lower(), ULIDS[0].replace("0", "O"), "8" + ULIDS[0][1:], "07")),
+        *(("ulid", ULIDS[0].replace("1", one)) for one in "IL"),
         *(("uppercase", value) for value in (*ODD, "pi_1", ULIDS[0].lower(), f"{ULIDS[0]}\n", "A B", "\u212a", "")),
         *((form, value) for value in OTHER_BASE64 for form in ("base64", "base64url")),
         *(("base64", value) for value in BASE64URL if value not in BASE64),
@@ -113,7 +116,9 @@ def test_anything_else_is_told(form: ValueForm, value: str) -> None:
     why = misfit(form, value)
 
     assert why is not None
-    assert why.startswith(("has more", "is no integer", "is an integer", "is no UUID", "is a number", "is no base64"))
+    assert why.startswith(
+        ("has more", "is no integer", "is an integer", "is no UUID", "is a number", "is no base64", "is no ULID")
+    )
 
 
 def _url(text: str) -> str:

@@ -19,7 +19,7 @@ read_only:
   - {{match: POST /look, when: {{header: {{x-mode: preview}}}}}}
 writes:
   - {{name: act, match: [POST /do, POST /look], resource: do/all}}
-  - {{name: room, match: PUT /room, resource: "room/{{header.x-room}}", authority: header}}
+  - {{name: room, match: PUT /room, resource: "room/{{header.x-room}}", values: any, authority: header}}
 """
 DRY = "X-Dry: true"
 
@@ -131,7 +131,7 @@ async def test_what_does_not_name_the_header_takes_nothing_away(gate: Stack, fie
 
 
 async def test_a_header_s_text_is_the_resource_as_it_stands(gate: Stack) -> None:
-    """Neither a list nor an encoded word is taken apart: each is a resource of its own."""
+    """Under `values: any`: neither a list nor an encoded word is taken apart, each is a resource of its own."""
     texts = ("7", "7, 8", "=?utf-8?q?7?=", '"7"', "07")
     told = [await ask(gate.port, "PUT", "/room", *proof(epoch), f"X-Room: {text}", body=b"x")
             for epoch, text in zip(range(9, 0, -1), texts, strict=False)]  # fmt: skip

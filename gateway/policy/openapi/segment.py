@@ -16,6 +16,7 @@ _ALPHABETS: Mapping[ValueForm, re.Pattern[str]] = {
     "word": re.compile("[0-9A-Za-z_-]*"),
     "lowercase": re.compile("[0-9a-z_-]*"),
     "uppercase": re.compile("[0-9A-Z_-]*"),
+    "ulid": re.compile("[0-9A-Z]*"),
     "integer": re.compile("[0-9]*"),
     "uuid": re.compile("[0-9a-f-]*"),
     "base64": re.compile("[0-9A-Za-z+/=]*"),

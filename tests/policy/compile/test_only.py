@@ -13,7 +13,7 @@ from tests.policy.asking import one_rule, rules
     [
         ("{query: page}", Only(query=frozenset({"page"}))),
         ("{query: []}", Only(query=frozenset())),
-        ("{json: []}", Only(json={})),
+        ("{json: []}", Only(query=frozenset(), json={})),
         ("{json: [/a/b, /a/c, /d/e, /d]}", Only(json={"a": {"b": None, "c": None}, "d": None})),
         ("{query: [], json: /a~1b/~0}", Only(frozenset(), {"a/b": {"~": None}})),
     ],

@@ -206,3 +206,31 @@ def test_where_nothing_is_said_a_path_has_unreserved_characters_alone(
     said = answer(ruleset, request("PUT", "/x/a:b", body='{"x": "a b"}'), NOBODY)
 
     assert (said.decision, said.resource) == (("forwarded", "x/a:b/a b") if taken else ("ambiguous-target", None))
+
+
+@pytest.mark.parametrize(
+    ("more", "header", "taken"),
+    [
+        ("", ("X-Vault-Namespace", "ns1"), True),
+        ("", ("X-Vault-Namespace", "ns1/"), False),
+        ("", ("X-Vault-Namespace", "/ns1"), False),
+        ("", ("X-Vault-Namespace", "./ns1"), False),
+        (
+            "mount: {path: /, encoded_slash: opaque, delimiters: opaque, plus: opaque}\n",
+            ("X-Vault-Namespace", "/"),
+            False,
+        ),
+        ("defaults: {values: any}\n", ("X-Vault-Namespace", "ns1/"), True),
+        ("defaults: {values: {header.x-vault-namespace: any}}\n", ("X-Vault-Namespace", "ns1/"), True),
+        ("", ("Idempotency-Key", "a/b:c"), True),
+    ],
+)
+def test_so_has_a_header(tmp_path: Path, more: str, header: tuple[str, str], taken: bool) -> None:
+    """Vault trims the slashes of a namespace. What a mount says of paths is said of no header, and an idempotency key
+    is the caller's own."""
+    name = header[0].lower()
+    policy = f"{HEAD}{more}writes:\n  - {{name: one, match: PUT /x, resource: 'x/{{header.{name}}}'}}\n"
+
+    said = answer(rules(tmp_path, policy), request("PUT", "/x", header), NOBODY)
+
+    assert said.decision == ("forwarded" if taken else "ambiguous-target")

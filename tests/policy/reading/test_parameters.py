@@ -128,6 +128,9 @@ def test_a_percent_sign_that_begins_no_escape_is_told(text: str, bad: bool) -> N
         *((query, True) for query in ("_HttpMethod=PUT", "x-tunneled-method=PUT", "a=1&alf_method=PUT", ".method=PUT")),
         *((query, True) for query in ("rest_route=/a", "rest+route=/a", "rest.route=/a", "%72est_route=/a", "_method")),
         *((query, False) for query in ("", "method=DELETE", "a=_method", "a=%5f", "method_=x", "x[_method]=PUT")),
+        *((query, True) for query in ("X-HTTP-Method-Overrid%u0065=PUT", "a=1;_metho%U0064=PUT", "%u0069d=8", "%=1")),
+        *((query, True) for query in ("a=1&_met%hod=PUT", "x%zz")),
+        *((query, False) for query in ("q=100%", "q=%u0065&r=5%;6%", "a=_metho%u0064", "a=1;%u0069d=8", "100%25=a")),
         *((query, False) for query in ("payment_method=card", "q=%FF", "a=rest_route", "restRoute=/a")),
     ],
 )

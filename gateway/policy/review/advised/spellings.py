@@ -11,7 +11,17 @@ from gateway.policy.ruleset import RuleSet
 from gateway.policy.value_form import ValueForm
 
 # The more of them come before a form, the less it takes.
-_LOOSE: tuple[ValueForm, ...] = ("unpadded", "base64", "base64url", "word", "lowercase", "uppercase", "integer", "uuid")
+_LOOSE: tuple[ValueForm, ...] = (
+    "unpadded",
+    "base64",
+    "base64url",
+    "word",
+    "lowercase",
+    "uppercase",
+    "integer",
+    "uuid",
+    "ulid",
+)
 # Where nothing is said: of a path, and of all else.
 _UNSAID = ("unreserved", "any")
 
