@@ -63,6 +63,7 @@ from gateway.settings import environment
 from gateway.store.connect import open_store
 from gateway.store.durability import read_durability
 from gateway.store.fence import FenceStore
+from gateway.store.lasting import Lasting
 from gateway.store.loss.incarnation import Incarnation
 from gateway.store.pauses import PauseRecords
 from gateway.store.quotas import QuotaUse
@@ -193,18 +194,19 @@ def _metrics(rules: RuleSet) -> Metrics:
 async def _open_store(
     assignment: Assignment, rules: Callable[[], RuleSet], wakes: Wakes, metrics: Metrics, incarnation: Incarnation
 ) -> FenceStore:
+    clock = BootClock()
     store = await open_store(
         assignment.store,
         on_wake=wakes.on_wake,
         timeout_s=assignment.store_timeout_s,
-        clock=BootClock(),
+        clock=clock,
         incarnation=incarnation,
         durability=read_durability(assignment.durability),
     )
     store.on_call = metrics.store_called
     store.quarantine_bounds = assignment.quarantine
     store.parked_bytes = assignment.queue_bytes
-    store.write_lasts_s = lambda: rules().write_lasts_s
+    store.write_lasts_s = Lasting(lambda: rules().write_lasts_s, clock.boot)
     return store
 
 
