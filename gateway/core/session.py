@@ -6,6 +6,10 @@ from typing import Protocol
 
 from gateway.core.request import HeaderPairs
 
+# How long the store may be away, or a gateway asleep, before a session is cut; and how long a newcomer waits for the
+# session of a gateway that was killed, with the grace of tickets.
+LIFE_S = 5.0
+
 
 class FarEnd(Protocol):
     """The upstream's end. Raises nothing about the network: an end that broke has ended."""

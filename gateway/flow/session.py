@@ -26,7 +26,7 @@ from gateway.core.decision import (
 )
 from gateway.core.faults import StoreUnavailable
 from gateway.core.request import Headers
-from gateway.core.session import FarEnd, Switched
+from gateway.core.session import LIFE_S, FarEnd, Switched
 from gateway.core.websocket import GOING_AWAY, POLICY_VIOLATION, TRY_AGAIN_LATER, CloseCode, close_frame
 from gateway.core.write import Extended, Lapsed
 from gateway.flow.admission import Admission
@@ -36,9 +36,6 @@ from gateway.flow.standing import Standing
 from gateway.flow.ticket import Ticket
 from gateway.flow.waiting import Interest
 
-# How long the store may be away, or this gateway asleep, before a session is cut; and how long a newcomer waits for the
-# session of a gateway that was killed, with the grace of tickets.
-LIFE_S = 5.0
 # Three tries within a life. A newer epoch or a pause wakes a session at once.
 _EXTEND_EVERY_S = 1.5
 # A renewal wakes nobody: towards the end of a lease its store is asked in ever shorter turns, down to this one, so that

@@ -15,6 +15,7 @@ from gateway.core.decision import (
 from gateway.core.intent import Intent, intent_digest
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Rule, Upstream
+from gateway.core.session import LIFE_S
 from gateway.core.target import Ambiguous, read_target
 from gateway.core.write import ResourceKey
 from gateway.policy.entry import Closed, Entry, Policy, ReadOnly
@@ -172,8 +173,14 @@ def build_ruleset(policies: Iterable[Policy], principals: Principals) -> RuleSet
         Producers(entries),
         {policy.upstream.name: policy.query for policy in every if policy.query is not None},
         principals,
-        max((upstream.timeouts.total_s for upstream in upstreams), default=0.0),
+        max(map(_write_lasts_s, entries), default=0.0),
     )
+
+
+def _write_lasts_s(entry: Entry) -> float:
+    """A session's ticket is extended as long as it lasts."""
+    total_s = entry.rule.upstream.timeouts.total_s
+    return total_s if entry.rule.upgrade is None else max(total_s, LIFE_S)
 
 
 def _index(policy: Policy, upstreams: Iterable[Upstream]) -> Index:

@@ -50,6 +50,7 @@ async def deliver(settings: DeliverSettings, log: Log) -> None:
     incarnation = begin_memory(metrics.counted, stopping, log)
     means = await _means(settings, metrics, incarnation, stopping)
     rules = Following(holder, told_to_reload, means.clock, log)
+    means.store.writes_last(lambda: holder.current.write_lasts_s)
     work = (
         ongoing("watching pauses", means.pauses.watch),
         ongoing("reloading the policies", rules.run),

@@ -63,7 +63,6 @@ from gateway.settings import environment
 from gateway.store.connect import open_store
 from gateway.store.durability import read_durability
 from gateway.store.fence import FenceStore
-from gateway.store.lasting import Lasting
 from gateway.store.loss.incarnation import Incarnation
 from gateway.store.pauses import PauseRecords
 from gateway.store.quotas import QuotaUse
@@ -175,7 +174,7 @@ def _takers(
     admission = Admission(store, clock, wakes, tasks, means.pauses, places)
     standing = Standing(rules, claims)
     inline = Inline(admission, store, means.sender, clock, tasks, means.observer, standing)
-    parking = Parking(store, admission, inline.quarantine, inline.room, clock, deliverer)
+    parking = Parking(store, admission, inline.quarantine, inline.room, clock, deliverer, standing)
     quotas = Quotas(QuotaUse(store), tasks)
     naming, barring = Naming(store, inline.room), Barring(means.pauses, quotas)
     reading = Reading(store, means.sender, standing)
@@ -194,19 +193,18 @@ def _metrics(rules: RuleSet) -> Metrics:
 async def _open_store(
     assignment: Assignment, rules: Callable[[], RuleSet], wakes: Wakes, metrics: Metrics, incarnation: Incarnation
 ) -> FenceStore:
-    clock = BootClock()
     store = await open_store(
         assignment.store,
         on_wake=wakes.on_wake,
         timeout_s=assignment.store_timeout_s,
-        clock=clock,
+        clock=BootClock(),
         incarnation=incarnation,
         durability=read_durability(assignment.durability),
     )
     store.on_call = metrics.store_called
     store.quarantine_bounds = assignment.quarantine
     store.parked_bytes = assignment.queue_bytes
-    store.write_lasts_s = Lasting(lambda: rules().write_lasts_s, clock.boot)
+    store.writes_last(lambda: rules().write_lasts_s)
     return store
 
 

@@ -33,6 +33,7 @@ from gateway.store.clock import StoreClock
 from gateway.store.kept import deflate_answer
 from gateway.store.kept_requests import QuarantineBounds, parked, spelled, spelled_undo
 from gateway.store.keys import HINTS, KEPT_BYTES, resource_keys, shard_keys, shard_of, shard_of_id
+from gateway.store.lasting import Lasting
 from gateway.store.lease_secrets import LeaseSecrets
 from gateway.store.links.link import ErrorReply
 from gateway.store.links.topology import Topology
@@ -85,14 +86,13 @@ class FenceStore(Asking):
         self._secrets = LeaseSecrets(link)
         self._abandoned = Abandoned(self._abandon)
 
-    @property
-    def write_lasts_s(self) -> Callable[[], float]:
+    def write_lasts_s(self) -> float:
         """How long a write may be in flight at most: so long others wait for those that the store forgot."""
-        return self._clock.longest_s
+        return self._clock.longest_s()
 
-    @write_lasts_s.setter
-    def write_lasts_s(self, longest_s: Callable[[], float]) -> None:
-        self._clock.longest_s = longest_s
+    def writes_last(self, by_rules: Callable[[], float]) -> None:
+        """By the rules in force. Before this is said no write is known to last."""
+        self._clock.longest_s = Lasting(by_rules, self._clock.read)
 
     async def close(self) -> None:
         await self._abandoned.close()

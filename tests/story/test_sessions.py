@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from gateway.flow.session import LIFE_S
+from gateway.core.session import LIFE_S
 from tests.raw import ask
 from tests.sessions import Agent, SessionUpstream, cut, frame
 from tests.store.server import Server

@@ -124,7 +124,7 @@ async def test_each_is_told_what_helps_it(store: FenceStore, lease: Lease, case:
 @pytest.mark.parametrize("has_passed", [False, True], ids=["may be in flight", "cannot be in flight"])
 async def test_what_is_forgotten_counts_as_in_flight(store: FenceStore, raw: Any, *, has_passed: bool) -> None:
     """For as long as a write may last, a lease or an epoch is not told that nothing older is in flight (G3)."""
-    store.write_lasts_s = lambda: 30.0
+    store.writes_last(lambda: 30.0)
     lose(raw, store.expected_ms() - (30_500 if has_passed else 0), accepted=True)
 
     lease = await granted(store)
@@ -141,7 +141,7 @@ async def test_a_short_write_waits_for_a_longer_one_that_was_forgotten(
     store: FenceStore, raw: Any, lasts_s: float, told: str
 ) -> None:
     """What is in flight may be another upstream's, whose writes last longer than this one's (G3)."""
-    store.write_lasts_s = lambda: lasts_s
+    store.writes_last(lambda: lasts_s)
     lose(raw, store.expected_ms() - 10_000, accepted=True)
     write = leased((await granted(store)).epoch)
 
