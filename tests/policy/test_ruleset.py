@@ -210,3 +210,16 @@ def test_a_rule_is_found_again_by_its_name(ruleset: RuleSet) -> None:
     assert found.name == "below"
     assert ruleset.rule_named("api", "gone") is None
     assert ruleset.rule_named("other", "below") is None
+
+
+@pytest.mark.parametrize(
+    ("total", "more", "seconds"),
+    [("45s", "", 45.0), ("1s", "", 1.0), ("1s", ", upgrade: websocket", 5.0), ("45s", ", upgrade: websocket", 45.0)],
+)
+def test_a_write_lasts_as_long_as_its_ticket(tmp_path: Path, total: str, more: str, seconds: float) -> None:
+    """A session's is extended again and again, each time by its life."""
+    method = "GET" if more else "PUT"
+    head = f"{HEAD}timeouts: {{total: {total}, connect: 1s}}\nwrites:\n"
+    ruleset = rules(tmp_path, f"{head}  - {{name: one, match: {method} /x, resource: x{more}}}\n")
+
+    assert ruleset.write_lasts_s == seconds
