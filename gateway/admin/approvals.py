@@ -79,12 +79,19 @@ async def _decide(request: web.Request, verdict: Literal["approve", "deny"]) -> 
     refused = forbidden(approver, found.resource, found.tenant)
     if refused is None and verdict == "approve":
         refused = await _untaken(running, found)
+    # Its sender may have let the body wait, and the right is that of now.
+    refused = refused or _lost_right(request, found)
     record = refused or await decide(running.store, found, asked)
     if isinstance(record, Refused):
         return refusal(record)
     about = {"intent": record.id, "state": record.state, "by": asked.by, "note": asked.note}
     running.log.warning("an approver decided about an intent", **about)
     return await answer_record(request, record)
+
+
+def _lost_right(request: web.Request, found: IntentRecord) -> Refused | None:
+    approver = find_approver(request)
+    return approver if isinstance(approver, Refused) else forbidden(approver, found.resource, found.tenant)
 
 
 async def _untaken(running: Running, record: IntentRecord) -> Refused | None:

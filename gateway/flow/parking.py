@@ -43,6 +43,7 @@ from gateway.flow.quarantine import Quarantine
 from gateway.flow.queue import ParkingStore
 from gateway.flow.replay import addressed, replay
 from gateway.flow.room import PATIENCE_S, Room, no_room
+from gateway.flow.standing import Standing
 from gateway.flow.whole import at_hand, read_to_end, read_whole
 
 # Of whoever prefers to wait: between two looks at the record. Most deliveries take less than the first few of them.
@@ -68,7 +69,7 @@ class Delivers(Protocol):
 
 
 class Parking:
-    """Takes writes that their rules send later."""
+    """Takes writes that their rules send later. `standing`: None where nobody's right can change."""
 
     def __init__(
         self,
@@ -78,6 +79,7 @@ class Parking:
         room: Room,
         clock: Clock,
         deliverer: Delivers,
+        standing: Standing | None = None,
     ) -> None:
         self._store = store
         self._admission = admission
@@ -85,6 +87,7 @@ class Parking:
         self._room = room
         self._clock = clock
         self._deliverer = deliverer
+        self._standing = standing
 
     async def run(self, write: Write, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
         """Take it, or answer from the intent's record; returns what the caller was told.
@@ -111,7 +114,7 @@ class Parking:
                     if has_place:
                         if request.trace is not None:
                             request.trace.enter("wait")
-                        found = await self._wait(found, asked.waits_s, caller)
+                        found = await self._wait(found, asked, asked.waits_s, caller)
                         if isinstance(found, Refused):
                             return _refuse(caller, found)
                     else:
@@ -148,8 +151,11 @@ class Parking:
             except StoreUnavailable as away:
                 return _perhaps_taken(away)
 
-    async def _wait(self, record: IntentRecord, within_s: float, caller: Caller) -> IntentRecord | Refused:
-        """The record once it has ended, or as it is when the time is over. Refused: it is another request's by now."""
+    async def _wait(
+        self, record: IntentRecord, asked: "_Asked", within_s: float, caller: Caller
+    ) -> IntentRecord | Refused:
+        """The record once it has ended, or as it is when the time is over. Refused: it is another request's by now, or
+        its caller has lost the right to it."""
         end, look_s = self._clock.after(within_s), _FIRST_LOOK_S
         try:
             while record.state in _PARKED and (left := self._clock.left(end)) > 0:
@@ -158,6 +164,9 @@ class Parking:
                 await asyncio.sleep(min(look_s, left))
                 look_s = min(2 * look_s, _LONGEST_LOOK_S)
                 later = await self._look(record)
+                lost = await self._lost(asked)
+                if lost is not None:
+                    return lost
                 if not _is_same(record, later):
                     return _given_away(record, later)
                 record = later
@@ -168,27 +177,45 @@ class Parking:
             raise
         return record
 
+    async def _lost(self, asked: "_Asked") -> Refused | None:
+        """Why its caller is told no more of it: asked once other policies are in force, and else it costs a look."""
+        write, headers = asked.write, asked.request.headers
+        if self._standing is None or not write.rule.upstream.term.is_over:
+            return None
+        if write.expires is not None and self._clock.left(write.expires) <= 0:
+            # A claim that ends in its own time while its caller waits takes nothing from it.
+            lost = self._standing.barred(write, headers)
+        else:
+            lost = await self._standing.lost(write, headers)
+        return None if lost is None else _without_answer(lost)
+
     async def _tell(self, found: IntentRecord | Replayed, asked: "_Asked", caller: Caller) -> Marks | Refused:
         """What has become of it by now."""
+        called = None
+        if isinstance(found, Replayed) or found.answer is not None:
+            called = await at_hand(asked.body, self._room, asked.write.rule.upstream.limits.body)
+        lost = await self._lost(asked)
+        if lost is not None:
+            return _refuse(caller, lost)
         if isinstance(found, IntentRecord):
             if found.state in _PARKED:
                 marks = Marks(_decision(found), found.epoch, intent=found.id)
                 caller.park(marks, found, asked.waits_s)
                 return marks
             if found.state in ("failed", "not_applied") and found.answer is not None:
-                return await self._pass_on(found, found.answer, asked, caller)
+                return await self._pass_on(found, found.answer, asked, called, caller)
             if found.state not in TOOK_EFFECT:
                 return _refuse(caller, _ended(found))
             answer = None if found.answer is None else _after_waiting(found.answer, asked.waits_s)
             evidence = found.evidence if found.evidence_is_own else b""
             found = Replayed(asked.write, found.id, answer, found.resolved_by, evidence)
-        called = await at_hand(asked.body, self._room, asked.write.rule.upstream.limits.body)
         return await replay(found, asked.request, called, caller)
 
-    async def _pass_on(self, record: IntentRecord, answer: KeptAnswer, asked: "_Asked", caller: Caller) -> Marks:
+    async def _pass_on(
+        self, record: IntentRecord, answer: KeptAnswer, asked: "_Asked", called: bytes | None, caller: Caller
+    ) -> Marks:
         """The upstream has refused it, and says why: that is what its caller has waited for."""
         limit = asked.write.rule.upstream.limits.body
-        called = await at_hand(asked.body, self._room, limit)
         marks = Marks(FORWARDED, record.epoch, "not_applied", intent=record.id)
         waited = _after_waiting(answer, asked.waits_s)
         caller.replay(marks, await addressed(waited, asked.request, called or b"", limit))
@@ -249,6 +276,13 @@ def _given_away(record: IntentRecord, later: IntentRecord) -> Refused:
     detail = f"{ended} the same intent was asked for again since. Repeat it with the same key for what became of that."
     about = replace(facts, intent=later.id, intent_state=later.state, retry_after_s=RETRY_AFTER_S)
     return Refused(INTENT_IN_PROGRESS, detail, about)
+
+
+def _without_answer(refused: Refused) -> Refused:
+    """As its caller's next request would be refused, but for the beginning: of this one something was done."""
+    _, _, why = refused.detail.partition(": ")
+    detail = f"What was taken is not ended by this, but its answer is withheld: {why or refused.detail}"
+    return replace(refused, detail=detail)
 
 
 def _perhaps_taken(away: StoreUnavailable) -> Refused:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from gateway.core.decision import (
@@ -16,7 +17,7 @@ from gateway.core.decision import (
 from gateway.core.faults import BrokenAnswer, StoreUnavailable
 from gateway.core.outcome import NoReply, NotSent
 from gateway.core.places import overloaded
-from gateway.core.request import Request
+from gateway.core.request import Headers, Request
 from gateway.core.rule import Upstream
 from gateway.core.write import ResourceKey
 from gateway.flow.admission import RETRY_AFTER_S
@@ -28,7 +29,8 @@ from gateway.flow.standing import Standing
 _AS_IT_COMES = -1
 # A caller that takes nothing for this long holds a connection that others wait for.
 _STALL_S = 30.0
-# A silent event stream holds a connection to the upstream for so long after its caller has left.
+# A silent event stream holds a connection to the upstream for so long after its caller has left; and whoever has lost
+# its key waits for so long for an answer that it does not get.
 _LOOK_EVERY_S = 1.0
 
 
@@ -39,6 +41,8 @@ class Reading:
         self._store = store
         self._sender = sender
         self._standing = standing
+        self._awaited: set[_Awaited] = set()
+        self._looks = False
 
     async def run(
         self, upstream: Upstream, counted: ResourceKey | None, request: Request, body: BodySource, caller: Caller
@@ -49,9 +53,9 @@ class Reading:
         caller.proceed()
         if request.trace is not None:
             request.trace.enter("forward")
-        answer = await self._sender.read(upstream, request, body)
-        if isinstance(answer, NotSent | NoReply):
-            refused = _failed(answer)
+        answer = await self._answer(upstream, request, body)
+        if isinstance(answer, NotSent | NoReply | Refused):
+            refused = answer if isinstance(answer, Refused) else _failed(answer)
             caller.refuse(refused)
             return refused
         try:
@@ -65,11 +69,64 @@ class Reading:
             answer.close()
         return marks
 
+    async def _answer(
+        self, upstream: Upstream, request: Request, body: BodySource
+    ) -> Answer | NotSent | NoReply | Refused:
+        """Refused: by now its caller is nobody. Whoever still waits for the head then is told within a second."""
+        standing = self._standing
+        if standing is None:
+            return await self._sender.read(upstream, request, body)
+        task = asyncio.current_task()
+        assert task is not None, "a coroutine runs in one"
+        awaited = _Awaited(upstream, request.headers, task)
+        self._awaited.add(awaited)
+        if not self._looks:
+            self._look_later()
+        try:
+            answer = await self._sender.read(upstream, request, body)
+        except asyncio.CancelledError:
+            # The gateway may be stopped in the same instant.
+            if awaited.refused is None or task.uncancel():
+                raise
+            return awaited.refused
+        finally:
+            self._awaited.discard(awaited)
+        if not upstream.term.is_over or (refused := standing.unknown(request.headers)) is None:
+            return answer
+        if not isinstance(answer, NotSent | NoReply):
+            answer.close()
+        return refused
+
+    def _look_later(self) -> None:
+        """One timer for all reads that wait: most are answered before it, and none pays for a timer of its own."""
+        self._looks = bool(self._awaited)
+        if self._looks:
+            asyncio.get_running_loop().call_later(_LOOK_EVERY_S, self._look)
+
+    def _look(self) -> None:
+        assert self._standing is not None, "only then somebody is looked for"
+        for awaited in [each for each in self._awaited if each.upstream.term.is_over]:
+            awaited.refused = self._standing.unknown(awaited.headers)
+            if awaited.refused is not None:
+                self._awaited.discard(awaited)
+                awaited.task.cancel()
+        self._look_later()
+
     async def _revision(self, resource: ResourceKey) -> int | None:
         try:
             return await self._store.revision(resource)
         except StoreUnavailable:
             return None
+
+
+@dataclass(slots=True, eq=False)
+class _Awaited:
+    """A read whose answer's head is awaited, for as long as its caller is somebody."""
+
+    upstream: Upstream
+    headers: Headers
+    task: asyncio.Task[object]
+    refused: Refused | None = None
 
 
 async def relay(

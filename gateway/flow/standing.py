@@ -31,11 +31,20 @@ class Standing:
 
     def is_known(self, headers: Headers) -> bool:
         """Whether the key that was shown is still somebody's."""
-        return not isinstance(self._policies().principals.identify(headers), Refused)
+        return self.unknown(headers) is None
+
+    def unknown(self, headers: Headers) -> Refused | None:
+        """With what whoever shows the key is refused by now; None while it is somebody's."""
+        caller = self._policies().principals.identify(headers)
+        return caller if isinstance(caller, Refused) else None
 
     async def lost(self, write: Write, headers: Headers) -> Refused | None:
         """Why its caller may not write it any more: `unauthenticated`, `forbidden`, `token-invalid`, or
         `keys-unavailable` where no key at all is trusted, and `policies-unavailable`; None while it may."""
+        return self.barred(write, headers) or await self._disproved(self._policies(), write, headers)
+
+    def barred(self, write: Write, headers: Headers) -> Refused | None:
+        """As `lost`, by the policies and principals alone, whatever its claim is worth by now."""
         rules = self._policies()
         if rules.refused is not None:
             return rules.refused
@@ -44,9 +53,9 @@ class Standing:
             return caller
         if (caller.principal, caller.tenant) != (write.principal, write.tenant):
             # A principal is its name: the key is another's now.
-            detail = f"Nothing more is done: principal {write.principal} has this key no longer. Begin anew."
+            detail = f"Nothing was done: principal {write.principal} has this key no longer. Begin anew."
             return Refused(UNAUTHENTICATED, detail, Facts(resource=write.resource))
-        return caller.forbidden(write.resource) or await self._disproved(rules, write, headers)
+        return caller.forbidden(write.resource)
 
     async def _disproved(self, rules: RuleSet, write: Write, headers: Headers) -> Refused | None:
         """With what the signed claim is refused by now under which the write was admitted."""

@@ -9,9 +9,11 @@ import pytest
 
 from tests.admin.conftest import Admin, listening
 from tests.admin.test_approvals import ID, ONE, name_of, post
+from tests.raw import RawClient
 from tests.store.fences import state_of
 from tests.store.parked import POLICY as PARKED
 from tests.store.parked import parked
+from tests.until import until
 
 TOKEN = "0123456789abcdef"
 ANNA, BEN, CARL = "key-of-anna-0123456789", "key-of-ben-0123456789", "key-of-carl-0123456789"
@@ -72,6 +74,43 @@ async def test_nobody_approves_while_nobody_can_tell_who_may(guarded: Admin) -> 
     guarded.policies_are_known = False
 
     answer = await post(guarded, "approve", f"Authorization: Bearer {TOKEN}", key(ANNA))
+
+    assert (answer.status, name_of(answer)) == (503, "policies-unavailable")
+    assert await state_of(guarded.store, ID) == "awaiting_approval"
+
+
+class Known:
+    """Whether the policies are known, as a truth that changes; and how often somebody asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.is_known = True
+
+    def __bool__(self) -> bool:
+        self.asked += 1
+        return self.is_known
+
+
+@pytest.mark.parametrize("verdict", ["approve", "deny"])
+async def test_a_right_that_ends_while_the_body_comes_decides_nothing(
+    verdict: str, guarded: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However slowly that comes: what counts is the moment in which it would be decided."""
+    await parked(guarded.store, replace(ONE, principal="ben"))
+    record = await guarded.store.recall(ID)
+    assert record is not None and record.parking is not None
+    body = json.dumps({"note": "looks right", "digest": record.parking.digest}).encode()
+    head = [f"POST /api/v1/intents/{ID}/{verdict} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
+    head += [f"Authorization: Bearer {TOKEN}", key(ANNA), f"Content-Length: {len(body)}", "", ""]
+    known = Known()
+    monkeypatch.setattr(guarded, "policies_are_known", known)
+
+    async with RawClient(guarded.port) as client:
+        await client.send("\r\n".join(head).encode() + body[:1])
+        await until(lambda: known.asked > 0)
+        known.is_known = False
+        await client.send(body[1:])
+        answer = await client.answer("POST")
 
     assert (answer.status, name_of(answer)) == (503, "policies-unavailable")
     assert await state_of(guarded.store, ID) == "awaiting_approval"

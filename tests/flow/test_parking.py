@@ -5,22 +5,25 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from gateway.core.decision import STALE_EPOCH, Facts, Refused
+from gateway.core.decision import STALE_EPOCH, TOKEN_INVALID, UNAUTHENTICATED, Facts, Refused
 from gateway.core.faults import BodyTooLarge, CallerGone, NoRoom, StoreUnavailable
 from gateway.core.intent import KeptAnswer
 from gateway.core.parking import Approval
 from gateway.core.request import Headers
 from gateway.core.rule import Limits
-from gateway.core.write import Replayed
+from gateway.core.term import Term
+from gateway.core.write import Replayed, Write
 from gateway.flow import parking
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from gateway.flow.parking import Parking
 from gateway.flow.quarantine import Quarantine
 from gateway.flow.room import Room
+from gateway.flow.standing import Standing
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
 from tests.flow.queueing import JUST_NOW, Nobody, record
+from tests.hand_clock import HandClock
 from tests.playbook.caller import Counted, NoBody, ScriptedCaller
 from tests.playbook.given import INTENT, INTENT_ID, RULE, UPSTREAM, request, write
 from tests.playbook.script import Transcript
@@ -218,3 +221,99 @@ async def test_waiting_ends_when_the_gateway_does() -> None:
     said, _, _ = await parked(record(), prefer=b"wait=5", stopping=True)
 
     assert said[-1] == "park queued queued after 5 s"
+
+
+class Rights(Standing):
+    """Its answer by the principals at each look, the last one for good; and what is told of the claim."""
+
+    def __init__(self, *looks: Refused | None, claim: Refused | None = None) -> None:
+        self._looks = list(looks)
+        self._claim = claim
+        self.asked = 0
+
+    def barred(self, write: Write, headers: Headers) -> Refused | None:
+        self.asked += 1
+        return self._looks.pop(0) if len(self._looks) > 1 else self._looks[0]
+
+    async def lost(self, write: Write, headers: Headers) -> Refused | None:
+        return self.barred(write, headers) or self._claim
+
+
+@dataclass
+class Ending(Nobody):
+    """Implements `parking.Delivers`: other policies come into force a second after something was queued."""
+
+    term: Term = field(default_factory=Term)
+    clock: HandClock = field(default_factory=HandClock)
+
+    def nudge(self) -> None:
+        self.clock.now += 1.0
+        self.term.end()
+
+
+APPLIED = replace(record("applied"), answer=KeptAnswer(201, (), b"made"))
+FAILED = replace(record("failed"), answer=KeptAnswer(422, (), b"bad"))
+GONE = Refused(UNAUTHENTICATED, "Nothing was done: nobody has the key. Stop.")
+
+
+async def waited(
+    rights: Standing, *found: object, ends: bool = True, claim_s: float | None = None
+) -> tuple[list[str], ScriptedCaller]:
+    """Of one that prefers to wait; `ends`: the policies do, once it was taken. `claim_s`: its claim, in so long."""
+    said, clock, term = Transcript(), HandClock(), Term()
+    store = ScriptedStore(said, park=[found[0]], recall=list(found[1:]))
+    admission = Admission(store, clock, Wakes(), Tasks(), unpaused(store))
+    deliverer = Ending(term=term if ends else Term(), clock=clock)
+    taking = Parking(store, admission, Quarantine(store, Counted(), clock), Room(), clock, deliverer, rights)
+    caller = ScriptedCaller(said)
+    asked = replace(request(), headers=Headers(((b"Prefer", b"wait=5"),)))
+    rule = replace(QUEUED, upstream=replace(QUEUED.upstream, term=term))
+    expires = None if claim_s is None else clock.after(claim_s)
+    await taking.run(replace(write(rule, intent=INTENT), expires=expires), asked, Body(), caller)
+    return said, caller
+
+
+LATER = {
+    "while it is queued": (record(), record()),
+    "as it is applied": (record(), APPLIED),
+    "as it is refused": (record(), FAILED),
+    "as its key is another's": (record(), replace(APPLIED, parking=OTHER)),
+}
+
+
+@pytest.mark.parametrize("found", LATER.values(), ids=LATER.keys())
+async def test_who_loses_the_right_while_it_waits_is_told_no_more(found: tuple[object, ...]) -> None:
+    """At the next look, with what its next request would be refused with; what was taken is not ended by it."""
+    said, caller = await waited(Rights(GONE), *found)
+
+    assert said[2:] == [f"recall {INTENT_ID}", "refuse unauthenticated"]
+    assert caller.refusals[0].detail.startswith("What was taken is not ended by this")
+    assert caller.refusals[0].detail.endswith(": nobody has the key. Stop.")
+
+
+@pytest.mark.parametrize("found", [APPLIED, FAILED], ids=["applied", "refused"])
+async def test_a_right_is_looked_at_once_more_before_the_answer(found: object) -> None:
+    """The request's body may have waited for room in between."""
+    said, _ = await waited(Rights(None, GONE), record(), found)
+
+    assert said[-1] == "refuse unauthenticated"
+
+
+async def test_a_right_is_not_looked_at_as_long_as_the_policies_are_in_force() -> None:
+    """Nothing that can be withdrawn has changed."""
+    rights = Rights(GONE)
+    said, _ = await waited(rights, record(), APPLIED, ends=False)
+
+    assert (said[-1], rights.asked) == ("replay 201 made", 0)
+
+
+@pytest.mark.parametrize(
+    ("claim_s", "told"),
+    [(0.5, "replay 201 made"), (60.0, "refuse token-invalid")],
+    ids=["its time is over", "its key is withdrawn"],
+)
+async def test_a_claim_that_ends_in_its_own_time_takes_nothing_from_who_waits(claim_s: float, told: str) -> None:
+    """It was good for the request; a key that nobody trusts any more is good for nothing."""
+    said, _ = await waited(Rights(None, claim=Refused(TOKEN_INVALID, "")), record(), APPLIED, claim_s=claim_s)
+
+    assert said[-1] == told

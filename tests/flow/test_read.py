@@ -1,11 +1,20 @@
 """Reads: passed on as they come, whatever the store does."""
 
+import asyncio
+from dataclasses import replace
+
 import pytest
 
+from gateway.core.caller import Caller
 from gateway.core.faults import BrokenAnswer, StoreUnavailable
 from gateway.core.outcome import NoReply, NotSent
+from gateway.core.term import Term
 from gateway.core.write import ResourceKey
 from gateway.flow.read import Reading
+from gateway.flow.standing import Standing
+from gateway.policy.principals import Principals
+from gateway.policy.ruleset import build_ruleset
+from tests.flow.test_standing import Issuers
 from tests.playbook.caller import NoBody, ScriptedCaller
 from tests.playbook.given import RESOURCE, UPSTREAM, request
 from tests.playbook.script import STUCK, Transcript
@@ -96,3 +105,57 @@ async def test_a_silent_event_stream_is_left_when_its_caller_has() -> None:
     await reading.run(UPSTREAM, None, request("GET"), NoBody(), caller)
 
     assert said == ["proceed", "send read", "read at once", "begin passed", "read on", "end", "close"]
+
+
+async def asked_under(term: Term, evidence: object, *, is_known: bool = False) -> Transcript:
+    """What is said to whoever has shown no key, and is somebody only where no key is wanted."""
+    said = Transcript()
+    if isinstance(evidence, ScriptedAnswer):
+        evidence.said = said
+    rules = build_ruleset((), Principals({} if is_known else {b"another's": Caller("bob")}))
+    reading = Reading(ScriptedStore(said), ScriptedSender(said, evidence), Standing(lambda: rules, Issuers()))
+    upstream = replace(UPSTREAM, term=term)
+    await reading.run(upstream, None, request("GET"), NoBody(), ScriptedCaller(said))
+    return said
+
+
+OVER, IN_FORCE = Term(), Term()
+OVER.end()
+UNKNOWN = {
+    "an answer that is whole at once": (answer(), ["close", "refuse unauthenticated"]),
+    "one that comes in pieces": (answer((b"one", False), b"two", b""), ["close", "refuse unauthenticated"]),
+    "none": (NoReply("closed", "x"), ["refuse unauthenticated"]),
+    "a head that does not come": (STUCK, ["refuse unauthenticated"]),
+}
+
+
+@pytest.mark.parametrize(("evidence", "rest"), UNKNOWN.values(), ids=UNKNOWN.keys())
+async def test_who_is_nobody_any_more_is_given_nothing(
+    evidence: object, rest: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused as its next request would be, and the connection to the upstream is given up."""
+    monkeypatch.setattr("gateway.flow.read._LOOK_EVERY_S", 0.01)
+
+    assert await asked_under(OVER, evidence) == ["proceed", "send read", *rest]
+
+
+@pytest.mark.parametrize(
+    ("term", "is_known"), [(OVER, True), (IN_FORCE, False)], ids=["still known", "nothing has changed"]
+)
+async def test_whose_right_stands_is_answered(term: Term, is_known: bool) -> None:
+    """Nobody is looked for as long as the policies are those by which the read was let in."""
+    assert (await asked_under(term, answer(), is_known=is_known))[2:] == ["read at once", "reply passed ok", "close"]
+
+
+async def test_a_gateway_that_is_stopped_waits_for_no_head() -> None:
+    """Its caller is told nothing more by the read itself, as by any request."""
+    said = Transcript()
+    standing = Standing(lambda: build_ruleset((), Principals()), Issuers())
+    reading = Reading(ScriptedStore(said), ScriptedSender(said, STUCK), standing)
+    running = asyncio.ensure_future(reading.run(UPSTREAM, None, request("GET"), NoBody(), ScriptedCaller(said)))
+    await said.until("send read")
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert said == ["proceed", "send read"]

@@ -68,6 +68,17 @@ async def test_a_right_is_its_principals(rules: RuleSet, told: str | None) -> No
     assert await lost(rules, ADA) == told
 
 
+@pytest.mark.parametrize(("rules", "told"), KNOWN.values(), ids=KNOWN.keys())
+async def test_principals_alone_may_be_asked(rules: RuleSet, told: str | None) -> None:
+    """Then nobody is asked about a claim; and for a read its key alone counts."""
+    issuers = Issuers()
+    standing = Standing(lambda: rules, issuers)
+    barred = standing.barred(replace(ADA, rule=SIGNED), HEADERS)
+
+    assert (None if barred is None else barred.decision.name, issuers.asked) == (told, [])
+    assert standing.is_known(HEADERS) == (standing.unknown(HEADERS) is None)
+
+
 async def test_a_claim_is_verified_anew() -> None:
     """With the terms of its rule; another proof is the store's to compare."""
     issuers = Issuers()
