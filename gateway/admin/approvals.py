@@ -76,11 +76,10 @@ async def _decide(request: web.Request, verdict: Literal["approve", "deny"]) -> 
     found = await find_record(request)
     if isinstance(found, Refused):
         return refusal(found)
-    refused = forbidden(approver, found.resource, found.tenant)
+    # The body came as slowly as its sender liked, and the right is that of now.
+    refused = _not_its_to_decide(request, found)
     if refused is None and verdict == "approve":
-        refused = await _untaken(running, found)
-    # Its sender may have let the body wait, and the right is that of now.
-    refused = refused or _lost_right(request, found)
+        refused = await _untaken(running, found) or _not_its_to_decide(request, found)
     record = refused or await decide(running.store, found, asked)
     if isinstance(record, Refused):
         return refusal(record)
@@ -89,7 +88,7 @@ async def _decide(request: web.Request, verdict: Literal["approve", "deny"]) -> 
     return await answer_record(request, record)
 
 
-def _lost_right(request: web.Request, found: IntentRecord) -> Refused | None:
+def _not_its_to_decide(request: web.Request, found: IntentRecord) -> Refused | None:
     approver = find_approver(request)
     return approver if isinstance(approver, Refused) else forbidden(approver, found.resource, found.tenant)
 
