@@ -347,4 +347,4 @@ def test_a_read_by_its_query_is_none_by_its_body(tmp_path: Path, target: str, bo
 def test_a_member_says_the_same_where_the_query_spells_it_so(value: object, text: str | None, differs: bool) -> None:
     """Numbers and truths as JSON has them; nothing else is one text, and what the query has not is never the same."""
     assert contradicts({"r": value}, "r", text) is differs  # type: ignore[dict-item]  # any JSON value
-    assert contradicts({"$set": {"r": value}}, "r", text) is differs  # type: ignore[dict-item]
+    assert contradicts({"$set": {"r": value}}, "r", text) is differs  # type: ignore[dict-item]  # any JSON value
