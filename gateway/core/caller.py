@@ -43,6 +43,8 @@ _OVERRIDES = frozenset(
         b"x-http-verb",
         # Feathers: any other method of a service, at a POST.
         b"x-service-method",
+        # Next.js: an action of any page, at any path.
+        b"next-action",
         b"x-original-method",
         b"x-original-url",
         b"x-original-path",

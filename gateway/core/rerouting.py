@@ -19,6 +19,8 @@ REROUTING = frozenset(
         b"x-cf-forwarded-url",
         # Knative's own proxies: the host that was asked for.
         b"k-original-host",
+        # ownCloud and older Nextclouds: a path's last segment is a part of another file.
+        b"oc-chunked",
         # CGI hands it on as HTTP_PROXY, through which the program's own requests then go (CVE-2016-5385).
         b"proxy",
     )

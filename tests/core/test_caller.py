@@ -133,7 +133,7 @@ def test_what_belongs_to_the_gateway_is_told_by_its_name(name: bytes, is_ours: b
         *("X`Method.Override", "X\xe4HTTP-Method", "SCRIPT_NAME", "Script-Name", "X-Script-Name", "PATH_INFO"),
         *("Path-Info", "X-Path-Info", "X-HTTP-Path-Override", "X-Original-Path", "X-Rewrite-URI"),
         *("X-Tunneled-Method", "X_Tunneled_Method", "X-Method-Override"),
-        *("X-RestLi-Method", "X-Rest-Method", "X-HTTP-Verb", "X-Service-Method", "x_service.method"),
+        *("X-RestLi-Method", "X-Rest-Method", "X-HTTP-Verb", "X-Service-Method", "x_service.method", "Next-Action"),
     ],
 )
 def test_an_override_is_refused_in_every_spelling(name: str) -> None:
