@@ -185,6 +185,7 @@ class Drill:
                 continue
             os.kill(pid, signal.SIGSTOP)
             try:
+                # The fault itself: longer than a write may take.
                 await asyncio.sleep(3)
             finally:
                 os.kill(pid, signal.SIGCONT)
