@@ -1,5 +1,6 @@
 """Somebody's word on what waits: approved or denied, once; and on what has failed: sent again."""
 
+from datetime import datetime
 from typing import Literal
 
 from aiohttp import web
@@ -10,13 +11,14 @@ from gateway.admin.document import Document, note_of, read_document, read_text
 from gateway.admin.intents import answer_record, find_record
 from gateway.admin.running import OPERATOR, RUNNING, Running
 from gateway.core.caller import Caller
-from gateway.core.decision import BAD_REQUEST, Refused
+from gateway.core.decision import BAD_REQUEST, UNAUTHENTICATED, Facts, Refused
 from gateway.core.record import IntentRecord
 from gateway.core.write import Write
 from gateway.flow.rejudging import NotTaken, judge_again
 from gateway.flow.retrying import judge_retry, untaken
 from gateway.store.parking import Decide, decide, request_of, retry
 
+_KNOWN = frozenset({"note", "digest", "since"})
 _LONGEST_DIGEST = 64
 _NO_DIGEST = (
     "Nothing was done: `digest` must be that of the request that was looked at. `GET /api/v1/intents/ID` shows both."
@@ -36,21 +38,23 @@ async def deny_intent(request: web.Request) -> web.Response:
 async def retry_intent(request: web.Request) -> web.Response:
     """Queue a failed intent again."""
     running = request.app[RUNNING]
-    document = await read_document(request, frozenset({"note", "digest"}))
+    document = await read_document(request, _KNOWN)
     if isinstance(document, Refused):
         return refusal(document)
-    note, digest = note_of(document), _digest_of(document)
+    note, digest, since_ms = note_of(document), _digest_of(document), _since_of(document)
     if isinstance(note, Refused):
         return refusal(note)
     if isinstance(digest, Refused):
         return refusal(digest)
+    if isinstance(since_ms, Refused):
+        return refusal(since_ms)
     found = await find_record(request)
     if isinstance(found, Refused):
         return refusal(found)
     write = await _judged(running, found)
     if isinstance(write, Refused):
         return refusal(write)
-    record = await retry(running.store, found, note=note, by=OPERATOR, write=write, digest=digest)
+    record = await retry(running.store, found, note=note, by=OPERATOR, write=write, digest=digest, since_ms=since_ms)
     if isinstance(record, Refused):
         return refusal(record)
     running.log.warning("an operator had an intent sent again", intent=record.id, note=note)
@@ -70,16 +74,16 @@ async def _decide(request: web.Request, verdict: Literal["approve", "deny"]) -> 
     running, approver = request.app[RUNNING], find_approver(request)
     if isinstance(approver, Refused):
         return refusal(approver)
-    asked = _read(await read_document(request, frozenset({"note", "digest"})), verdict, approver)
+    asked = _read(await read_document(request, _KNOWN), verdict, approver)
     if isinstance(asked, Refused):
         return refusal(asked)
     found = await find_record(request)
     if isinstance(found, Refused):
         return refusal(found)
     # The body came as slowly as its sender liked, and the right is that of now.
-    refused = _not_its_to_decide(request, found)
+    refused = _not_its_to_decide(request, found, asked)
     if refused is None and verdict == "approve":
-        refused = await _untaken(running, found) or _not_its_to_decide(request, found)
+        refused = await _untaken(running, found) or _not_its_to_decide(request, found, asked)
     record = refused or await decide(running.store, found, asked)
     if isinstance(record, Refused):
         return refusal(record)
@@ -88,9 +92,15 @@ async def _decide(request: web.Request, verdict: Literal["approve", "deny"]) -> 
     return await answer_record(request, record)
 
 
-def _not_its_to_decide(request: web.Request, found: IntentRecord) -> Refused | None:
+def _not_its_to_decide(request: web.Request, found: IntentRecord, asked: Decide) -> Refused | None:
     approver = find_approver(request)
-    return approver if isinstance(approver, Refused) else forbidden(approver, found.resource, found.tenant)
+    if isinstance(approver, Refused):
+        return approver
+    if principal_of(approver) != asked.principal:
+        # A principal is its name: the key is another's now.
+        detail = f"Nothing was done: {asked.by} has this key no longer. Begin anew."
+        return Refused(UNAUTHENTICATED, detail, Facts(resource=found.resource))
+    return forbidden(approver, found.resource, found.tenant)
 
 
 async def _untaken(running: Running, record: IntentRecord) -> Refused | None:
@@ -102,7 +112,7 @@ async def _untaken(running: Running, record: IntentRecord) -> Refused | None:
 
 def _read(document: Document | Refused, verdict: Literal["approve", "deny"], approver: Caller) -> Decide | Refused:
     """What was decided. The digest names the request that the approver has looked at: another one may have taken its
-    place under the same id.
+    place under the same id. So may the same one, sent and asked for again: `since` tells the two apart.
     """
     if isinstance(document, Refused):
         return document
@@ -114,9 +124,27 @@ def _read(document: Document | Refused, verdict: Literal["approve", "deny"], app
     digest = _digest_of(document)
     if isinstance(digest, Refused):
         return digest
-    return Decide(verdict, approver.principal, principal_of(approver), note, digest)
+    since_ms = _since_of(document)
+    if isinstance(since_ms, Refused):
+        return since_ms
+    return Decide(verdict, approver.principal, principal_of(approver), note, digest, since_ms)
 
 
 def _digest_of(document: Document) -> str | Refused | None:
     """Of the request that was looked at, where it is named."""
     return read_text(document, "digest", _LONGEST_DIGEST) if "digest" in document else None
+
+
+def _since_of(document: Document) -> int | Refused | None:
+    """Since when that had waited, in milliseconds, where it is said."""
+    if "since" not in document:
+        return None
+    said = document["since"]
+    try:
+        at = datetime.fromisoformat(said) if isinstance(said, str) else None
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None:
+        detail = "Nothing was done: `since` must be an instant, as `since` of `GET /api/v1/intents/ID` has it."
+        return Refused(BAD_REQUEST, detail)
+    return round(at.timestamp() * 1000)

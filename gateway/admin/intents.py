@@ -229,13 +229,15 @@ def _item(record: IntentRecord) -> dict[str, object]:
 
 
 def _parked(record: IntentRecord, parking: Parking) -> dict[str, object]:
-    """What an approver needs, and whoever wonders why nothing was sent. `digest` names the request that is kept."""
+    """What an approver needs, and whoever wonders why nothing was sent. `digest` names the request that is kept, and
+    `since` tells it from the same one, kept at another time."""
     approval = parking.approval
     return {
         "target": record.target,
         "principal": record.principal or ANONYMOUS,
         "risk": parking.risk,
         "digest": parking.digest,
+        "since": instant(parking.since_ms),
         "failures": parking.failures,
         "approval": None
         if approval is None

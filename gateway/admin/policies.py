@@ -35,7 +35,7 @@ def _policy(rules: RuleSet, upstream: Upstream) -> dict[str, object]:
     return {
         "upstream": upstream.name,
         "url": f"{upstream.origin.scheme}://{upstream.origin.authority}{upstream.base_path}",
-        "mount": {"path": "/" + "/".join(upstream.mount.segments), "host": upstream.mount.host},
+        "mount": {"path": "/" + "/".join(upstream.mount.segments), "host": upstream.mount.site},
         "reads": upstream.reads,
         "rules": [_rule(entry) for entry in rules.entries if entry.rule.upstream is upstream],
     }

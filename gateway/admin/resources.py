@@ -8,7 +8,7 @@ from aiohttp import web
 
 from gateway.admin.answer import page, refusal
 from gateway.admin.audit import event_members
-from gateway.admin.document import Document, read_document, read_note
+from gateway.admin.document import Document, note_of, read_document
 from gateway.admin.name import check_name
 from gateway.admin.pauses import pause_members
 from gateway.admin.query import read_query
@@ -69,7 +69,10 @@ async def advance_resource(request: web.Request) -> web.Response:
     unknown = await check_name(running, resource)
     if unknown is not None:
         return refusal(unknown)
-    epoch = await running.store.advance(resource, wanted, secrets.token_hex(8))
+    rule = running.rules().rule_for_resource(resource, None)
+    # Who grants epochs elsewhere counts them: a number of milliseconds would shut out all that follow.
+    by_clock = rule is None or rule.authority == "lease"
+    epoch = await running.store.advance(resource, wanted, secrets.token_hex(8), by_clock=by_clock)
     if isinstance(epoch, Refused):
         return refusal(epoch)
     running.log.warning("an operator advanced a resource", resource=resource, epoch=str(epoch))
@@ -79,10 +82,17 @@ async def advance_resource(request: web.Request) -> web.Response:
 async def reset_resource(request: web.Request) -> web.Response:
     """Forget the epoch, as of a resource that has no larger one left: whoever comes next begins anew."""
     running, resource = request.app[RUNNING], _named(request, _RESET)
-    note = await read_note(request)
+    document = await read_document(request, frozenset({"note", "epoch"}))
+    looked_at = _read_epoch(document)
+    note = document if isinstance(document, Refused) else note_of(document)
     if isinstance(note, Refused):
         return refusal(note)
-    epoch = await resets.reset(running.store, resource, note=note, by=OPERATOR)
+    if isinstance(looked_at, Refused):
+        return refusal(looked_at)
+    unknown = await check_name(running, resource)
+    if unknown is not None:
+        return refusal(unknown)
+    epoch = await resets.reset(running.store, resource, note=note, by=OPERATOR, epoch=looked_at)
     if isinstance(epoch, Refused):
         return refusal(epoch)
     running.log.warning("an operator forgot the epoch of a resource", resource=resource, epoch=str(epoch), note=note)

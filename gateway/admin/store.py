@@ -3,10 +3,11 @@
 from aiohttp import web
 
 from gateway.admin.answer import refusal
-from gateway.admin.document import read_note
+from gateway.admin.document import Document, note_of, read_document
 from gateway.admin.query import read_query
 from gateway.admin.running import OPERATOR, RUNNING
-from gateway.core.decision import NOTHING_LOST, Refused
+from gateway.core.decision import BAD_REQUEST, NOTHING_LOST, Refused
+from gateway.core.epoch import parse_u64
 from gateway.core.problem import instant
 from gateway.store.loss import losses
 from gateway.store.loss.losses import Loss, ServerState
@@ -22,17 +23,34 @@ async def show_store(request: web.Request) -> web.Response:
 
 async def accept_loss(request: web.Request) -> web.Response:
     """Let writes go on after a loss; what waited in the store then is unknown from now on."""
-    note = await read_note(request)
+    document = await read_document(request, frozenset({"note", "floor"}))
+    note = document if isinstance(document, Refused) else note_of(document)
     if isinstance(note, Refused):
         return refusal(note)
+    assert not isinstance(document, Refused), "it has a note"
+    looked_at = _read_floor(document)
+    if isinstance(looked_at, Refused):
+        return refusal(looked_at)
     running = request.app[RUNNING]
-    became_unknown = await losses.accept(running.store, note=note, by=OPERATOR)
+    became_unknown = await losses.accept(running.store, note=note, by=OPERATOR, looked_at=looked_at)
+    if isinstance(became_unknown, Refused):
+        return refusal(became_unknown)
     if became_unknown is None:
         detail = "Nothing was done: the store has lost nothing that was not accepted before; see `GET /api/v1/store`."
         return refusal(Refused(NOTHING_LOST, detail))
     running.log.warning("an operator accepted what the store lost", became_unknown=became_unknown, note=note)
     shown = _members(await losses.states(running.store))
     return web.json_response({"became_unknown": became_unknown, "store": shown})
+
+
+def _read_floor(document: Document) -> int | Refused | None:
+    """The largest of the losses that were looked at, where it is named."""
+    if "floor" not in document:
+        return None
+    named = document["floor"]
+    floor = parse_u64(named) if isinstance(named, str) else None
+    detail = 'Nothing was done: `floor` must be digits, as "floor" of `GET /api/v1/store` has them.'
+    return Refused(BAD_REQUEST, detail) if floor is None else floor
 
 
 def _members(states: tuple[ServerState, ...]) -> dict[str, object]:

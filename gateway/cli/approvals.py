@@ -12,7 +12,7 @@ from gateway.cli.asking import yes_option
 from gateway.cli.export import export, output_option
 from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import Item, columns, json_option, plain, print_json, print_list, print_members
-from gateway.cli.requests import exported, print_request
+from gateway.cli.requests import exported, named, print_request
 
 _COLUMNS = ("id", "target", "resource", "rule", "risk", "principal", "holder", "created_at", "digest")
 _HEADS = ("ID", "REQUEST", "RESOURCE", "RULE", "RISK", "FROM", "HOLDER", "SINCE", "DIGEST")
@@ -111,9 +111,9 @@ def _decide(api: AdminApi, verdict: _Verdict, *, yes: bool, as_json: bool) -> No
         raise click.UsageError("Name the request that was looked at: --digest, as `fencegate approvals show` has it.")
     path = _path(verdict.intent)
     document: dict[str, object] = {"note": verdict.note}
-    digest = _ask(api.get(path), verdict) if asks else verdict.digest
-    if digest is not None:
-        document["digest"] = digest
+    found = api.get(path)
+    digest = _ask(found, verdict) if asks else verdict.digest
+    document |= {} if digest is None else named(found, digest)
     decided = api.post(f"{path}/{verdict.word}", document)
     if as_json:
         print_json(decided)

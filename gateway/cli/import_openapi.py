@@ -18,15 +18,21 @@ from gateway.policy.openapi.wording import upstream_name
 @click.option(
     "--output", metavar="FILE", type=click.Path(path_type=Path), help="A new file for the policy.  [standard output]"
 )
+@click.option(
+    "--only-documented",
+    is_flag=True,
+    help="List in each rule what the document names of a request (`only`), so that one which says more is refused: an "
+    "API may heed names that no document has. Only for documents that tell all.",
+)
 @json_option
-def command(file: Path, upstream: str | None, output: Path | None, *, as_json: bool) -> None:
+def command(file: Path, upstream: str | None, output: Path | None, *, only_documented: bool, as_json: bool) -> None:
     """Write a commented policy with a rule for every writing operation of an OpenAPI 3.0 or 3.1 document.
 
     What the document does not say is marked DECIDE in the policy, and told on standard error.
     """
     if upstream is not None and upstream != upstream_name(upstream):
         raise click.BadParameter("write lower-case letters, digits and dashes, 40 at most", param_hint="--upstream")
-    document = read_document(file)
+    document = read_document(file, names_all=only_documented)
     if isinstance(document, Wrong):
         raise click.ClickException(document.message)
     policy = policy_text(document, file.name, upstream or upstream_name(document.title))

@@ -7,7 +7,7 @@ from gateway.cli.asking import confirm, yes_option
 from gateway.cli.audit import print_events
 from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import Item, columns, json_option, plain, print_json, print_list, print_members
-from gateway.cli.requests import SHOWN_BODY, exported, print_body, print_request
+from gateway.cli.requests import SHOWN_BODY, exported, named, print_body, print_request
 
 _STATES = (
     "unknown", "applied", "not_applied", "in_flight", "awaiting_approval", "queued", "denied", "expired", "superseded",
@@ -103,8 +103,10 @@ def resolve_intent(intent: str, note: str, attempt: int | None, admin: str, *, a
 def retry_intent(intent: str, note: str, digest: str | None, admin: str, *, as_json: bool) -> None:
     """Queue again what has failed: the same request, under its own epoch."""
     api, path = read_admin(admin), _path(intent)
-    about = api.get(path).get("digest") if digest is None else digest
-    queued = api.post(f"{path}/retry", {"note": note} if about is None else {"note": note, "digest": about})
+    found = api.get(path)
+    about = found.get("digest") if digest is None else digest
+    document: dict[str, object] = {"note": note}
+    queued = api.post(f"{path}/retry", document if about is None else document | named(found, str(about)))
     if as_json:
         print_json(queued)
     else:

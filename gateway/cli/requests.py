@@ -10,8 +10,8 @@ SHOWN_BODY = 2000
 
 def exported(found: Item) -> str:
     """Where all of an intent's body is that is kept to be sent, this one's: the API's JSON has no large one."""
-    named = f"{plain(found['id'])} --digest {plain(found.get('digest'))}"
-    return f"`fencegate approvals export {named} -o FILE` has all of it"
+    request = f"{plain(found['id'])} --digest {plain(found.get('digest'))}"
+    return f"`fencegate approvals export {request} -o FILE` has all of it"
 
 
 def print_request(request: Item, whole: str | None = None) -> None:
@@ -46,3 +46,9 @@ def print_text(text: str, whole: str) -> None:
         click.echo(f"  {plain(line)}")
     if len(text) > SHOWN_BODY:
         click.echo(f"  and {len(text) - SHOWN_BODY} characters more: {whole}")
+
+
+def named(found: Item, digest: str) -> dict[str, object]:
+    """The request that was looked at, and since when it waits: a call that comes late is for no other."""
+    since = found.get("since")
+    return {"digest": digest} if since is None or found.get("digest") != digest else {"digest": digest, "since": since}

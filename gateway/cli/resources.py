@@ -1,5 +1,6 @@
 """`fencegate resources`: what a running gateway knows of its resources, through its admin API."""
 
+import contextlib
 import shlex
 
 import click
@@ -84,8 +85,14 @@ def reset_resource(resource: str, note: str, admin: str, *, yes: bool, as_json: 
     Any epoch begins anew then. Leases from before stay dead; under `header` and `signed` authority whoever comes with
     an older epoch is let in again: make sure that nobody has one.
     """
-    confirm(f"Forget the epoch of {plain(resource)}? Whoever comes next begins anew.", yes=yes)
-    answer = read_admin(admin).post(f"{_path(resource)}/reset", {"note": note})
+    api = read_admin(admin)
+    document: dict[str, object] = {"note": note}
+    # After a loss there may be nothing to be shown.
+    with contextlib.suppress(click.ClickException):
+        document["epoch"] = str(api.get(_path(resource))["epoch"])
+    which = f", {document['epoch']}" if "epoch" in document else ""
+    confirm(f"Forget the epoch of {plain(resource)}{which}? Whoever comes next begins anew.", yes=yes)
+    answer = api.post(f"{_path(resource)}/reset", document)
     if as_json:
         print_json(answer)
     else:

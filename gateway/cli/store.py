@@ -60,7 +60,13 @@ def accept_loss(note: str, admin: str, *, as_json: bool) -> None:
     And make sure that agents do not repeat under the same key what was done in the time that was lost, and that
     systems which grant epochs themselves still know the newest ones.
     """
-    accepted = read_admin(admin).post(f"{_PATH}/accept", {"note": note})
+    api = read_admin(admin)
+    found = api.get(_PATH)["servers"]
+    assert isinstance(found, list)
+    floors = [int(server["loss"]["floor"]) for server in found if server["loss"] is not None]
+    # A call that comes late accepts no loss that was found since.
+    document: dict[str, object] = {"note": note}
+    accepted = api.post(f"{_PATH}/accept", document | ({"floor": str(max(floors))} if floors else {}))
     if as_json:
         print_json(accepted)
         return

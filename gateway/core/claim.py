@@ -30,11 +30,13 @@ class ClaimHeader:
 
 @dataclass(frozen=True, slots=True)
 class ClaimProof:
-    """A claim whose signature, resource, audience and times hold. Past `expires` it admits nothing."""
+    """A claim whose signature, resource, audience and times hold. Past `expires` it admits nothing. `at`: when that was
+    found, in seconds of `Clock.boot`."""
 
     epoch: Epoch
     holder: str
     expires: Deadline
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def judge_claim(payload: bytes, wanted: Wanted, now: Deadline) -> ClaimProof | R
     left_s = _left(members, wanted, now.wall)
     if isinstance(left_s, Refused):
         return left_s
-    return ClaimProof(epoch, holder, Deadline(now.boot + left_s, now.wall + left_s))
+    return ClaimProof(epoch, holder, Deadline(now.boot + left_s, now.wall + left_s), now.boot)
 
 
 def _epoch(value: object) -> Epoch | None:

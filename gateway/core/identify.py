@@ -23,7 +23,7 @@ from gateway.core.token import (
     parse_token,
     token_in_authorization,
 )
-from gateway.core.write import ResourceKey, Write
+from gateway.core.write import Claimed, ResourceKey, Write
 
 
 def find_token(control: Control, sources: tuple[TokenSource, ...]) -> str | None:
@@ -130,4 +130,10 @@ def identify(
         expires=proof.expires if isinstance(proof, ClaimProof) else None,
         principal=caller.principal,
         tenant=caller.tenant,
+        claim=_claimed(proof, control, rule) if isinstance(proof, ClaimProof) else None,
     )
+
+
+def _claimed(proof: ClaimProof, control: Control, rule: Rule) -> Claimed | None:
+    text = find_token(control, rule.token_from)
+    return None if text is None else Claimed(SignedClaim(text), proof.at)

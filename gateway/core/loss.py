@@ -20,7 +20,7 @@ class Found:
     """What the store says. `incarnation` is None in one that knows nothing, and `mark` 0 where it has none.
 
     Where this incarnation began because of a loss: `before` are those that were lost, `floor` is the epoch below which
-    leases have ended, and `is_open` says that no operator has accepted the loss yet.
+    leases have ended, and `is_open` says that no operator has accepted the loss yet. `since`: when the loss was found.
     """
 
     incarnation: str | None
@@ -28,6 +28,7 @@ class Found:
     before: tuple[str, ...] = ()
     is_open: bool = False
     floor: str = ""
+    since: str = ""
 
 
 @dataclass(frozen=True, slots=True)

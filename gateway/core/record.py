@@ -22,7 +22,8 @@ class IntentRecord:
     later and refused; `evidence` is what a query answered, and `evidence_is_own` whether that asked for this very
     intent: only then may its agents see it. `parking` is there where it was not sent while its caller
     waited; `principal` is who called, empty for anybody. `fingerprint` is what repeats are compared by. `compensates`:
-    the intent that it takes back.
+    the intent that it takes back. `no_after_s`: from its end as unknown on, how long no query's no counts, by the rule
+    that it was sent by; zero where nobody asks.
     """
 
     id: IntentId
@@ -47,6 +48,7 @@ class IntentRecord:
     fingerprint: bytes = field(default=b"", repr=False)
     compensates: IntentId | None = None
     evidence_is_own: bool = False
+    no_after_s: float = 0.0
 
     @property
     def keeping(self) -> str:

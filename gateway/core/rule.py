@@ -100,12 +100,14 @@ class Origin:
 @dataclass(frozen=True, slots=True)
 class Mount:
     """Which requests are an upstream's: those under `segments` (none: all), to `host` if one is named (lower case).
+    `port`: which one stands behind it where agents' `Host` is passed on; the others are no host of its own to its API.
 
     `encoded_slash`, `delimiters`: whether what may end a segment, or a path, to some server never does so to its own.
     `plus`: whether a bare `+` in a path, a blank to some, is a plus to it.
     `format_endings`: what its server takes for a format at a path's end; None: nothing. `names`: whether its server
     keeps the names of path, query and body in one map. `form_in_json`: whether to its server a body that is called JSON
-    may be a form (`refuse`), or never is.
+    may be a form (`refuse`), or never is. `coded_bodies`: whether a rule may read one that has a Content-Encoding, as
+    its server undoes it, too. `bodies`: the types of those that it is sent, in lower case; None: any.
     """
 
     segments: tuple[str, ...] = ()
@@ -117,6 +119,17 @@ class Mount:
     format_endings: FormatEndings | None = None
     names: Literal["apart", "merged"] = "apart"
     form_in_json: Literal["refuse", "opaque"] = "refuse"
+    coded_bodies: Literal["refuse", "undone"] = "refuse"
+    port: int | None = None
+    bodies: frozenset[bytes] | None = None
+
+    @property
+    def site(self) -> str | None:
+        """The host as it stands in `Host`; None where every host is its own."""
+        if self.host is None:
+            return None
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return name if self.port is None else f"{name}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +230,8 @@ class Fence:
 class IntentTerms:
     """Whether a rule's writes are intents, and how one is kept: seconds from its end, bytes of its answer's body.
 
-    `ask_after_s`: how long after an attempt ended unknown its upstream is first asked, under `on_unknown: query`.
+    Under `on_unknown: query`, counted from an attempt's end as unknown: `ask_after_s`, when its upstream is first
+    asked; `no_after_s`, from when on a no counts.
     """
 
     mode: IntentMode = "off"
@@ -225,6 +239,7 @@ class IntentTerms:
     store_response: int = 64 << 10
     on_unknown: OnUnknown = "hold"
     ask_after_s: float | None = None
+    no_after_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,6 @@ class Target:
     def has_encoded_slash(self) -> bool:
         return "%2F" in self.path or "%2f" in self.path
 
-    @property
-    def has_encoded_empty_segment(self) -> bool:
-        """Whether to a reader who takes an encoded slash for a slash a segment is empty, which many leave out."""
-        return self.has_encoded_slash and any("/" in segment and _has_empty(segment) for segment in self.segments)
-
     def query_pairs(self) -> list[str]:
         """The query's parameters, decoded and without empty ones, names and values in turn: sorted by name, those of
         one name in their order."""
@@ -55,8 +50,9 @@ class Target:
         return [value for key, value in query_fields(self.query or "") if key == name]
 
 
-def _has_empty(segment: str) -> bool:
-    return segment.startswith("/") or segment.endswith("/") or "//" in segment
+def has_empty_piece(segment: str) -> bool:
+    """Whether to a reader who takes an encoded slash for a slash there is an empty segment, which many leave out."""
+    return "/" in segment and (segment.startswith("/") or segment.endswith("/") or "//" in segment)
 
 
 def query_fields(query: str) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from gateway.core.frozen import frozen
 from gateway.core.intent import Intent, IntentId, KeptAnswer, ResolvedBy
 from gateway.core.outcome import Outcome
 from gateway.core.rule import Rule
+from gateway.core.token import SignedClaim
 
 ResourceKey = NewType("ResourceKey", str)
 TicketId = NewType("TicketId", str)
@@ -19,10 +20,19 @@ Incident = Literal["duplicate-effect", "late-write", "store-regressed"]
 
 
 @frozen
+class Claimed:
+    """The signed claim by which a write is made, as it was presented, and when it was found to hold (`Clock.boot`)."""
+
+    presented: SignedClaim
+    at: float
+
+
+@frozen
 class Write:
     """Everything that the admit script has to know. `secret_digest` is None where the epoch was granted elsewhere.
 
     `expires`: when a signed claim ends; past it the write is not admitted. None where the store keeps the term.
+    `claim`: that claim.
     `compensating`: the request that would take it back, to be filled from its answer; None where its rule has none.
     `costs`: what it takes of each of the rule's budgets, in millionths; empty where its admission takes nothing.
     `call`: the id of the JSON-RPC call that it is; None where its answer's status alone tells the outcome.
@@ -46,6 +56,7 @@ class Write:
     call: str | None = None
     trace_id: str = ""
     keeping: str = ""
+    claim: Claimed | None = field(default=None, repr=False)
 
     def named(self, intent: Intent) -> "Write":
         """The same write, as this intent."""
@@ -53,7 +64,11 @@ class Write:
         counters = self.sequence, self.if_revision
         proof = self.epoch, self.holder, self.secret_digest
         who = self.principal, self.tenant
-        return Write(self.rule, self.resource, *proof, *counters, intent, self.expires, *who, trace_id=self.trace_id)
+        return Write(
+            *(self.rule, self.resource, *proof, *counters, intent, self.expires, *who),
+            trace_id=self.trace_id,
+            claim=self.claim,
+        )
 
 
 @frozen

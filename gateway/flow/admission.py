@@ -10,7 +10,7 @@ from gateway.core.places import Places, overloaded
 from gateway.core.trace import Trace
 from gateway.core.write import AdmitReply, Admitted, Replayed, ResourceKey, TicketId, Waiting, Write
 from gateway.flow.pauses import Pauses
-from gateway.flow.ports import Admitting
+from gateway.flow.ports import Admitting, Claims
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Interest, Lines, Wakes
 
@@ -19,10 +19,15 @@ RETRY_AFTER_S = 1
 # As many of one resource's writes wait at once: at a few milliseconds each they have their turn in time, and without
 # a bound one resource would take the places of all others.
 _LONGEST_LINE = 256
+# A claim that was verified a moment ago is not verified again: that costs more than all else of an admission.
+_PROVED_FOR_S = 1.0
 
 
 class Admission:
-    """Admits writes, in order of arrival within this gateway; the store keeps the order between gateways."""
+    """Admits writes, in order of arrival within this gateway; the store keeps the order between gateways.
+
+    `claims`: None where no write is made by a signed claim, as with those that were taken before.
+    """
 
     def __init__(
         self,
@@ -32,8 +37,10 @@ class Admission:
         tasks: Tasks,
         pauses: Pauses,
         places: Places | None = None,
+        claims: Claims | None = None,
     ) -> None:
         self.places = places or Places()
+        self._claims = claims
         self._store = store
         self._clock = clock
         self._wakes = wakes
@@ -88,14 +95,30 @@ class Admission:
         return self._wakes.interest(resource)
 
     async def barred(self, write: Write) -> Refused | None:
-        """What keeps a write from the fence now that needs no ticket. Raises StoreUnavailable."""
-        if write.expires is not None and self._clock.left(write.expires) <= 0:
-            return _claim_expired(write)
-        return await self._pauses.judge(write)
+        """What keeps a write from the fence now that needs no ticket. Raises StoreUnavailable and PoliciesChanged."""
+        return await self._disproved(write) or await self._pauses.judge(write)
 
     async def paused(self, write: Write) -> Refused | None:
         """Whether it was paused since its admission: for who goes on under one ticket. Raises StoreUnavailable."""
         return await self._pauses.judge(write)
+
+    async def _disproved(self, write: Write) -> Refused | None:
+        """Why its signed claim admits nothing by now: its body was long in coming, or it had to wait for others, and
+        the claim has ended meanwhile, or its key was withdrawn.
+
+        Raises PoliciesChanged when its rule, whose keys those are, is no longer in force by then.
+        """
+        if write.expires is not None and self._clock.left(write.expires) <= 0:
+            return _claim_expired(write)
+        claim, terms = write.claim, write.rule.signed
+        if claim is None or terms is None or self._claims is None:
+            return None
+        if self._clock.boot() - claim.at < _PROVED_FOR_S:
+            return None
+        proved = await self._claims.verify(claim.presented, terms, write.resource)
+        if write.rule.upstream.term.is_over:
+            raise PoliciesChanged
+        return proved if isinstance(proved, Refused) else None
 
     async def _wait(
         self, write: Write, is_gone: Callable[[], bool], told: Waiting, interest: Interest
@@ -114,9 +137,13 @@ class Admission:
                 elif not await _turn_comes(place, left):
                     continue
                 interest.forget()
-                if write.rule.upstream.term.is_over:
+                if _is_over(write):
                     raise PoliciesChanged
                 reply, deadline = await self._ask(write, is_gone, queued=True, behind=line.behind_first)
+                if isinstance(reply, Admitted) and _is_over(write):
+                    # This process may have been stopped since it asked.
+                    await self._abandon(write, reply.ticket)
+                    raise PoliciesChanged
             return reply, deadline
         finally:
             if line.leave(place):
@@ -127,13 +154,14 @@ class Admission:
     async def _ask(
         self, write: Write, is_gone: Callable[[], bool], *, queued: bool, behind: int
     ) -> tuple[AdmitReply, Deadline]:
+        disproved = await self._disproved(write)
         if is_gone():
             raise CallerGone("the caller left before its write was admitted")
         ticket = self._store.new_ticket(write.resource)
         ttl_s = write.rule.upstream.timeouts.total_s
         deadline = self._clock.after(ttl_s)
-        if write.expires is not None and self._clock.left(write.expires) <= 0:
-            return _claim_expired(write), deadline
+        if disproved is not None:
+            return disproved, deadline
         try:
             if deadline.boot - ttl_s > self._pauses.open_until and (paused := await self._pauses.judge(write)):
                 return paused, deadline
@@ -161,6 +189,10 @@ class Admission:
             return
 
 
+def _is_over(write: Write) -> bool:
+    return write.rule.upstream.term.is_over
+
+
 async def _turn_comes(place: asyncio.Event, within_s: float) -> bool:
     try:
         async with asyncio.timeout(within_s):
@@ -177,7 +209,6 @@ def store_is_away(away: StoreUnavailable, undone: str = "Not forwarded") -> Refu
 
 
 def _claim_expired(write: Write) -> Refused:
-    """Its body was long in coming, or the write had to wait for others."""
     detail = "Not forwarded: the signed claim expired before the write was admitted. Ask the issuer for a new one."
     return Refused(TOKEN_INVALID, detail, Facts(resource=write.resource, epoch=write.epoch))
 

@@ -103,15 +103,13 @@ class Resolved:
     is_own: bool = False
 
 
-def conclude(query: Query, unknown_for_s: float, late_s: float, answer: Answered) -> Resolved | Unclear:
-    """What an answer means. A no is believed only once the upstream can no longer be at it: past the time in which an
-    answer to the write may still come, and the query's own `not_before`.
-    """
+def conclude(query: Query, unknown_for_s: float, no_after_s: float, answer: Answered) -> Resolved | Unclear:
+    """What an answer means. A no is believed only once the upstream can no longer be at it."""
     reason = f"the query answered {answer.status}"
     verdict = query.judge(answer.status, answer.body)
     if verdict == "unclear":
         return Unclear(reason)
-    if verdict == "not_applied" and unknown_for_s < late_s + query.not_before_s:
+    if verdict == "not_applied" and unknown_for_s < no_after_s:
         return Unclear(f"{reason}, too early for a no")
     evidence = b"" if isinstance(read_json(answer.body), Refused) else answer.body
     return Resolved(verdict, reason, evidence, query.names_one)
@@ -188,7 +186,10 @@ class Inquiry:
         answer = await self._answer(upstream, request)
         if isinstance(answer, Unclear):
             return answer
-        return conclude(query, question.unknown_for_s, upstream.timeouts.late_s, answer)
+        # The time in which an answer to the write may still come, and the query's own: as those were when it was sent,
+        # and as they are by now.
+        no_after_s = max(upstream.timeouts.late_s + query.not_before_s, record.no_after_s)
+        return conclude(query, question.unknown_for_s, no_after_s, answer)
 
     async def _answer(self, upstream: Upstream, request: Request) -> Answered | Unclear:
         """Send the query; the whole answer has to come within the upstream's time."""

@@ -96,12 +96,13 @@ def _caller_of(record: IntentRecord, principals: Principals) -> Caller | NotTake
 
 async def _match(request: Request, body: bytes, caller: Caller, rules: RuleSet) -> tuple[Matched, Request] | NotTaken:
     """The rule that takes it, and the request as the rules read it: with its body where one of them has to."""
-    judged, found = request, rules.match(request, caller)
+    judged = request if not body else replace(request, headers=_announcing(body, request.headers))
+    found = rules.match(judged, caller)
     if isinstance(found, NeedsBody):
         plain = await plain_body(body, request.headers.all(b"content-encoding"), found.upstream.limits.body)
         if isinstance(plain, Refused):
             return _refused(plain)
-        judged = replace(request, body=plain)
+        judged = replace(judged, body=plain)
         match = partial(rules.match, judged, caller)
         found = await parsed_aside(match) if len(plain) >= found.at_once else match()
     if isinstance(found, Matched):
@@ -110,6 +111,11 @@ async def _match(request: Request, body: bytes, caller: Caller, rules: RuleSet) 
         return _refused(found)
     assert isinstance(found, Read), "the body is here"
     return NotTaken("it counts as a read")
+
+
+def _announcing(body: bytes, headers: Headers) -> Headers:
+    """As its client did: how it was framed is not kept."""
+    return Headers((*headers.pairs, (b"Content-Length", b"%d" % len(body))))
 
 
 def _refused(refused: Refused) -> NotTaken:

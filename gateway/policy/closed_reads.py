@@ -13,9 +13,10 @@ from gateway.core.rule import Upstream
 from gateway.core.target import Target
 from gateway.policy.bare_program import bare_programs
 from gateway.policy.choice import Choice, Placed, lenient_choice
+from gateway.policy.cut_format import paths_without_format
 from gateway.policy.cut_path import readings_where_cut
 from gateway.policy.decoded_path import decoded_segments
-from gateway.policy.deeper_mounts import may_be_respelled, without_format
+from gateway.policy.deeper_mounts import may_be_respelled
 from gateway.policy.entry import AnyEntry, Closed
 from gateway.policy.index_path import directories
 from gateway.policy.lenient_segment import lenient_segments
@@ -118,5 +119,4 @@ def _ways(target: Target) -> Iterator[tuple[str, ...]]:
     for segments in (plain, decoded_segments(target), decoded_segments(target, opaque_slash=True)):
         for way in (segments, *(one.segments for one in shortened(segments))):
             yield way
-            if way:
-                yield (*way[:-1], without_format(way[-1]))
+            yield from paths_without_format(way)

@@ -13,9 +13,10 @@ from gateway.core.rule import Upstream
 from gateway.core.target import Target
 from gateway.policy.bare_program import bare_programs
 from gateway.policy.choice import Choice, Placed, lenient_choice
+from gateway.policy.cut_format import paths_without_format
 from gateway.policy.cut_path import readings_where_cut
 from gateway.policy.decoded_path import decoded_segments
-from gateway.policy.deeper_mounts import may_be_respelled, without_format
+from gateway.policy.deeper_mounts import may_be_respelled
 from gateway.policy.entry import Closed
 from gateway.policy.index_path import names_directory
 from gateway.policy.lenient_segment import lenient_segments
@@ -119,14 +120,10 @@ class ClosedWrites:
         if not self._lengths or not taker.ends_open or not may_be_respelled(request.target.path):
             return None
         for way in _ways(taker, request.target):
-            last = way.segments[-1] if way.segments else ""
-            stem = without_format(last)
-            if not stem or stem == last:
-                continue
-            folded = lenient_segments((*way.segments[:-1], stem))
-            found = self._actions.taker(request, folded, slash=False, body=body)
-            if found is not None:
-                return found if isinstance(found, BodyWanted | Refused) else _HAS_FORMAT
+            for stem in paths_without_format(way.segments):
+                found = self._actions.taker(request, lenient_segments(stem), slash=False, body=body)
+                if found is not None:
+                    return found if isinstance(found, BodyWanted | Refused) else _HAS_FORMAT
         return None
 
     def _of_action(self, taker: Pattern, request: Request, body: Body) -> BodyWanted | Refused | None:

@@ -4,12 +4,12 @@ Two policies of one server are told apart by its paths, and it may tell neither 
 part of them.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gateway.core.rule import Mount
 from gateway.core.target import Target
+from gateway.policy.cut_format import without_formats
 from gateway.policy.cut_path import cut_target, target_before_blank
 from gateway.policy.decoded_path import decoded_segments
 from gateway.policy.lenient_segment import lenient_segment, lenient_segments
@@ -17,11 +17,11 @@ from gateway.policy.pattern import split_slash
 from gateway.policy.program_name import is_index
 from gateway.policy.shortened_path import may_be_shortened, shortened
 
-# What Rails and Spring take for a format, and with more behind it CGI's path info: `/admin.php/7`.
-_FORMAT = re.compile(r"\.[0-9A-Za-z]{1,10}\Z")
-# Windows cuts them off a name.
-_BLANKS = " ."
 _Segments = tuple[str, ...]
+
+
+def _as_it_is(segment: str) -> tuple[str]:
+    return (segment,)
 
 
 class DeeperMounts:
@@ -68,7 +68,7 @@ class DeeperMounts:
         whole = (decoded_segments(target), *(split_slash(cut)[0] for cut in cuts))
         ways = (*whole, *(way.segments for segments in whole for way in shortened(segments)))
         return any(
-            self._take(way, target) or self._take(way, target, without_format) or self._is_directory(way)
+            self._take(way, target) or self._take(way, target, without_formats) or self._is_directory(way)
             for way in ways
         )
 
@@ -76,13 +76,17 @@ class DeeperMounts:
         """Whether it is the one of which a mount is the index."""
         return bool(self._directories) and lenient_segments(segments) in self._directories
 
-    def _take(self, segments: _Segments, target: Target, as_end: Callable[[str], str] = str) -> bool:
-        """`as_end`: what the server makes of a segment that a mount ends with.
+    def _take(self, segments: _Segments, target: Target, ends: Callable[[str], Iterable[str]] = _as_it_is) -> bool:
+        """`ends`: what servers make of a segment that a mount ends with.
 
         What is spelled as a mount of some host is at other hosts what it looks like: at its own it takes that itself.
         """
-        ends = (at for at in self._lengths if at <= len(segments))
-        beginnings = ((*lenient_segments(segments[: at - 1]), lenient_segment(as_end(segments[at - 1]))) for at in ends)
+        reached = (at for at in self._lengths if at <= len(segments))
+        beginnings = (
+            (*lenient_segments(segments[: at - 1]), lenient_segment(end))
+            for at in reached
+            for end in ends(segments[at - 1])
+        )
         alike = (mount for beginning in beginnings for mount in self._by_folded.get(beginning, ()))
         return any(mount.host is None or target.segments[: len(mount.segments)] != mount.segments for mount in alike)
 
@@ -91,7 +95,3 @@ def may_be_respelled(path: str) -> bool:
     """Whether an escape, an ending, a bracket or a parameter may hide from a look at its segments what a server makes
     of a path."""
     return "%" in path or "." in path or "(" in path or "&" in path
-
-
-def without_format(segment: str) -> str:
-    return _FORMAT.sub("", segment.rstrip(_BLANKS)).rstrip(_BLANKS)

@@ -12,12 +12,14 @@ from gateway.policy.bare_plus import has_bare_plus
 from gateway.policy.cut_path import cut_target, is_cut
 from gateway.policy.decoded_path import hides_dots, is_escaped_twice
 from gateway.policy.deeper_mounts import DeeperMounts
+from gateway.policy.encoded_slash import has_half_slash, names_slashes
 from gateway.policy.escaped_twice import EscapedTwice
 from gateway.policy.literal import misspelled_literal
 from gateway.policy.path_in_query import has_path_in_query
 from gateway.policy.pattern import Pattern, split_slash
 from gateway.policy.reading.hidden import hidden_in
 from gateway.policy.reading.parameters import overrides_method
+from gateway.policy.shortened_path import hides_session
 from gateway.policy.shortened_paths import ShortenedPaths
 
 
@@ -51,6 +53,10 @@ _SHORTENED = _refused(
     "to a server that drops a program's name, its ending or a session from a path (`index.php`, `.php`, `(S(x))`) this "
     "is another rule's. Send the path without it"
 )
+_HIDES_SESSION = _refused(
+    "a segment of the path has a session without a cookie in it (`(S(x))`), without which some servers read on. Send "
+    "the path without it"
+)
 _HIDES_DOTS = _refused("the path has a dot segment in an escaped escape. Send it without")
 _NAMES_METHOD = _refused(
     "what follows `?` or `&` in the target would, read as a query, make another request of this one. Send the one that "
@@ -60,7 +66,10 @@ _PATH_IN_QUERY = _refused(
     "the query begins with a slash, behind an empty path or a program's name. Some servers take it for the path: send "
     "it as one"
 )
-_HAS_SLASH = _refused("the path has an encoded slash (%2F), which some servers take for a slash. Use a path without it")
+_HAS_SLASH = _refused(
+    "the path has an encoded slash (%2F), which some servers take for a slash. Use a path without it, or have the "
+    "policy say that it is none to the API (`encoded_slash: opaque`)"
+)
 _HAS_DELIMITER = _refused(
     "the path has a `&`, an escaped `?`, `#` or `&`, or an escaped escape, at which it ends to some servers, or is "
     "another one. Use a path without it"
@@ -69,7 +78,8 @@ _HAS_PLUS = _refused(
     "the path has a bare `+`, which some servers take for a blank. Write `%2B` for a plus, `%20` for a blank"
 )
 _HAS_EMPTY_SEGMENT = _refused(
-    "an encoded slash (%2F) has nothing beside it, which some servers drop. Use a path without it"
+    "an encoded slash (%2F) has nothing beside it, which some servers drop. Send it with text on both sides; where the "
+    "API calls something `/`, have the policy name that as text (`match: PUT /queues/%2F/{queue}`)"
 )
 
 
@@ -92,6 +102,8 @@ class DoubtfulPaths:
         """Of reads too: the mount tells whether they pass, and with whose credentials."""
         if has_path_in_query(target, self._mount):
             return _PATH_IN_QUERY
+        if hides_session(target):
+            return _HIDES_SESSION
         # Without an escape, nothing of a path can be hidden but parameters.
         if "%" not in target.path and "&" not in target.path:
             return None
@@ -127,7 +139,7 @@ class DoubtfulPaths:
             return _HAS_SLASH
         if self._mount.delimiters == "refuse" and is_cut(target):
             return _HAS_DELIMITER
-        if target.has_encoded_empty_segment:
+        if target.has_encoded_slash and has_half_slash(target):
             return _HAS_EMPTY_SEGMENT
         if self._deeper and is_escaped_twice(target) and self._deeper.take_decoded(target):
             return _DECODED_IS_OF_DEEPER
@@ -141,6 +153,8 @@ class DoubtfulPaths:
         if self.cuts_format(taker, target):
             return _OF_A_FORMAT
         if "%" in target.path:
+            if target.has_encoded_slash and not names_slashes(taker, target):
+                return _HAS_EMPTY_SEGMENT
             misspelled = misspelled_literal(taker.segments, target, escapes_plus=self._mount.plus == "refuse")
             if misspelled is not None:
                 return misspelled

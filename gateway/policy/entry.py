@@ -82,9 +82,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class ReadOnly:
-    """One of `read_only`: mutating methods that change nothing."""
+    """One of `read_only`: mutating methods that change nothing. `only`: as a rule's."""
 
     matcher: Matcher
+    only: Only | None = None
 
     @property
     def label(self) -> str:

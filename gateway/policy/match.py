@@ -6,7 +6,7 @@ with conditions before the one without. `lint.py` refuses rules that this leaves
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from gateway.core.browser import is_of_other_site
@@ -27,6 +27,7 @@ from gateway.core.rule import Mount, Upstream
 from gateway.core.target import Target
 from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
+from gateway.policy.bodies import Bodies
 from gateway.policy.choice import Choice, Placed
 from gateway.policy.closed_reads import ClosedReads
 from gateway.policy.closed_writes import CUT_IS_CLOSED, ClosedWrites
@@ -35,6 +36,8 @@ from gateway.policy.doubtful_path import DoubtfulPaths
 from gateway.policy.entry import AnyEntry, Closed, Entry, ReadOnly
 from gateway.policy.index_paths import IndexPaths
 from gateway.policy.lenient_segment import lenient_segments
+from gateway.policy.only import Only
+from gateway.policy.own_host import OwnHost
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
 from gateway.policy.program_paths import ProgramPaths
@@ -93,6 +96,7 @@ class Index:
     """The entries of one upstream, by method and path."""
 
     __slots__ = (
+        "_bodies",
         "_choice",
         "_closed_reads",
         "_closed_writes",
@@ -102,6 +106,7 @@ class Index:
         "_indices",
         "_merged",
         "_needs_body",
+        "_own_host",
         "_programs",
         "upstream",
     )
@@ -110,6 +115,8 @@ class Index:
         """`deeper`: the upstreams that are mounted below this one."""
         self.upstream = upstream
         self._merged = upstream.mount.names == "merged"
+        self._own_host = OwnHost.of(upstream)
+        self._bodies = Bodies.of(upstream.mount)
         placed = [Placed(entry, pattern) for entry in entries for pattern in entry.matcher.patterns]
         self._choice = Choice(placed)
         paths = [one.pattern for one in placed if not one.is_anywhere]
@@ -127,7 +134,8 @@ class Index:
         if self.upstream.protocol == "mcp" and is_of_other_site(request.headers):
             # MCP, Streamable HTTP, "Security Warning": a foreign Origin is refused, whatever is asked.
             return Refused(FORBIDDEN, "Nothing was forwarded: a browser has sent it for a page of another site.")
-        doubt = self._doubtful.of_any(request.target)
+        doubt = self._own_host and self._own_host.refusal(request.headers)
+        doubt = doubt or self._doubtful.of_any(request.target)
         if doubt is not None:
             return doubt
         # Of reads too: WordPress deletes at a GET.
@@ -136,6 +144,9 @@ class Index:
             return overridden
         if request.method in READ_METHODS and not asks_for_upgrade(request.headers):
             return self._read(request, caller)
+        unlisted = None if self._bodies is None else self._bodies.refusal(request)
+        if unlisted is not None:
+            return unlisted
         body = body_of(request, self.upstream)
         if self.upstream.protocol == "mcp" and is_endpoint(request.target, self.upstream.mount):
             harmless = changes_nothing(request, body)
@@ -186,6 +197,8 @@ class Index:
             if request.method == "DELETE" and brings_body(request) and not entry.matcher.reads_body:
                 return _READ_WITH_BODY
             lacking = self._overruled(placed, request, body) if self._merged else None
+            if lacking is None and entry.only is not None:
+                lacking = _says_more(entry, entry.only, request, body)
             if lacking is not None:
                 return self._needs_body if isinstance(lacking, BodyWanted) else lacking
             return Read(self.upstream, self._counted_resource(request, caller), entry)
@@ -201,8 +214,8 @@ class Index:
         lacking = None
         if self._merged or (matched.path and request.target.query is not None):
             lacking = body.overruled(matched.path, merged=self._merged)
-        if entry.only is not None:
-            lacking = lacking or entry.only.fault(request, body)
+        if lacking is None and entry.only is not None:
+            lacking = _says_more(entry, entry.only, request, body)
         lacking = lacking or _afterwards_lacking(matched, request, caller)
         if lacking is not None:
             return NeedsBody(self.upstream, matched) if isinstance(lacking, BodyWanted) else lacking
@@ -260,10 +273,16 @@ class Index:
 
 
 def _fault_where_cut(entry: Entry | ReadOnly, target: Target) -> Refused | None:
-    """Where a rule lists the parameters of a query, and to some server there are some in the path."""
-    if not isinstance(entry, Entry) or entry.only is None:
+    """Where an entry lists the parameters of a query, and to some server there are some in the path."""
+    if entry.only is None or entry.only.query is None:
         return None
     return CUT_IS_CLOSED if any(cut.query not in (None, target.query) for cut in readings_where_cut(target)) else None
+
+
+def _says_more(entry: Entry | ReadOnly, only: Only, request: Request, body: Body) -> BodyWanted | Refused | None:
+    """What an entry does not list is not taken by the next one: a looser one may look at nothing."""
+    fault = only.fault(request, body)
+    return replace(fault, why=f"{entry.label} at {entry.matcher.place}") if isinstance(fault, Refused) else fault
 
 
 def _closed(entry: Closed) -> Refused:

@@ -1,4 +1,4 @@
-"""A rule's `only`: all names that a write may have in its query and in its JSON body. What has another one is refused.
+"""`only`: all names that a request may have in its query, its body and its headers. What has another one is refused.
 
 Other readings look for names that are known to be trouble. A closed list needs to know none: a name in another
 spelling, one that only some servers look at, and one that the API gets next year are simply not in it.
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from gateway.core.decision import NO_POLICY, Refused
 from gateway.core.request import Request
+from gateway.policy.listed_headers import ListedHeaders
 from gateway.policy.reading.body import Body, BodyWanted
 from gateway.policy.reading.jsonbody import JsonValue, Pointer
 from gateway.policy.reading.parameters import names_in_query
@@ -17,39 +18,41 @@ from gateway.policy.reading.parameters import names_in_query
 # By member what may stand below it: None where anything may.
 Tree = Mapping[str, "Tree | None"]
 _MOST_SHOWN = 64
-_UNLISTED = "which the rule of this write does not list"
-_WITHIN = "the rule of this write lists what stands in one"
+_UNLISTED = "which the policy does not list for this request"
+_WITHIN = "the policy lists what stands in one"
 
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """`query`: the names of parameters; `json`: the members of a body, None: whatever it has.
+    """`query`: the names of parameters; `json`: the members of a body; `form`: the names of its fields or parts;
+    `header`: the fields beyond those that are sent unasked. None of one: whatever the request has there.
 
-    Where only `json` is listed, `query` lists none: Rails and Laravel take a member from there as well.
+    A body must be one of what is listed of `json` and `form`, where any is.
     """
 
-    query: frozenset[str] = frozenset()
+    query: frozenset[str] | None = None
     json: Tree | None = None
+    form: frozenset[str] | None = None
+    header: ListedHeaders | None = None
 
     def fault(self, request: Request, body: Body) -> BodyWanted | Refused | None:
         """The refusal of a request that says more, in `no-policy`; as `ambiguous-target` where readers differ in it."""
-        if request.target.query:
-            fault = self._fault_of_query(request, self.query)
+        stray = None if self.header is None else self.header.stray(request.headers)
+        if stray is not None:
+            return _refused(f"header {_shown(stray)} is there, {_UNLISTED}")
+        if self.query is not None and request.target.query:
+            fault = _fault_of_query(request, self.query)
             if fault is not None:
                 return fault
-        if self.json is None or not body.may_be_there:
+        if not self.lists_body or not body.may_be_there:
             return None
-        lacking = body.lacking("json")
-        if lacking is not None:
-            return lacking
-        value = body.json.value()
-        if isinstance(value, Refused):
-            return value
-        if not isinstance(value, dict):
-            # Serde reads a list as an object's members in their order.
-            return _refused("the body is no JSON object, and the rule of this write lists the members of one")
-        stray = next(_strays(value, self.json), None)
-        return None if stray is None else _refused(stray)
+        if self.form is not None and (self.json is None or body.calls_itself_form):
+            return _fault_of_form(body, self.form)
+        return None if self.json is None else _fault_of_json(body, self.json)
+
+    @property
+    def lists_body(self) -> bool:
+        return self.json is not None or self.form is not None
 
     def allows(self, pointer: Pointer) -> bool:
         """Whether a body may have what a pointer leads to, whatever stands there."""
@@ -62,12 +65,35 @@ class Only:
             known = known[token]
         return known is None
 
-    def _fault_of_query(self, request: Request, known: frozenset[str]) -> Refused | None:
-        names = names_in_query(request.target)
-        if isinstance(names, Refused):
-            return names
-        stray = next((name for name in names if name not in known), None)
-        return None if stray is None else _refused(f"the query has {_shown(stray)}, {_UNLISTED}")
+
+def _fault_of_query(request: Request, known: frozenset[str]) -> Refused | None:
+    names = names_in_query(request.target)
+    if isinstance(names, Refused):
+        return names
+    stray = next((name for name in names if name not in known), None)
+    return None if stray is None else _refused(f"the query has {_shown(stray)}, {_UNLISTED}")
+
+
+def _fault_of_form(body: Body, known: frozenset[str]) -> BodyWanted | Refused | None:
+    names = body.names_in_form()
+    if isinstance(names, BodyWanted | Refused):
+        return names
+    stray = next((name for name in names if name not in known), None)
+    return None if stray is None else _refused(f"the form has {_shown(stray)}, {_UNLISTED}")
+
+
+def _fault_of_json(body: Body, known: Tree) -> BodyWanted | Refused | None:
+    lacking = body.lacking("json")
+    if lacking is not None:
+        return lacking
+    value = body.json.value()
+    if isinstance(value, Refused):
+        return value
+    if not isinstance(value, dict):
+        # Serde reads a list as an object's members in their order.
+        return _refused("the body is no JSON object, and the policy lists the members of one")
+    stray = next(_strays(value, known), None)
+    return None if stray is None else _refused(stray)
 
 
 def _refused(why: str) -> Refused:

@@ -1,6 +1,6 @@
 """The rule set in force, and its replacement as a whole when the files change."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +34,17 @@ class PolicyHolder:
     the set in force hold.
     """
 
-    __slots__ = ("_compiled", "_directory", "_environ", "_looked", "_tried", "credentials", "current", "listeners")
+    __slots__ = (
+        "_compiled",
+        "_directory",
+        "_environ",
+        "_look",
+        "_looked",
+        "_tried",
+        "credentials",
+        "current",
+        "listeners",
+    )
 
     def __init__(
         self, directory: Path, environ: Mapping[str, str], loaded: Loaded, tried: Stamps, secrets: Secrets
@@ -45,6 +55,7 @@ class PolicyHolder:
         self._directory = directory
         self._environ = environ
         self.listeners: Listeners = ()
+        self._look: Callable[[], object] | None = None
         self._tried = self._looked = tried, tuple(secrets.stamps.items())
 
     @classmethod
@@ -89,11 +100,18 @@ class PolicyHolder:
             return (Finding(str(self._directory / PRINCIPALS), 1, 1, message),)
         gone = self.current.principals.tenants() - loaded.principals.tenants()
         former = self.current
+        if self._look is not None:
+            loaded.watched_by(self._look)
         self.current, self._compiled, self.credentials = loaded, read.compiled, secrets.contents
         # Only now: whoever finds the former one over asks for the one in force.
         former.end()
         renaming = () if read.is_reused else renamed_resources(former, loaded)
         return Reloaded(len(loaded.upstreams), len(loaded.entries), tuple(sorted(gone)), renaming)
+
+    def watched_by(self, look: Callable[[], object]) -> None:
+        """As `RuleSet.watched_by`, of this set and of those that follow."""
+        self._look = look
+        self.current.watched_by(look)
 
     @property
     def is_current(self) -> bool:

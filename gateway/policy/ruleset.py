@@ -1,6 +1,6 @@
 """All policies in force at one instant, and the questions that are asked of them. Frozen, shared by all requests."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.core.caller import Caller
@@ -49,6 +49,11 @@ class RuleSet:
     def refusing(self, refused: Refused) -> "RuleSet":
         """The same set, of which nobody can tell now whether it still is in force. Reads that need no key pass."""
         return replace(self, principals=self.principals.refusing(refused), refused=refused)
+
+    def watched_by(self, look: Callable[[], object]) -> None:
+        """`look` is asked before whatever waits under it is told whether it still is in force."""
+        for upstream in self.upstreams:
+            upstream.term.look = look
 
     def suspend(self) -> None:
         """Nobody can tell now whether it is in force: what waits under it is judged anew."""

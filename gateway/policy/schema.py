@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, StrictBool, StrictInt, StrictStr, Tag
 
-from gateway.policy.units import DURATION, SIZE, parse_duration, parse_size
+from gateway.policy.bounded import duration, size
 from gateway.policy.value_form import ValueForm
 
 
@@ -19,47 +19,6 @@ class Shape(BaseModel):
 
 def _listed(value: object) -> object:
     return value if isinstance(value, list) else [value]
-
-
-def _duration(at_most: str) -> BeforeValidator:
-    """Seconds, more than none. The bound only catches a slip of the pen, such as `30h` for `30s`."""
-    limit = parse_duration(at_most)
-    assert limit is not None
-
-    def read(value: object) -> float:
-        seconds = parse_duration(value) if isinstance(value, str) else None
-        if seconds is None:
-            raise ValueError("a duration is wanted; write such as `250ms`, `2s`, `5m`, `24h` or `1d`")
-        if not 0 < seconds <= limit:
-            raise ValueError(f"this duration must be more than nothing and at most `{at_most}`")
-        return seconds
-
-    told = f"A duration of at most `{at_most}`, such as `250ms`, `2s`, `5m`, `24h` or `1d`."
-    return BeforeValidator(read, json_schema_input_type=Annotated[str, Field(pattern=DURATION, description=told)])
-
-
-def _size(at_least: str, at_most: str, *, or_none: bool = False) -> BeforeValidator:
-    """Bytes. The bounds only catch a slip of the pen, such as a gigabyte for a megabyte."""
-    lower, upper = parse_size(at_least), parse_size(at_most)
-    assert lower is not None
-    assert upper is not None
-
-    def read(value: object) -> int | None:
-        if or_none and value == "none":
-            return None
-        plain = isinstance(value, int) and not isinstance(value, bool)
-        size = parse_size(str(value)) if plain or isinstance(value, str) else None
-        if size is None:
-            raise ValueError("a size is wanted; write such as `64KiB`, `10MiB`, `1GiB` or a count of bytes")
-        if not lower <= size <= upper:
-            raise ValueError(f"this size must be at least `{at_least}` and at most `{at_most}`")
-        return size
-
-    none = ", or `none`" if or_none else ""
-    told = f"A size from `{at_least}` to `{at_most}`, such as `64KiB`, `10MiB` or a count of bytes{none}."
-    pattern = f"{SIZE}|^none$" if or_none else SIZE
-    written = Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern=pattern)]
-    return BeforeValidator(read, json_schema_input_type=Annotated[written, Field(description=told)])
 
 
 def _headed(value: object) -> object:
@@ -77,15 +36,15 @@ Name = StrictStr
 Texts = Annotated[list[StrictStr], BeforeValidator(_listed), Field(min_length=1)]
 Listed = Annotated[list[StrictStr], BeforeValidator(_listed)]
 Values = Annotated[list[Any], BeforeValidator(_listed), Field(min_length=1)]
-ConnectTime = Annotated[float, _duration(at_most="5m")]
-WaitTime = Annotated[float, _duration(at_most="1h")]
-TotalTime = Annotated[float, _duration(at_most="1d")]
-Retention = Annotated[float, _duration(at_most="366d")]
-Held = Annotated[int, _size("0B", "1GiB")]
+ConnectTime = Annotated[float, duration(at_most="5m")]
+WaitTime = Annotated[float, duration(at_most="1h")]
+TotalTime = Annotated[float, duration(at_most="1d")]
+Retention = Annotated[float, duration(at_most="366d")]
+Held = Annotated[int, size("0B", "1GiB")]
 # What the store keeps in memory, for every intent.
-Kept = Annotated[int, _size("0B", "16MiB")]
-Streamed = Annotated[int | None, _size("0B", "1024TiB", or_none=True)]
-Head = Annotated[int, _size("1KiB", "16MiB")]
+Kept = Annotated[int, size("0B", "16MiB")]
+Streamed = Annotated[int | None, size("0B", "1024TiB", or_none=True)]
+Head = Annotated[int, size("1KiB", "16MiB")]
 Source = Literal["fencing-token", "bearer", "basic"]
 Sources = Annotated[list[Source], BeforeValidator(_listed), Field(min_length=1)]
 
@@ -119,6 +78,8 @@ class Mount(Shape):
     format_endings: FormatEndings = "opaque"
     names: Literal["apart", "merged"] = "apart"
     form_in_json: Literal["refuse", "opaque"] = "refuse"
+    coded_bodies: Literal["refuse", "undone"] = "refuse"
+    bodies: Listed = ["any"]
 
 
 def _form(value: object) -> Literal["named", "described"]:
@@ -152,9 +113,17 @@ class When(Shape):
     graphql: Operations = {}
 
 
+class Only(Shape):
+    query: Listed | None = None
+    json_: Annotated[Listed | None, Field(alias="json")] = None
+    form: Listed | None = None
+    header: Listed | None = None
+
+
 class ReadOnly(Shape):
     match: Texts
     when: When = When()
+    only: Only | None = None
 
 
 class Closed(Shape):
@@ -307,11 +276,6 @@ class Budget(Shape):
     count: Annotated[StrictInt, Field(ge=1, le=1_000_000)] | None = None
     value: StrictStr | None = None
     total: Annotated[StrictInt, Field(ge=1)] | None = None
-
-
-class Only(Shape):
-    query: Listed | None = None
-    json_: Annotated[Listed | None, Field(alias="json")] = None
 
 
 class RuleFields(Shape):

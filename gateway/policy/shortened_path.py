@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gateway.core.target import Target
 from gateway.policy.program_name import DEFAULT, INDEX, PROGRAM_ENDING, is_program, program_stem
 
 # Of ASP.NET 1.x it is an id of 24 characters, and later one or more of such as `S(id)`.
 _SESSION = re.compile(r"\((?:(?:[A-Z]\([^()]*\))+|[0-9a-z]{24})\)", re.IGNORECASE)
+_SESSION_WITHIN = re.compile(r"\((?:[AFSX]\([^()]*\))+\)", re.IGNORECASE)
 _EITHER = re.compile(rf"{PROGRAM_ENDING}(?:/|\Z)|/\(", re.IGNORECASE)
 
 
@@ -27,6 +29,14 @@ class Shortened:
 def may_be_shortened(path: str) -> bool:
     """Whether a path as it came may have such a segment; nearly none has."""
     return "%" in path or (("." in path or "(" in path) and _EITHER.search(path) is not None)
+
+
+def hides_session(target: Target) -> bool:
+    """Whether a session is a part of a segment: older ASP.NET joins what stands before and behind it (CVE-2023-36899),
+    so that `/ad/(S(x))min` is `/admin` to it."""
+    if "(" not in target.path and "%28" not in target.path:
+        return False
+    return any(_SESSION_WITHIN.search(one) and not _SESSION.fullmatch(one) for one in target.segments)
 
 
 def shortened(segments: tuple[str, ...], texts: Sequence[str | None] = ()) -> frozenset[Shortened]:
@@ -48,9 +58,10 @@ def _droppable(segments: tuple[str, ...]) -> Iterator[int]:
 def _without(segments: tuple[str, ...], places: tuple[int, ...], *, cut: bool) -> Shortened:
     """`cut`: of programs only the endings are dropped."""
     left: list[tuple[str, int]] = []
+    dropped = frozenset(places)
     for at, segment in enumerate(segments):
-        stem = program_stem(segment) if at in places else None
-        if at not in places:
+        stem = program_stem(segment) if at in dropped else None
+        if at not in dropped:
             left.append((segment, at))
         elif cut and stem:
             left.append((stem, at))

@@ -14,6 +14,8 @@ from gateway.policy.finding import Wrong
 _LABEL = "[a-z0-9_-]{1,63}"
 _NAME = rf"(?=[a-z0-9]){_LABEL}(?:\.{_LABEL})*(?<=[a-z0-9])"
 _HOST = re.compile(rf"{_NAME}|[0-9a-f]*:[0-9a-f:]*(?:\.[0-9.]+)?", re.ASCII | re.IGNORECASE)
+# A host and its port, an address in brackets. Addresses of six groups have colons of their own.
+_SITE = re.compile(r"(?:\[([^\[\]]*)\]|([^:\[\]]*))(?::([0-9]{1,5}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +111,14 @@ def parse_mount_path(text: str) -> tuple[str, ...] | Wrong:
     return target.segments
 
 
-def parse_host(text: str) -> str | Wrong:
-    """A mount's host in lower case, without a port and without brackets."""
-    host = text.lower().removeprefix("[").removesuffix("]")
-    if not _HOST.fullmatch(host) or (":" in host and host.count(":") < 2):
-        return Wrong(f"`{text}` is not a host name; write it without scheme, port and path, such as `api.example.com`")
-    return host
+def parse_host(text: str) -> tuple[str, int | None] | Wrong:
+    """A mount's host in lower case, without brackets, and the port that stands behind it."""
+    found = _SITE.fullmatch(text.lower())
+    host, port = (found[1] or found[2], found[3]) if found else (text.lower(), None)
+    if not _HOST.fullmatch(host) or (":" in host and host.count(":") < 2) or not _is_port(port):
+        return Wrong(f"`{text}` is not a host name; write it without scheme and path, such as `api.example.com`")
+    return host, None if port is None else int(port)
+
+
+def _is_port(text: str | None) -> bool:
+    return text is None or (not text.startswith("0") and int(text) < 1 << 16)

@@ -33,6 +33,9 @@ SILENT_AFTER_S = 10.0
 # So long it may take it to read files that have changed; it looks at nothing meanwhile, and says that it lives.
 _READ_WITHIN_S = 60.0
 _TELL_EVERY_S = 1.0
+# Between two looks of a process that runs, on however busy a machine. One that is stopped again and again may find for
+# long that files have changed, and never come to read them.
+STEADY_S = 3.0
 
 
 class Editions:
@@ -42,6 +45,7 @@ class Editions:
         self._clock = clock
         self._number = 0
         self._until_ms = self._silent_ms()
+        self._looked_at = self._current_at = clock.boot()
         path.write_bytes(_PAGE.pack(0, 0, self._until_ms))
         self._file = path.open("r+b")
 
@@ -59,9 +63,15 @@ class Editions:
     def looked(self, *, is_current: bool) -> None:
         """The files were looked at. `is_current`: they are those that were read last.
 
-        A change is read at the second look; until then a silence goes on, lest what ended in it be used once more.
+        A change is read at the second look; until then a silence goes on, lest what ended in it be used once more, and
+        is put off only by a parent that runs from look to look, and reads what has changed in time.
         """
-        if is_current or not self.are_silent():
+        now, before = self._clock.boot(), self._looked_at
+        self._looked_at = now
+        if is_current:
+            self._current_at = now
+        is_reading = now - before < STEADY_S and now - self._current_at < _READ_WITHIN_S
+        if is_current or (is_reading and not self.are_silent()):
             self._until_ms = self._silent_ms()
             os.pwrite(self._file.fileno(), _WORD.pack(self._until_ms), _UNTIL * _WORD.size)
 

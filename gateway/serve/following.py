@@ -10,7 +10,7 @@ from gateway.core.clock import Clock
 from gateway.log import Log
 from gateway.policy.reload import PolicyHolder
 from gateway.policy.ruleset import RuleSet
-from gateway.serve.edition import SILENT_AFTER_S
+from gateway.serve.edition import SILENT_AFTER_S, STEADY_S
 from gateway.serve.inforce import NOBODY_LOOKS
 
 # A change of the policy files is taken at the second look after it.
@@ -25,11 +25,17 @@ class Following:
         self._told = told
         self._clock = clock
         self._log = log
-        self._looked_at = clock.boot()
+        # When the files were looked at last, and when that last said that what was read of them may be used.
+        self._looked_at = self._known_at = clock.boot()
+        holder.watched_by(self)
 
     def __call__(self) -> RuleSet:
         current = self._holder.current
-        return current.refusing(NOBODY_LOOKS) if self._is_silent() else current
+        if self._is_silent():
+            current.suspend()
+            return current.refusing(NOBODY_LOOKS)
+        current.resume()
+        return current
 
     async def run(self) -> None:
         """As gateways do: what it sends is judged by the same policies, within two seconds of each other."""
@@ -39,8 +45,14 @@ class Following:
                     await self._told.wait()
             if self._told.is_set() or self._holder.changed():
                 await self._reload()
-            if self._holder.is_current or not self._is_silent():
-                self._looked_at = self._clock.boot()
+            self._has_looked()
+
+    def _has_looked(self) -> None:
+        """A change is read at the second look, unless it is stopped before: what it has may be used until then."""
+        now, before = self._clock.boot(), self._looked_at
+        self._looked_at = now
+        if self._holder.is_current or (now - before < STEADY_S and not self._is_silent()):
+            self._known_at = now
 
     async def _reload(self) -> None:
         self._told.clear()
@@ -54,4 +66,4 @@ class Following:
             self._log.error("the policies in force stay: the new ones have errors", finding=str(findings[0]))
 
     def _is_silent(self) -> bool:
-        return self._clock.boot() - self._looked_at >= SILENT_AFTER_S
+        return self._clock.boot() - self._known_at >= SILENT_AFTER_S

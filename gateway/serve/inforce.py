@@ -44,6 +44,7 @@ class InForce:
         self._tried_at = 0.0
         # The set that was in force when the parent fell silent, and the one that is used meanwhile.
         self._suspended: tuple[RuleSet, RuleSet] | None = None
+        holder.watched_by(self)
 
     def __call__(self) -> RuleSet:
         """On each request. It reads the files itself, and all others wait, only where nobody else did in time."""

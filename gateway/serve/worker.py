@@ -171,7 +171,7 @@ def _takers(
 ) -> tuple[Gate, AgentApi]:
     """Who takes requests for upstreams, and who takes the agents' own calls."""
     store, clock, wakes, tasks = means.store, means.clock, means.wakes, means.tasks
-    admission = Admission(store, clock, wakes, tasks, means.pauses, places)
+    admission = Admission(store, clock, wakes, tasks, means.pauses, places, claims)
     standing = Standing(rules, claims)
     inline = Inline(admission, store, means.sender, clock, tasks, means.observer, standing)
     parking = Parking(store, admission, inline.quarantine, inline.room, clock, deliverer, standing)

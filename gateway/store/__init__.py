@@ -52,8 +52,11 @@ a resource is in one shard, so that one script reaches it in a cluster.
     minute; expires with it.
 
 `lost`, a string, there only after a loss of acknowledged work: the epoch below which leases have ended, and whether an
-    operator has accepted it (parts/loss.lua). `store`, a hash in one shard of each server: its `incarnation`, and when,
-    why and by whom its last loss was found and accepted. `marks` beside it: the last mark of each process, and when.
+    operator has accepted it (parts/loss.lua); `lasts` beside it: for how many milliseconds what is forgotten may be in
+    flight, and from when on. `store`, a hash in one shard of each server: its `incarnation`, and when, why and by whom
+    its last loss was found and accepted. `marks` beside it: the last mark of each process, and when; and `lasting`, a
+    sorted set: for how many milliseconds writes of any rules last, by the one until which one may be in flight
+    (lasting.py).
 
 `fg:{$UPSTREAM/RULE}:` begins the keys of a rule's budgets, which belong to no resource (parts/budget.lua): `s`, which
     are used; `b:BUDGET` and `v:BUDGET`, what counts in one, and its amounts; `r:ID`, what has been reserved for an

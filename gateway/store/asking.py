@@ -19,6 +19,8 @@ from gateway.store.wake import Wake
 
 # Whoever looks at the store's keys should not find this one.
 _PROBE_MS = 1000
+# How often a call is made that was too late by the store's clock. Once a step is known there is no second time.
+_IN_TIME = 3
 
 OnCall = Callable[[str, float], None]
 
@@ -37,6 +39,8 @@ class Asking:
         """What was acknowledged of late, where somebody looks whether the store still has it."""
         self.durable: Durable | None = None
         """Where scripts are run whose answer is acted on, if that has to be safer than the store's process."""
+        self.answers_within_s = 2.0
+        """When a call fails that was not answered."""
         self.marking: asyncio.Task[None] | None = None
         """Ends with this store."""
         self._wake = wake
@@ -51,6 +55,10 @@ class Asking:
     def expected_ms(self) -> int:
         """What the store's clock should say now, in milliseconds since 1970, unless it jumped."""
         return self._clock.expected_ms()
+
+    def surely_since_s(self, store_ms: int) -> float:
+        """How much time has passed at least since the store's clock said that, also where it jumped."""
+        return self._clock.surely_since_s(store_ms)
 
     def expect(self, recent: Recent) -> None:
         """From now on the store must have what it acknowledges, or has lost it."""
@@ -138,6 +146,22 @@ class Asking:
                 return answer
             if lost := known.met(answer, resource):
                 return lost
+
+    async def _ask_in_time(
+        self, script: Script, resource: ResourceKey, spelled: Callable[[], Sequence[str | bytes]]
+    ) -> Answer:
+        """As `_ask_in_era`, of a script that does nothing once its call was given up: where that is answered all the
+        same, the store's clock has stepped, which is known with the answer.
+        """
+        for _ in range(_IN_TIME):
+            answer = await self._ask_in_era(script, resource, spelled)
+            if answer.word != "late":
+                return answer
+        raise StoreUnavailable("it is executed later than it was asked, again and again")
+
+    def given_up_ms(self) -> int:
+        """When a call that is made now has been given up, at the latest that the store's clock may say."""
+        return self._clock.furthest_ms() + round(self.answers_within_s * 1000)
 
     def _expected(self) -> str:
         return str(self.expected_ms())

@@ -17,9 +17,12 @@ class StoreClock:
     def __init__(self, clock: Clock) -> None:
         self._offset_s: float | None = None
         self._stepped_at: float | None = None
-        self._hold_s = _LEAST_HOLD_S
+        # The furthest that the clock was ever seen ahead since it was last set back, and when that was first seen:
+        # servers whose clocks differ take turns, and are no steps.
+        self._furthest_s = 0.0
+        self._steady_since = 0.0
         self.longest_s: Callable[[], float] = _no_time
-        """How long any gateway's ticket may live, as far as this one knows."""
+        """How long a ticket may live, of any gateway's, as far as this one knows (lasting.py)."""
         self.read = clock.boot
         """This machine's own clock, in seconds."""
 
@@ -28,10 +31,17 @@ class StoreClock:
         assert self._offset_s is not None
         return int((self.read() + self._offset_s) * 1000)
 
-    def hold(self, ttl_s: float) -> None:
-        """A ticket lives this long: a step of the clock is believed no sooner."""
-        if ttl_s > self._hold_s:
-            self._hold_s = ttl_s
+    def furthest_ms(self) -> int:
+        """The most that it may say, also where it jumped and nobody believes that yet."""
+        assert self._offset_s is not None
+        return int((self.read() + max(self._offset_s, self._furthest_s)) * 1000)
+
+    def surely_since_s(self, store_ms: int) -> float:
+        """How much time has passed at least since the store's clock said that, whichever steps it has taken.
+
+        None is known that was taken before the clock was first heard: what is from before that is as old as this.
+        """
+        return min(self.expected_ms() / 1000 - store_ms / 1000, self.read() - self._steady_since)
 
     def learn(self, store_ms: int, asked: float, answered: float) -> None:
         """The store read `store_ms` at some instant between two readings of this machine's clock."""
@@ -39,14 +49,22 @@ class StoreClock:
         offset = self._offset_s
         if offset is None or most < offset - _GRACE_S:
             # A clock that went back makes tickets look younger: nothing ends early.
-            self._offset_s = least
+            self._offset_s = self._furthest_s = least
             self._stepped_at = None
-        elif least <= offset + _GRACE_S:
+            if offset is None:
+                self._steady_since = answered
+            return
+        is_further = least > max(offset, self._furthest_s) + _GRACE_S
+        self._furthest_s = max(self._furthest_s, least)
+        if is_further:
+            self._steady_since = answered
+        if least <= offset + _GRACE_S:
             self._offset_s = min(max(offset, least), most)
             self._stepped_at = None
-        elif self._stepped_at is None:
+        elif self._stepped_at is None or is_further:
+            # Tickets may have been made since the step before this one.
             self._stepped_at = answered
-        elif answered - self._stepped_at >= max(self._hold_s, self.longest_s()):
+        elif answered - self._stepped_at >= max(_LEAST_HOLD_S, self.longest_s()):
             self._offset_s = least
             self._stepped_at = None
 

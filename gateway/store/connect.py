@@ -56,9 +56,10 @@ async def open_store(
     except StoreUnavailable as away:
         raise StoreUnavailable(f"the store at {_shown(url)} cannot be used: {away}") from away
     store = BudgetedStore(link, Wake(connect, name, on_wake), name, store_clock)
-    store.durable = durable
+    store.durable, store.answers_within_s = durable, timeout_s
     if incarnation is not None:
         store.expect(incarnation.recent)
+        incarnation.lasting, incarnation.furthest_ms = store.lasting, store_clock.furthest_ms
         store.marking = ongoing("leaving marks", partial(incarnation.run, store), incarnation.failed)
     return store
 

@@ -27,7 +27,7 @@ from gateway.core.write import (
 )
 from gateway.store import reply
 from gateway.store.abandoned import Abandoned
-from gateway.store.answer import Answer, number
+from gateway.store.answer import Answer, number, text
 from gateway.store.asking import Asking
 from gateway.store.clock import StoreClock
 from gateway.store.kept import deflate_answer
@@ -85,14 +85,15 @@ class FenceStore(Asking):
         self._tickets = itertools.count(1)
         self._secrets = LeaseSecrets(link)
         self._abandoned = Abandoned(self._abandon)
+        self.lasting = clock.longest_s = Lasting(clock.read)
 
-    def write_lasts_s(self) -> float:
+    def lasts_ms(self) -> str:
         """How long a write may be in flight at most: so long others wait for those that the store forgot."""
-        return self._clock.longest_s()
+        return str(round(self.lasting() * 1000))
 
     def writes_last(self, by_rules: Callable[[], float]) -> None:
         """By the rules in force. Before this is said no write is known to last."""
-        self._clock.longest_s = Lasting(by_rules, self._clock.read)
+        self.lasting.by_rules = by_rules
 
     async def close(self) -> None:
         await self._abandoned.close()
@@ -100,13 +101,13 @@ class FenceStore(Asking):
 
     def lasts_beyond(self, ttl_s: float) -> str:
         """In words, where writes of other rules last longer: the store may have forgotten one of those."""
-        return f" lasts:{self._write_lasts_ms()}" if self.write_lasts_s() > ttl_s else ""
+        return f" lasts:{self.lasts_ms()}" if self.lasting() > ttl_s else ""
 
     def new_ticket(self, resource: ResourceKey) -> TicketId:
         return TicketId(f"{shard_of(resource)}{self.gateway}{next(self._tickets):x}")
 
     async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
-        self._clock.hold(ttl_s)
+        self.lasting.note(ttl_s)
         words = self._words.admit(write, ttl_s, queued=queued, behind=behind) + self.lasts_beyond(ttl_s)
         answer = await self._ask_to_admit(write, ticket, words)
         answer = self._acknowledged.compared(answer, write.resource)
@@ -130,7 +131,7 @@ class FenceStore(Asking):
         """
         one = await parked(request)
         place = await take_place(self.link, one.bytes, write.principal, self.parked_bytes)
-        words = self._words.park(write, one.digest, place.room)
+        words = self._words.park(write, one.digest, place.room) + self.lasts_beyond(0.0)
         try:
             answer = await self._ask_to_admit(write, _NO_TICKET, words, one.packed)
         except ErrorReply:
@@ -150,7 +151,8 @@ class FenceStore(Asking):
 
     async def would_park(self, write: Write) -> IntentRecord | Replayed | Refused | Ready:
         """What has become of the write, or that it would be taken."""
-        answer = await self._ask_to_admit(write, _NO_TICKET, f"{self._words.park(write, '', 0)} probes")
+        words = f"{self._words.park(write, '', 0)}{self.lasts_beyond(0.0)} probes"
+        answer = await self._ask_to_admit(write, _NO_TICKET, words)
         if answer.word == "ready":
             return reply.ready(answer)
         if answer.word == "parked":
@@ -162,7 +164,7 @@ class FenceStore(Asking):
 
     async def deliver(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         """Admit a write that was queued: as `admit`, but only its epoch counts, and that it is still what was taken."""
-        self._clock.hold(ttl_s)
+        self.lasting.note(ttl_s)
         words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self.lasts_beyond(ttl_s)
         about = write.resource, ticket, self.gateway, reply.intent_of(write, ticket), self._expected()
         taken = str(write.epoch), write.keeping
@@ -176,7 +178,7 @@ class FenceStore(Asking):
 
     async def extend(self, admitted: Admitted, *, ttl_s: float) -> ExtendReply:
         write, until = admitted.write, self._clock.read() + ttl_s
-        self._clock.hold(ttl_s)
+        self.lasting.note(ttl_s)
         answer = await self._ask(
             EXTEND,
             write.resource,
@@ -269,16 +271,16 @@ class FenceStore(Asking):
         known, marked = self._acknowledged, () if mark is None else (mark.spelled,)
         repeats = mark is not None and mark.repeats
         asks = " ".join(["takeover"] * takeover + ["watch"] * watch + ["repeats"] * repeats)
-        asks += f" lasts:{self._write_lasts_ms()}" + (f" counts:{counts_for}" if counts_for is not None else "")
+        asks += f" lasts:{self.lasts_ms()}" + (f" counts:{counts_for}" if counts_for is not None else "")
         about = resource, self.gateway, holder, secret_digest, str(ttl_ms), self._expected()
         origin = known.origin(resource) or await self._learn_origin(resource)
 
         def spelled() -> tuple[str | bytes, ...]:
             largest = known.largest(resource)
-            words = asks + " known" * (0 < largest == known.must_have(resource))
+            words = f"{asks} until:{self.given_up_ms()}" + " known" * (0 < largest == known.must_have(resource))
             return *about, str(largest), words, origin, str(known.era(resource)), *marked
 
-        answer = await self._ask_in_era(GRANT, resource, spelled)
+        answer = await self._ask_in_time(GRANT, resource, spelled)
         lease = reply.lease_reply(answer, Asked("Not granted", resource, None))
         if isinstance(lease, Lease):
             known.note(resource, lease.epoch, answer.era)
@@ -287,7 +289,7 @@ class FenceStore(Asking):
         return lease
 
     async def renew(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
-        answer = await self._ask(RENEW, resource, str(epoch), secret_digest, str(self._write_lasts_ms()))
+        answer = await self._ask(RENEW, resource, str(epoch), secret_digest, self.lasts_ms(), self._expected())
         return reply.lease_reply(answer, Asked("Not renewed", resource, epoch))
 
     async def release(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
@@ -295,7 +297,7 @@ class FenceStore(Asking):
         return reply.lease_reply(answer, Asked("Not released", resource, epoch))
 
     async def register(self, resource: ResourceKey, epoch: Epoch, holder: str, *, watch: bool) -> int | Refused:
-        known, lasts = self._acknowledged, str(self._write_lasts_ms())
+        known, lasts = self._acknowledged, self.lasts_ms()
         about = resource, self.gateway, str(epoch), holder, self._expected(), "watch" if watch else ""
         origin = known.origin(resource) or await self._learn_origin(resource)
         answer = await self._ask_in_era(
@@ -310,17 +312,18 @@ class FenceStore(Asking):
         return reply.register_reply(answer, Asked("Not registered", resource, epoch))
 
     async def advance(
-        self, resource: ResourceKey, epoch: Epoch | None, request: str, by: str = "operator"
+        self, resource: ResourceKey, epoch: Epoch | None, request: str, *, by_clock: bool = True, highest: str = ""
     ) -> Epoch | Refused:
-        """Raise the highest epoch to `epoch`, or to the next one, and end the lease: an operator stops whoever writes.
-
-        `request` identifies the call, so that its repeat raises nothing. Refused with `stale-epoch` if the epoch is not
-        larger than the highest, and with `epochs-exhausted`.
+        """Raise the highest epoch to `epoch` or the next one (`by_clock`: not behind the store's clock), and end the
+        lease. `request` identifies the call, so that its repeat raises nothing; `highest`: which epoch it is to end.
         """
         known, about = self._acknowledged, (resource, "" if epoch is None else str(epoch), request)
+        how = "operator", "by-clock" if by_clock else "", highest
         answer = await self._ask_in_era(
-            ADVANCE, resource, lambda: (*about, str(known.largest(resource)), by, str(known.era(resource)))
+            ADVANCE, resource, lambda: (*about, str(known.largest(resource)), str(known.era(resource)), *how)
         )
+        if answer.word == "seen":
+            return await self.advance(resource, epoch, request, by_clock=by_clock, highest=text(answer.rest[0]))
         advanced = reply.advance_reply(answer, Asked("Not advanced", resource, epoch))
         if not isinstance(advanced, Refused):
             known.note(resource, advanced, answer.era)
@@ -394,6 +397,3 @@ class FenceStore(Asking):
     async def _abandon(self, write: Write, ticket: TicketId) -> None:
         admitted = Admitted(write, ticket, None, reply.intent_of(write, ticket))
         await self.end(admitted, "abandoned", "nothing was sent", None)
-
-    def _write_lasts_ms(self) -> int:
-        return round(self.write_lasts_s() * 1000)

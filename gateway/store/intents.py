@@ -8,7 +8,7 @@ from gateway.core.decision import NO_SUCH_INTENT, WRONG_STATE, Facts, Refused
 from gateway.core.intent import IntentId, ResolvedBy
 from gateway.core.record import IntentRecord
 from gateway.core.write import ResourceKey
-from gateway.store.answer import Answer, text, unknown_word
+from gateway.store.answer import Answer, number, text, unknown_word
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys, shard_keys, shard_of_id
 from gateway.store.reply import OWN_QUERY, record_of
@@ -48,14 +48,17 @@ class Resolve:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An unknown intent whose upstream is to be asked now; `now_ms` is the store's clock."""
+    """An unknown intent whose upstream is to be asked now. `since_ms`: from then on no attempt of it was in flight.
+    Both instants are of the store's clock.
+    """
 
     record: IntentRecord
     now_ms: int
+    since_ms: int
 
     @property
     def unknown_for_s(self) -> float:
-        return (self.now_ms - self.record.updated_at_ms) / 1000
+        return (self.now_ms - self.since_ms) / 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,11 @@ async def question(store: FenceStore, id: IntentId) -> Question | None:
     """
     shard = shard_of_id(id)
     assert shard is not None
-    answer = await store.run(ASK, shard_keys(shard), id, str(_LONGEST_DISTANCE_MS))
-    return Question(record_of(answer), answer.now_ms) if answer.word == "asked" else None
+    arguments = id, str(_LONGEST_DISTANCE_MS), store.lasts_ms()
+    answer = await store.run(ASK, shard_keys(shard), *arguments)
+    if answer.word != "asked":
+        return None
+    return Question(record_of(answer._replace(rest=answer.rest[1:])), answer.now_ms, number(answer.rest[0]))
 
 
 async def resolve(

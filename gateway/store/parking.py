@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gateway.core.decision import FORBIDDEN, NO_SUCH_INTENT, WRONG_STATE, Facts, Refused
 from gateway.core.faults import StoreUnavailable
 from gateway.core.intent import IntentId
 from gateway.core.kept_request import KeptRequest
+from gateway.core.problem import instant
 from gateway.core.record import IntentRecord
 from gateway.core.write import Write
 from gateway.store.answer import Answer, unknown_word
@@ -37,7 +38,8 @@ class Decide:
     """Somebody's word on an intent that waits for an approval.
 
     `by` is told by the trail; `principal` is who that is, None for an operator, who is nobody's principal. `digest`:
-    the request that was looked at; without it nothing is approved.
+    the request that was looked at; without it nothing is approved. `since_ms`: since when it had waited then, None for
+    what waits by now.
     """
 
     verdict: Literal["approve", "deny"]
@@ -45,6 +47,7 @@ class Decide:
     principal: str | None
     note: str
     digest: str | None = None
+    since_ms: int | None = None
 
 
 async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> IntentRecord | Refused:
@@ -53,8 +56,9 @@ async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> Int
     Refused: `wrong-state`, also where a newer epoch rules or the time is over; `forbidden` for who made the request;
     `no-such-intent`.
     """
-    arguments = (decide.verdict, decide.by, decide.principal or "", decide.note, decide.digest or "")
-    answer = await store.run(DECIDE, resource_keys(record.resource), record.resource, record.id, *arguments)
+    about = decide.verdict, decide.by, decide.principal or "", decide.note, decide.digest or ""
+    keys = resource_keys(record.resource)
+    answer = await store.run(DECIDE, keys, record.resource, record.id, *about, _keeping(record, decide.since_ms))
     match answer.word:
         case "decided":
             now = record_of(answer)
@@ -72,7 +76,7 @@ async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> Int
             )
             return Refused(FORBIDDEN, detail, _facts(record_of(answer)))
         case "other-request":
-            return _other_request(record_of(answer), "waits")
+            return _other_request(record_of(answer), "waits", decide.digest)
         case "store-regressed":
             return not_before_accepted(_facts(record_of(answer)))
         case "lost":
@@ -91,22 +95,24 @@ async def retry(
     by: str,
     write: Write | None = None,
     digest: str | None = None,
+    since_ms: int | None = None,
 ) -> IntentRecord | Refused:
     """Queue again what has failed, as it came. Refused: `wrong-state`, `no-such-intent`, `quota-exceeded`.
 
     `write`: what it takes of its rule's budgets, if it has any, for its place was given back when it failed. `digest`:
-    of the request that was looked at; without it, of the one that `record` tells of.
+    of the request that was looked at; without it, of the one that `record` tells of; `since_ms` likewise.
     """
     kept = "" if record.parking is None else record.parking.digest
     if kept and digest not in (None, kept):
-        return _other_request(record, "is kept")
+        return _other_request(record, "is kept", digest)
     attempt = store.new_ticket(record.resource)
     costs = write is not None and bool(write.costs)
     if write is not None and costs:
         refused = await reserve(store, write, attempt)
         if refused is not None:
             return refused
-    answer = await store.run(RETRY, resource_keys(record.resource), record.resource, record.id, note, by, kept)
+    about = record.resource, record.id, note, by, kept, _keeping(record, since_ms)
+    answer = await store.run(RETRY, resource_keys(record.resource), *about)
     if write is not None and costs and answer.word != "queued":
         await give_back(store, write.rule, record.id, attempt)
     match answer.word:
@@ -116,7 +122,7 @@ async def retry(
         case "wrong-state":
             why = f"the intent is {record_of(answer).state}, and only a queued one that failed can be sent again"
         case "other-request":
-            return _other_request(record_of(answer), "is kept")
+            return _other_request(record_of(answer), "is kept", kept)
         case "approved":
             why = "its approval is used up; whoever made it has to repeat it, and it has to be approved again"
         case "overtaken":
@@ -201,11 +207,20 @@ def _not_awaited(record: IntentRecord) -> Refused:
     return Refused(WRONG_STATE, detail, _facts(record))
 
 
-def _other_request(record: IntentRecord, now: str) -> Refused:
+def _keeping(record: IntentRecord, since_ms: int | None) -> str:
+    """What names the request that was looked at, as it waited then."""
+    if since_ms is None or record.parking is None:
+        return record.keeping
+    return replace(record.parking, since_ms=since_ms).keeping
+
+
+def _other_request(record: IntentRecord, now: str, digest: str | None) -> Refused:
     """Of one that was decided about as it was once: its key was free meanwhile."""
     it_is = "" if record.parking is None else f", which is {record.parking.digest}"
-    detail = f"Nothing was done: `digest` is not that of the request that {now}{it_is}. Look at it again."
-    return Refused(WRONG_STATE, detail, _facts(record))
+    why = f"`digest` is not that of the request that {now}{it_is}"
+    if record.parking is not None and digest == record.parking.digest:
+        why = f"the same request {now} anew since {instant(record.parking.since_ms)}, which is not what was looked at"
+    return Refused(WRONG_STATE, f"Nothing was done: {why}. Look at it again.", _facts(record))
 
 
 def _unseen(record: IntentRecord) -> Refused:

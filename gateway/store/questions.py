@@ -18,13 +18,12 @@ class Questions:
         return await self._store.recall(id)
 
     async def take(self, id: IntentId) -> Question | None:
-        """How long it has been unknown is measured by the earlier of two clocks: the store's, and what this gateway
-        expects it to say. After a step forward a no would count too early.
-        """
+        """How long it has surely been unknown: after a step of the store's clock a no would count too early."""
         taken = await question(self._store, id)
         if taken is None:
             return None
-        return replace(taken, now_ms=min(taken.now_ms, self._store.expected_ms()))
+        surely_ms = taken.since_ms + int(self._store.surely_since_s(taken.since_ms) * 1000)
+        return replace(taken, now_ms=min(taken.now_ms, surely_ms))
 
     async def resolve(
         self, record: IntentRecord, outcome: Resolution, reason: str, evidence: bytes, *, is_own: bool = False

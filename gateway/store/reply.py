@@ -176,6 +176,7 @@ def record_of(answer: Answer) -> IntentRecord:
         fingerprint,
         IntentId(text(fields["compensates"])) if fields["compensates"] else None,
         is_own,
+        number(fields["no_after"] or 0) / 1000,
     )
 
 

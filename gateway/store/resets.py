@@ -10,22 +10,32 @@ from gateway.store.loss.losses import not_before_accepted
 from gateway.store.script import Script
 
 RESET = Script("reset")
+# Of the shard's approvals, where none was looked at.
+_NOT_YET = ("", "0")
 
 
-async def reset(store: FenceStore, resource: ResourceKey, *, note: str, by: str) -> Epoch | Refused:
-    """The epoch that was the highest; the next one may be any. Its repeat is answered alike, and changes nothing.
+async def reset(
+    store: FenceStore, resource: ResourceKey, *, note: str, by: str, epoch: Epoch | None = None
+) -> Epoch | Refused:
+    """The epoch that was the highest, zero where the store has lost it; the next one may be any. Its repeat is answered
+    alike, and changes nothing. `epoch`: the one that was looked at, and is to be forgotten.
 
-    Refused: `no-such-resource`; `wrong-state` while writes of it are in flight or wait to be sent; `store-regressed`
-    while a loss is open. Raises StoreUnavailable.
+    Refused: `no-such-resource`; `wrong-state` while writes of it are in flight or wait to be sent, or where another
+    epoch is the highest by now; `store-regressed` while a loss is open. Raises StoreUnavailable.
     """
-    facts, counted = Facts(resource=resource), ("", "0")
-    while (answer := await store.run(RESET, resource_keys(resource), resource, note, by, *counted)).word == "counted":
+    named = "" if epoch is None else str(epoch)
+    facts, keys, about = Facts(resource=resource), resource_keys(resource), (resource, note, by)
+    era, counted = text((await store.run(RESET, keys, *about, "", *_NOT_YET)).rest[0]), _NOT_YET
+    while (answer := await store.run(RESET, keys, *about, era, *counted, named)).word == "counted":
         looked_at, found = map(text, answer.rest)
         counted = looked_at, found
     match answer.word:
         case "reset":
             store.began(resource, number(answer.rest[1]))
             return Epoch(number(answer.rest[0]))
+        case "other-epoch":
+            detail = f"Nothing was done: {text(answer.rest[0])} is its highest epoch by now. Look at it again."
+            return Refused(WRONG_STATE, detail, facts)
         case "in-use":
             in_flight, waiting = map(number, answer.rest)
             detail = (
@@ -36,6 +46,10 @@ async def reset(store: FenceStore, resource: ResourceKey, *, note: str, by: str)
         case "store-regressed":
             return not_before_accepted(facts)
         case "unseen":
-            return Refused(NO_SUCH_RESOURCE, "Nothing was done: no epoch of this resource is known.", facts)
+            detail = (
+                "Nothing was done: no epoch of this resource is known. If a gateway still refuses with one that the "
+                "store has lost, advance the resource first."
+            )
+            return Refused(NO_SUCH_RESOURCE, detail, facts)
         case _:
             raise unknown_word(answer)

@@ -81,6 +81,7 @@ class Words:
         text = f"ttl:{round(ttl_s * 1000)}"
         if write.rule.fence.concurrency == "serial":
             text += " serial"
+        text += _no_words(write.rule)
         if write.trace_id:
             text += f" trace:{write.trace_id}"
         return text + " queued" * queued + " behind" * bool(behind)
@@ -124,10 +125,16 @@ def intent_arguments(write: Write, record: IntentId | None) -> tuple[str | bytes
     return record or intent_id(write.resource, intent.digest), intent.fingerprint, about
 
 
+def _no_words(rule: Rule) -> str:
+    """From when on a no counts."""
+    no_after_s = rule.intent.no_after_s
+    return f" no-after:{round(no_after_s * 1000)}" if no_after_s else ""
+
+
 def _intent_words(rule: Rule) -> str:
     terms = rule.intent
     text = f" retain:{round(terms.retain_s * 1000)}"
     if terms.ask_after_s is not None:
-        text += f" query:{round(terms.ask_after_s * 1000)}"
+        text += f" query:{round(terms.ask_after_s * 1000)}{_no_words(rule)}"
     native = rule.upstream.native_key
     return text if native is None else f"{text} native:{native.header.decode('ascii').lower()}"

@@ -80,8 +80,8 @@ async def _ask(upstream: Upstream, target: Target, sender: HttpSender) -> Reply 
         timeouts=timeouts,
         limits=Limits(connections=2),
     )
-    host = upstream.mount.host
-    request = Request("GET", target, Headers(() if host is None else ((b"Host", host.encode("idna")),)))
+    site = upstream.mount.site
+    request = Request("GET", target, Headers(() if site is None else ((b"Host", site.encode("ascii")),)))
     answer = await sender.read(bare, request, WholeBody())
     if isinstance(answer, NotSent | NoReply):
         return answer

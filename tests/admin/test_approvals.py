@@ -109,6 +109,36 @@ async def test_a_digest_is_compared_to_the_last_character(admin: Admin) -> None:
     assert await state_of(admin.store, ID) == "awaiting_approval"
 
 
+@pytest.mark.parametrize("call", ["approve", "deny"])
+async def test_a_call_that_comes_late_decides_about_no_repeat(call: str, admin: Admin) -> None:
+    """What it was for was approved, sent and refused; the same request waits for a word of its own."""
+    await parked(admin.store, ONE)
+    shown = json.loads((await admin.call("GET", f"/api/v1/intents/{ID}")).body)
+    about = {"digest": shown["digest"], "since": shown["since"]}
+    first = [name_of(await post(admin, "approve", **about)) for _ in range(2)]
+    async with delivering(admin.store) as queue:
+        await delivered(queue, ONE, "not_applied", GivenUp())
+    await parked(admin.store, ONE)
+
+    late = await post(admin, call, **about, note="late")
+
+    assert first == ["queued", "queued"]
+    assert (late.status, name_of(late)) == (409, "wrong-state")
+    assert "the same request waits anew since" in late.problem["detail"]
+    assert await state_of(admin.store, ID) == "awaiting_approval"
+    anew = json.loads((await admin.call("GET", f"/api/v1/intents/{ID}")).body)
+    assert name_of(await post(admin, "approve", digest=anew["digest"], since=anew["since"])) == "queued"
+
+
+@pytest.mark.parametrize("since", [None, 0, "", "soon", "2026-11-30T18:49:02.100"])
+async def test_since_is_an_instant(since: object, admin: Admin) -> None:
+    """With its zone; anything else decides about nothing."""
+    await parked(admin.store, ONE)
+
+    assert (await post(admin, "approve", since=since)).status == 400
+    assert await state_of(admin.store, ID) == "awaiting_approval"
+
+
 async def test_ten_approvals_at_once_are_one(admin: Admin) -> None:
     """The write is queued once: the others find that somebody was first."""
     await parked(admin.store, ONE)

@@ -1,15 +1,18 @@
 """Who approves, and what an approver sees, where there are principals."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gateway.core.caller import Caller
+from gateway.core.rights import EVERYTHING
+from gateway.policy.principals import Principals
 from tests.admin.conftest import Admin, listening
 from tests.admin.test_approvals import ID, ONE, name_of, post
-from tests.raw import RawClient
+from tests.raw import RawAnswer, RawClient
 from tests.store.fences import state_of
 from tests.store.parked import POLICY as PARKED
 from tests.store.parked import parked
@@ -91,12 +94,10 @@ class Known:
         return self.is_known
 
 
-@pytest.mark.parametrize("verdict", ["approve", "deny"])
-async def test_a_right_that_ends_while_the_body_comes_decides_nothing(
-    verdict: str, guarded: Admin, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However slowly that comes: what counts is the moment in which it would be decided."""
-    await parked(guarded.store, replace(ONE, principal="ben"))
+async def slowly(
+    verdict: str, guarded: Admin, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[Known], None]
+) -> RawAnswer:
+    """Anna's word, whose body comes when something has happened."""
     record = await guarded.store.recall(ID)
     assert record is not None and record.parking is not None
     body = json.dumps({"note": "looks right", "digest": record.parking.digest}).encode()
@@ -108,11 +109,41 @@ async def test_a_right_that_ends_while_the_body_comes_decides_nothing(
     async with RawClient(guarded.port) as client:
         await client.send("\r\n".join(head).encode() + body[:1])
         await until(lambda: known.asked > 0)
-        known.is_known = False
+        meanwhile(known)
         await client.send(body[1:])
-        answer = await client.answer("POST")
+        return await client.answer("POST")
+
+
+@pytest.mark.parametrize("verdict", ["approve", "deny"])
+async def test_a_right_that_ends_while_the_body_comes_decides_nothing(
+    verdict: str, guarded: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However slowly that comes: what counts is the moment in which it would be decided."""
+    await parked(guarded.store, replace(ONE, principal="ben"))
+
+    def nobody_looks(known: Known) -> None:
+        known.is_known = False
+
+    answer = await slowly(verdict, guarded, monkeypatch, nobody_looks)
 
     assert (answer.status, name_of(answer)) == (503, "policies-unavailable")
+    assert await state_of(guarded.store, ID) == "awaiting_approval"
+
+
+@pytest.mark.parametrize("verdict", ["approve", "deny"])
+async def test_a_key_that_becomes_anothers_while_the_body_comes_decides_nothing(
+    verdict: str, guarded: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither under its former name, nor for the one who has it now: that may be who made the request."""
+    await parked(guarded.store, replace(ONE, principal="ben"))
+    ben = Caller("ben", rights=replace(EVERYTHING, approve=True))
+
+    def handed_over(_: Known) -> None:
+        monkeypatch.setattr(Principals, "identify", lambda *_: ben)
+
+    answer = await slowly(verdict, guarded, monkeypatch, handed_over)
+
+    assert (answer.status, name_of(answer)) == (401, "unauthenticated")
     assert await state_of(guarded.store, ID) == "awaiting_approval"
 
 

@@ -39,7 +39,7 @@ async def told(admin: Admin, method: str, target: str) -> dict[str, object]:
 
 
 async def test_what_was_done_under_a_forgotten_epoch_raises_nothing(store_url: str, tmp_path: Path) -> None:
-    """Taken back, it is sent under the epoch that it had; repeated, it is replayed; the newer holder writes on."""
+    """Taken back, it is sent under the epoch that rules; repeated, it is replayed; the newer holder writes on."""
     (tmp_path / "admin").mkdir()
     async with (
         stack(store_url, tmp_path, POLICY) as gate,
@@ -57,4 +57,4 @@ async def test_what_was_done_under_a_forgotten_epoch_raises_nothing(store_url: s
         assert [one.decision for one in (begun, *after)] == ["forwarded", "forwarded", "stale-epoch"]
         assert shown["epoch"] == str(LOW)
         sent = [(seen.line.partition(" ")[0], seen.values("X-Epoch")) for seen in gate.upstream.seen]
-        assert sent == [("PATCH", ["100"]), ("PUT", ["3"]), ("DELETE", ["100"]), ("PUT", ["3"])]
+        assert sent == [("PATCH", ["100"]), ("PUT", ["3"]), ("DELETE", ["3"]), ("PUT", ["3"])]

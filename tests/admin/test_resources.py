@@ -1,17 +1,20 @@
 """Resources as an operator sees them, and the way to end whoever writes one."""
 
 import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from gateway.core.epoch import Epoch
 from gateway.core.lease import Lease
 from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey
 from gateway.store.keys import resource_keys
-from tests.admin.conftest import Admin
+from tests.admin.conftest import Admin, listening
 from tests.intending import SEVEN, begun, ended, intended
+from tests.stack import POLICY
 
 SECRET = digest_secret("a" * 32)
 
@@ -127,6 +130,17 @@ async def test_advancing_ends_whoever_writes(admin: Admin) -> None:
     assert (shown["epoch"], shown["holder"], shown["lease"]) == (advanced["epoch"], None, None)
 
 
+async def test_advancing_what_is_counted_elsewhere_leaves_the_next_numbers(store_url: str, tmp_path: Path) -> None:
+    """Under `header` and `signed` authority; the store's clock is no number of theirs."""
+    policy = POLICY.format(port=9) + "    authority: header\n"
+    async with listening(store_url, tmp_path, policy=policy) as admin:
+        await admin.store.register(SEVEN, Epoch(7), "A", watch=False)
+
+        answer = await admin.call("POST", "/api/v1/resources/report/7/advance", body=b"{}")
+
+        assert json.loads(answer.body) == {"resource": "report/7", "epoch": "8"}
+
+
 async def test_advancing_to_an_epoch_is_exact(admin: Admin) -> None:
     """Over the whole 64-bit range; after the largest there is none."""
     largest = str(2**64 - 1)
@@ -195,7 +209,7 @@ async def test_an_epoch_in_use_is_not_forgotten(admin: Admin) -> None:
     assert "1 writes of the resource are in flight" in str(answer.problem["detail"])
 
 
-@pytest.mark.parametrize("body", [b"{}", b'{"note": ""}', b'{"note": "x", "epoch": "1"}'])
+@pytest.mark.parametrize("body", [b"{}", b'{"note": ""}', b'{"note": "x", "epoch": "one"}'])
 async def test_an_epoch_is_forgotten_for_a_reason(body: bytes, admin: Admin) -> None:
     """Without one nothing happens."""
     lease = await grant(admin, SEVEN)

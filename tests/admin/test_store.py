@@ -46,6 +46,17 @@ async def test_a_store_that_has_all_of_it(admin: Admin, raw: Any) -> None:
     assert (answer.status, answer.problem["type"]) == (409, "urn:fencegate:wrong-state")
 
 
+async def test_a_call_that_names_what_was_looked_at_accepts_no_later_loss(admin: Admin, raw: Any) -> None:
+    """However late it comes; and what is no floor accepts nothing."""
+    lose(raw, 42)
+
+    later = await accept(admin, b'{"note": "looked", "floor": "41"}')
+    none = await accept(admin, b'{"note": "looked", "floor": 42}')
+    same = await accept(admin, b'{"note": "looked", "floor": "42"}')
+
+    assert (later.status, none.status, same.status) == (409, 400, 200)
+
+
 async def test_a_loss_is_shown_and_accepted_once(admin: Admin, raw: Any) -> None:
     """Since when, why and by whom it was found; then who accepted it, why, and what is unknown now."""
     await parked(admin.store, mail("one"))

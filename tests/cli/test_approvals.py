@@ -198,6 +198,7 @@ async def test_an_approvers_key_is_asked_for_by_its_name(store_url: str, tmp_pat
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies" / "principals.yaml").write_text(PRINCIPALS)
     async with listening(store_url, tmp_path, token=TOKEN) as admin:
+        await parked(admin.store, ONE)
         refused = await approvals(admin, "approve", ID, "--note", "x", "--digest", "x")
 
     assert refused.status == 1 and "set FENCEGATE_KEY" in refused.err

@@ -150,7 +150,11 @@ async def test_an_operator_forgets_an_epoch(admin: Admin) -> None:
 
     assert forgotten.out == "report/7 has no epoch any more; it was at 42.\n"
     assert json.loads(again.out) == {"resource": "report/7", "forgotten_epoch": "42"}
-    assert (unknown.status, unknown.err) == (1, "Error: Nothing was done: no epoch of this resource is known.\n")
+    assert (unknown.status, unknown.err) == (
+        1,
+        "Error: Nothing was done: no epoch of this resource is known. If a gateway still refuses with one that the "
+        "store has lost, advance the resource first.\n",
+    )
 
 
 async def test_an_operator_prunes(admin: Admin, raw: Any) -> None:

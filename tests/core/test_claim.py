@@ -111,7 +111,7 @@ def test_a_claim_proves_its_epoch_and_holder_until_it_ends() -> None:
     """The end is the claim's own, and the leeway."""
     left = 30 + LEEWAY_S
 
-    assert judged() == ClaimProof(Epoch(42), "a", Deadline(100.0 + left, 1_000_000.0 + left))
+    assert judged() == ClaimProof(Epoch(42), "a", Deadline(100.0 + left, 1_000_000.0 + left), 100.0)
 
 
 @pytest.mark.parametrize(

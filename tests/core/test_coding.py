@@ -54,13 +54,18 @@ def test_one_known_coding_is_undone(body: bytes, codings: list[bytes]) -> None:
         (PLAIN, [b"zstd"]),
         (gzip.compress(GZIP, mtime=0), [b"gzip, gzip"]),
         (gzip.compress(GZIP, mtime=0), [b"gzip", b"gzip"]),
+        (GZIP, [b"gzip;q=1"]),
+        (zlib.compress(PLAIN)[2:-4], [b"deflate"]),
         (PLAIN, [b"gzip"]),
         (b"", [b"gzip"]),
         (GZIP[:-4], [b"gzip"]),
         (GZIP + b"tail", [b"gzip"]),
         (GZIP + GZIP, [b"gzip"]),
     ],
-    ids=["br", "zstd", "two in a line", "two lines", "not gzip", "empty", "cut short", "bytes behind", "two members"],
+    ids=[
+        *("br", "zstd", "two in a line", "two lines", "a parameter", "raw deflate", "not gzip", "empty", "cut short"),
+        *("bytes behind", "two members"),
+    ],
 )
 def test_what_cannot_be_read_for_certain_is_refused(body: bytes, codings: list[bytes]) -> None:
     """Another coding, several of them, a broken one, and one that two readers could end at two places: 415."""

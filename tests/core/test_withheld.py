@@ -48,6 +48,7 @@ def test_an_observed_write_keeps_its_agents_own_key_and_epoch(name: bytes, dropp
         *(b"as-user", b"x-gerrit-runas", b"x-on-behalf-of", b"dropbox-api-select-user", b"x-auth-couchdb-roles"),
         *(b"x-docusign-act-as-user", b"x-zendesk-on-behalf-of", b"api-username", b"x-trino-user", b"x-presto-user"),
         *(b"sudo", b"x-hasura-role", b"x-hasura-user-id", b"x-middleware-subrequest"),
+        *(b"x-sendfile-type", b"x-waws-unencoded-url"),
         *(b"x-vouch-user", b"x-ms-token-aad-id-token", b"ms-aspnetcore-clientcert", b"x-appengine-cron"),
         *(b"wl-proxy-client-cert", b"-wsru", b"iv-user", b"x-arr-ssl", b"x-accel-mapping", b"x-cf-proxy-signature"),
     ],

@@ -294,3 +294,26 @@ async def test_a_rule_that_is_over_admits_nobody_who_waited_under_it(waits: bool
         assert ticket(await door.come(over)) == "t1"
 
     assert await door.closed() == ["admit t1", "leave"][: 1 + waits]
+
+
+async def test_nor_does_one_that_is_over_when_the_store_has_answered() -> None:
+    """The process may have been stopped between question and answer: nothing is sent, nor left in flight."""
+    ends = replace(PATIENT, upstream=replace(UPSTREAM, term=Term()))
+
+    class Stopped(Door):
+        def __init__(self) -> None:
+            super().__init__(AT_ONCE, ADMIT)
+            say = self.said.say
+
+            def stopped(line: str) -> None:
+                say(line)
+                if line == "admit t2 queued":
+                    ends.upstream.term.end()
+
+            self.said.say = stopped
+
+    door = Stopped()
+    with pytest.raises(PoliciesChanged):
+        await door.come(ends)
+
+    assert await door.closed() == ["admit t1", "admit t2 queued", "abandon t2"]

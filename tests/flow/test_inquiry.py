@@ -1,6 +1,7 @@
 """Asking upstreams about unknown intents: what is asked, in which order, and what is concluded."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -125,6 +126,16 @@ async def test_a_no_counts_only_late(stage: Stage, status: int, unknown_for_s: f
 
     assert len(said) == len(READ) + resolved
     assert resolved or play.logged()[0]["why"] == "the query answered 404, too early for a no"
+
+
+@pytest.mark.parametrize(("unknown_for_s", "resolved"), [(60.9, False), (61.0, True)])
+async def test_a_no_counts_no_sooner_than_when_it_was_sent(stage: Stage, unknown_for_s: float, resolved: bool) -> None:
+    """`timeouts.late` or `not_before` is shorter by now: an attempt of before still lasts as long as they said then."""
+    play = stage(replace(record(), no_after_s=61.0), after_s=unknown_for_s)
+
+    said = await play.ask("000one", one=answer(404))
+
+    assert len(said) == len(READ) + resolved
 
 
 @pytest.mark.parametrize(

@@ -70,10 +70,12 @@ async def test_a_tools_call_is_the_call_that_it_was(tmp_path: Path) -> None:
 
 
 async def test_a_body_in_a_coding_is_read_too(tmp_path: Path) -> None:
-    """As when it came."""
+    """As when it came: where the API undoes codings."""
     coded = replace(KEPT, headers=(*HEADERS, (b"Content-Encoding", b"deflate")), body=zlib.compress(BODY))
+    undoing = POLICY.replace("path: /mails", "path: /mails, coded_bodies: undone")
 
-    assert isinstance(await judged(tmp_path, kept=coded), Rejudged)
+    assert isinstance(await judged(tmp_path, undoing, coded), Rejudged)
+    assert isinstance(await judged(tmp_path, kept=coded), NotTaken)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +83,7 @@ async def test_a_body_in_a_coding_is_read_too(tmp_path: Path) -> None:
     [
         ("POST /mails/{box}", "POST /mails/new/{box}", "no rule takes it"),
         ("path: /mails", "path: /", "no rule takes it"),
+        ("path: /mails", "path: /mails, bodies: [form]", "no rule takes it"),
         ("upstream: mails", "upstream: letters", "rule send of upstream letters takes it, and not send"),
         ("name: send", "name: post", "rule post of upstream mails takes it, and not send"),
         ("/kind: mail", "/kind: letter", "no rule takes it"),
@@ -92,8 +95,8 @@ async def test_a_body_in_a_coding_is_read_too(tmp_path: Path) -> None:
         ("body: 1KiB", "body: 10B", "its body is larger than `limits.body`"),
     ],
     ids=[
-        "another path", "another mount", "another upstream", "another name", "another body", "another field",
-        "another resource", "no resource", "sent at once", "a read", "too large",
+        "another path", "another mount", "other bodies", "another upstream", "another name", "another body",
+        "another field", "another resource", "no resource", "sent at once", "a read", "too large",
     ],
 )  # fmt: skip
 async def test_what_its_rule_no_longer_takes_is_not_its_write(was: str, now: str, why: str, tmp_path: Path) -> None:

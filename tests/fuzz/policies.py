@@ -43,6 +43,7 @@ writes:
     match: POST /tasks
     resource: task/{{json:/id}}
 """,
+        mount="tasks, coded_bodies: undone",
     ),
     "forms": _policy(
         "forms",

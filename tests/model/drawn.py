@@ -1,5 +1,7 @@
 """What the machine draws from: rules, intents, epochs, answers."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from gateway.core.epoch import HIGHEST
@@ -38,6 +40,8 @@ _UPSTREAMS = {
 }
 RETAIN_S = 7200.0
 _ASK_AFTER_S = 3600.0
+# By a policy, and by the one that it was before a reload.
+_NO_AFTER_S = (5.0, 61.0)
 
 
 def _rule(
@@ -46,12 +50,13 @@ def _rule(
     sequence: Sequence,
     revision: Revision,
     unknown: OnUnknown,
+    no_after_s: float,
     after: AfterUnknown,
     upstream: str,
 ) -> Rule:
-    terms = IntentTerms(
-        "optional", RETAIN_S, on_unknown=unknown, ask_after_s=_ASK_AFTER_S if unknown == "query" else None
-    )
+    terms = IntentTerms("optional", RETAIN_S, on_unknown=unknown)
+    if unknown == "query":
+        terms = replace(terms, ask_after_s=_ASK_AFTER_S, no_after_s=no_after_s)
     fence = Fence(order, concurrency, sequence=sequence, after_unknown=after)
     return Rule("replace", _UPSTREAMS[upstream], "header", revision=revision, fence=fence, intent=terms)
 
@@ -65,6 +70,7 @@ rules = st.builds(
     st.sampled_from(("off", "off", "increasing", "contiguous")),
     st.sampled_from(("off", "gateway")),
     st.sampled_from(("hold", "query", "retry", "retry")),
+    st.sampled_from(_NO_AFTER_S),
     st.sampled_from((*("continue",) * 5, "hold")),
     st.sampled_from(("remembers", "remembers", "forgets", "remembers another")),
 )
@@ -76,6 +82,7 @@ plain_rules = st.builds(
     st.just("off"),
     st.sampled_from(("off", "gateway")),
     st.sampled_from(("hold", "query", "retry", "retry")),
+    st.sampled_from(_NO_AFTER_S),
     st.sampled_from((*("continue",) * 5, "hold")),
     st.sampled_from((*("remembers",) * 5, "remembers another")),
 )

@@ -188,6 +188,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert (found.resolved_by, found.evidence) == (record.resolved_by, record.evidence)
         assert (found.resource, found.epoch, found.holder) == (write.resource, write.epoch, record.holder)
         assert found.key == (intent and intent.key)
+        assert record.state != "unknown" or found.no_after_s >= record.no_after_s
         expires_at = self.redis.pexpiretime(self.record_key(record))
         if record.state in ("applied", "not_applied", "compensated"):
             retain_ms = (_RESOLVED_S if intent is None else RETAIN_S) * 1000

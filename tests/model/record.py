@@ -31,7 +31,8 @@ class Record:
 
     `doubtful`: an attempt before this one may have been executed; `native`: and the upstream refuses the second;
     `done_before`: one was executed, as turned out since. `unknown_since`: the order in which records became unknown, 0
-    for one that is not in doubt; `holds`: while it is, nothing else of its resource is admitted.
+    for one that is not in doubt; `holds`: while it is, nothing else of its resource is admitted. `no_after_s`: from its
+    end as unknown on, how long no query's no counts at least, by the rules that its attempts in doubt were sent by.
     """
 
     id: IntentId
@@ -50,9 +51,11 @@ class Record:
     resolution: tuple[str, str, str] | None = None
     unknown_since: int = 0
     holds: bool = False
+    no_after_s: float = 0.0
 
     def __post_init__(self) -> None:
         self.holds = self.write.rule.fence.after_unknown == "hold"
+        self.no_after_s = _no_after_s(self.write)
 
     def is_of(self, write: Write) -> bool:
         """Whether they say the same."""
@@ -81,6 +84,7 @@ class Record:
     def begin(self, write: Write, holder: str, ticket: str, trail: list[Step]) -> None:
         """A further attempt. What was known of the ones before is forgotten, but for the doubt."""
         self.doubtful = self.native = self.state == "unknown"
+        self.no_after_s = max(self.no_after_s if self.doubtful else 0.0, _no_after_s(write))
         self.done_before = False
         held = self.state == "unknown" and self.holds
         self.unknown_since = self.unknown_since if held else 0
@@ -144,3 +148,7 @@ class Record:
     def _overrule(self, answer: KeptAnswer | None, trail: list[Step]) -> None:
         self.resolved_by, self.evidence = None, b""
         self.end("applied", answer, trail)
+
+
+def _no_after_s(write: Write) -> float:
+    return 0.0 if write.intent is None else write.rule.intent.no_after_s

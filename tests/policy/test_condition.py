@@ -117,6 +117,17 @@ def test_a_text_that_some_readers_see_otherwise_is_ambiguous(where: str, hidden:
     assert unmet.decision is AMBIGUOUS_TARGET
 
 
+@pytest.mark.parametrize(
+    ("value", "refused"),
+    [("=?utf-8?q?note?=", True), ("=?UTF-8?B?bm90ZQ==?= x", True), ("a=?b", False), ("?q==?x?y?z", False)],
+)
+def test_an_encoded_word_in_a_header_is_ambiguous(value: str, refused: bool) -> None:
+    """CherryPy undoes it, as mail does."""
+    asked = request("POST", "/", ("X-Kind", value))
+
+    assert isinstance(first_unmet((CONDITIONS["header"],), asked, Body(asked)), Refused) is refused
+
+
 def test_a_policy_cannot_ask_for_what_is_refused() -> None:
     """No request would ever be taken."""
     assert contradiction((QueryCondition("kind", NOTE),)) is None

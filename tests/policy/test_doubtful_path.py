@@ -100,3 +100,35 @@ def test_an_opaque_slash_is_a_character_in_a_segment() -> None:
 
     assert paths.of_write(target("/api/a%2Fb")) is None
     assert str(told(paths.of_write(target("/api/a%2F")))).startswith("an encoded slash")
+
+
+@pytest.mark.parametrize(
+    ("taker", "path", "passes"),
+    [
+        ("/api/%2F/{queue}", "/api/%2F/q1", True),
+        ("/api/{host}/%2F", "/api/a%2Fb/%2F", True),
+        ("/api/%2F/%2F", "/api/%2F/%2F", True),
+        ("/api/%2F/{queue}", "/api/%2f/q1", False),
+        ("/api/%2F/{queue}", "/api/%2F/q1%2F", False),
+        ("/api/%2F/{queue}", "/api/%2F%2F/q1", False),
+        ("/api/%2F/{queue}", "/api/%2F/%2F", False),
+        ("/api/{host}/{queue}", "/api/%2F/q1", False),
+        ("/api/{rest...}", "/api/q1/%2F", False),
+        ("/api/%2F/{rest...}", "/api/%2F/q1/%2F", False),
+    ],
+)
+def test_a_slash_of_its_own_is_text_or_nothing(taker: str, path: str, passes: bool) -> None:
+    """RabbitMQ's first virtual host is called so; to what reads an id there, none is left of it."""
+    paths = DoubtfulPaths(Mount(("api",), encoded_slash="opaque"), [], PATTERNS)
+    read = target(path)
+
+    refused = paths.of_write(read) or paths.of_taken("PUT", pattern(taker), read)
+
+    assert (refused is None) is passes
+
+
+def test_a_mount_that_refuses_slashes_refuses_those_too() -> None:
+    """Whatever a pattern names."""
+    refused = told(DoubtfulPaths(Mount(("api",)), [], PATTERNS).of_write(target("/api/%2F/q1")))
+
+    assert "`encoded_slash: opaque`" in str(refused)

@@ -66,6 +66,19 @@ def test_what_ends_as_a_format_is_no_second_resource(
         assert name_of(ruleset(tmp_path, endings).match(asked, CALLER)) == taken
 
 
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        *((f"/docs/{id}", "ambiguous-target") for id in ("7.data", "7.DATA", "7%2Edata", "7.data.data", ".data")),
+        ("/docs/_root.data", "ambiguous-target"),
+        *((f"/docs/{id}", "doc") for id in ("7", "7.json", "7-data", "7.data.1", "data")),
+    ],
+)
+def test_pages_data_is_no_second_resource(tmp_path: Path, target: str, found: str) -> None:
+    """React Router runs the action of `/docs/7` at `/docs/7.data`, and that of `/docs` at `/docs/_root.data`."""
+    assert name_of(ruleset(tmp_path, "[data]").match(request("POST", target), CALLER)) == found
+
+
 def test_a_session_is_judged_like_a_write(tmp_path: Path) -> None:
     """Its rule names a GET, and it holds the resource as long as it lasts."""
     asked = request("GET", "/rooms/7.json", ("Upgrade", "websocket"), ("Connection", "Upgrade"))

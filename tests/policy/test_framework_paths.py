@@ -37,6 +37,8 @@ def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
         ("GET", "/api/INDEX.php/?/docs/publish", None, "ambiguous-target"),
         ("GET", "/app.php?/docs/publish", None, "ambiguous-target"),
         ("GET", "/index.php%3F/docs/publish", None, "ambiguous-target"),
+        ("GET", "/do/(S(x))cs/publish", None, "ambiguous-target"),
+        ("POST", "/do/(S(x))cs/publish", None, "ambiguous-target"),
         ("GET", "/?q=/docs", None, "passed"),
         ("GET", "/docs?/publish", None, "passed"),
         ("POST", "/trpc/post.update", '{"id": "7"}', "forwarded"),

@@ -167,19 +167,21 @@ def test_an_intent_is_compiled_where_it_is_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("on_unknown", "mode", "ask_after_s"),
-    [("query", "enforce", 5.0), ("hold", "enforce", None), ("query", "observe", None)],
+    ("on_unknown", "mode", "ask_after_s", "no_after_s"),
+    [("query", "enforce", 5.0, 35.0), ("hold", "enforce", None, 0.0), ("query", "observe", None, 0.0)],
 )
 def test_an_unknown_intent_is_asked_about_only_where_the_rule_says_so(
-    tmp_path: Path, on_unknown: str, mode: str, ask_after_s: float | None
+    tmp_path: Path, on_unknown: str, mode: str, ask_after_s: float | None, no_after_s: float
 ) -> None:
-    """The first time when the query's `not_before` has passed; never where it is only observed."""
+    """The first time when the query's `not_before` has passed, and a no counts `timeouts.late` later; never where it is
+    only observed.
+    """
     query = "capabilities: {query: {request: 'GET /x?k={intent.key}', applied: {status: 200}, not_before: 5s}}\n"
     intent = f"    intent: {{mode: required, on_unknown: {on_unknown}}}\n    mode: {mode}\n"
 
     rule = rules(tmp_path, one_rule(more=intent) + query).entries[0].rule
 
-    assert rule.intent.ask_after_s == ask_after_s
+    assert (rule.intent.ask_after_s, rule.intent.no_after_s) == (ask_after_s, no_after_s)
 
 
 @pytest.mark.parametrize("guard", ["intent: {mode: required}", "intent: {mode: required, fingerprint: none}"])

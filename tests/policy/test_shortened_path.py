@@ -2,7 +2,8 @@
 
 import pytest
 
-from gateway.policy.shortened_path import may_be_shortened, shortened
+from gateway.core.target import Target, read_target
+from gateway.policy.shortened_path import hides_session, may_be_shortened, shortened
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,25 @@ from gateway.policy.shortened_path import may_be_shortened, shortened
 def test_what_is_left_of_a_path(path: str, left: set[str]) -> None:
     """PHP, CGI, ASP.NET and ColdFusion hand what follows to the program; nothing else is cut off here."""
     assert {"/".join(way.segments) for way in shortened(tuple(path.split("/")))} == left
+
+
+@pytest.mark.parametrize(
+    ("path", "hides"),
+    [
+        ("/ad/(S(x))min/purge", True),
+        ("/admin(A(1)F(2))/7", True),
+        ("/ad%28s%28x%29%29min", True),
+        ("/(S(x))/admin", False),
+        ("/f(x)/y", False),
+        ("/f(g(x))", False),
+        ("/docs/7", False),
+    ],
+)
+def test_a_session_within_a_segment_is_found(path: str, hides: bool) -> None:
+    """Older ASP.NET joins what stands beside it."""
+    target = read_target(path)
+
+    assert isinstance(target, Target) and hides_session(target) is hides
 
 
 def test_what_is_left_is_told_with_its_places() -> None:

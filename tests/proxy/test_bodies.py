@@ -17,7 +17,7 @@ from tests.stack import POLICY, Stack, stack
 BY_BODY = """
 upstream: reports
 url: http://localhost:{port}
-mount: {{path: /reports}}
+mount: {{path: /reports, coded_bodies: undone}}
 timeouts: {{connect: 1s, total: 5s}}
 limits: {{body: 4KiB}}
 writes:
@@ -143,7 +143,7 @@ async def test_a_coded_body_is_not_touched(store_url: str, tmp_path: Path) -> No
 async def test_a_rule_reads_the_decoded_body_and_forwards_the_coded_one(
     store_url: str, tmp_path: Path, coding: str | None, body: bytes
 ) -> None:
-    """The resource comes from what the body says, the upstream gets what came."""
+    """Where the API undoes codings, the resource comes from what the body says; the upstream gets what came."""
     async with stack(store_url, tmp_path, BY_BODY) as gate:
         await gate.lease("report/7")
         fields = [] if coding is None else [f"Content-Encoding: {coding}"]

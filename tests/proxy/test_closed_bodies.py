@@ -29,7 +29,7 @@ CHUNKED = b"%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY)
 # To each: its fields, how it is framed, and what it is at both rules.
 SENT = {
     "in chunks": ((JSON, "Transfer-Encoding: chunked"), CHUNKED, "no-policy"),
-    "gzip": ((JSON, "Content-Encoding: gzip"), gzip.compress(BODY, mtime=0), "no-policy"),
+    "gzip": ((JSON, "Content-Encoding: gzip"), gzip.compress(BODY, mtime=0), "unsupported-coding"),
     "identity": ((JSON, "Content-Encoding: identity"), BODY, "no-policy"),
     "br": ((JSON, "Content-Encoding: br"), BODY, "unsupported-coding"),
     "a coding with an underscore": ((JSON, "Content_Encoding: gzip"), BODY, "ambiguous-target"),

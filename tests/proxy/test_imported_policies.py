@@ -30,9 +30,10 @@ PAYMENTS = {
 }
 
 
-def imported(directory: Path, paths: Mapping[str, object] = PATHS) -> str:
+def imported(directory: Path, paths: Mapping[str, object] = PATHS, *, names_all: bool = False) -> str:
     """The policy, with its upstream where the test has one."""
-    text = policy_text(document(directory, paths, servers=[{"url": SERVER}]), "openapi.json", "shop").text
+    read = document(directory, paths, names_all=names_all, servers=[{"url": SERVER}])
+    text = policy_text(read, "openapi.json", "shop").text
     return text.replace("{", "{{").replace("}", "}}").replace(SERVER, "http://localhost:{port}")
 
 
@@ -129,3 +130,44 @@ async def test_a_target_that_writes_nothing_has_no_lease(
     """A read, an operation that the document does not have, the API's own path, and what can be read in two ways."""
     async with stack(store_url, tmp_path, imported(tmp_path)) as gate:
         assert (await lease(gate, target, "agent-a")).decision == decision
+
+
+async def test_a_segment_that_is_a_slash_reaches_the_api_as_it_came(store_url: str, tmp_path: Path) -> None:
+    """RabbitMQ's first virtual host is called `/`. A placeholder takes none: to some servers nothing is left of it."""
+    queue = {"parameters": [{"name": "queue", "in": "path", "schema": {"type": "string", "pattern": "^[a-z0-9]+$"}}]}
+    paths = {"/queues/%2F/{queue}": {"put": queue}, "/queues/{host}/{queue}": {"put": queue}}
+
+    async with stack(store_url, tmp_path, imported(tmp_path, paths)) as gate:
+        granted = await lease(gate, "PUT /shop/queues/%2F/q1", "agent-a")
+        written = await ask(gate.port, "PUT", "/shop/queues/%2F/q1", token(granted), body=b"{}")
+        refused = [await ask(gate.port, "PUT", f"/shop/queues/{one}/q1", token(granted)) for one in ("%2f", "%2Fa")]
+
+        assert json.loads(granted.body)["resource"] == "shop/queues/%2F/q1"
+        assert (written.decision, [one.decision for one in refused]) == ("forwarded", ["ambiguous-target"] * 2)
+        assert [seen.line for seen in gate.upstream.seen] == ["PUT /queues/%2F/q1 HTTP/1.1"]
+
+
+async def test_what_the_document_does_not_name_never_leaves(store_url: str, tmp_path: Path) -> None:
+    """Where the policy lists what it names: a member, a parameter, and a body where there is none."""
+    schema = {"properties": {"name": {"type": "string"}}}
+    put = {"requestBody": {"content": {"application/json": {"schema": schema}}}}
+    paths = {"/pets/{petId}": {"put": put, "delete": {"parameters": [{"name": "force", "in": "query"}]}}}
+    json_type = "Content-Type: application/json"
+
+    async with stack(store_url, tmp_path, imported(tmp_path, paths, names_all=True)) as gate:
+        fence = token(await lease(gate, "PUT /shop/pets/7", "agent-a"))
+        asked = [
+            ("PUT", "", b'{"name":"Tom"}'),
+            ("PUT", "", b'{"name":"Tom","owner":8}'),
+            ("PUT", "?owner=8", b'{"name":"Tom"}'),
+            ("DELETE", "?force=true", None),
+            ("DELETE", "?force=true", b'{"all":true}'),
+        ]
+        found = [
+            await ask(gate.port, method, f"/shop/pets/7{query}", fence, *([json_type] if body else []), body=body)
+            for method, query, body in asked
+        ]
+
+        passed = "forwarded", "no-policy", "no-policy", "forwarded", "no-policy"
+        assert tuple(answer.decision for answer in found) == passed
+        assert len(gate.upstream.seen) == 2

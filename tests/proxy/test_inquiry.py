@@ -24,7 +24,7 @@ from tests.proxy.mail import proof
 from tests.raw import RawAnswer, ask
 from tests.recording import RecordingUpstream, Seen, answer_ok
 from tests.stack import Stack, rules_from, stack
-from tests.store.asked import age, make_due
+from tests.store.asked import age, has_been_up, make_due
 from tests.store.fences import opened
 
 POLICY = """
@@ -110,6 +110,7 @@ class Conversation:
     async def turn(self, *, unknown_for_s: float = 0) -> str:
         """Ask about what is due by then; the state afterwards."""
         age(self.raw, self.id, unknown_for_s)
+        has_been_up(self.store)
         make_due(self.raw, self.id)
         self.raw.delete("fg:sweeper")
         due = await take_turn(self.store)
@@ -174,6 +175,19 @@ async def test_what_the_upstream_knows_decides_what_a_retry_gets(
         assert (await talk.send()).decision == decision
         assert talk.upstream.lines == seen
         assert talk.incidents == (decision == "paused")
+
+
+@pytest.mark.parametrize(("unknown_for_s", "state"), [(20, "unknown"), (LATE_ENOUGH_S, "not_applied")])
+async def test_a_reload_makes_no_earlier_no(
+    store_url: str, tmp_path: Path, raw: Any, unknown_for_s: float, state: str
+) -> None:
+    """The mail was sent when `timeouts.late` was longer, and may be on its way as long as that said."""
+    async with in_doubt(store_url, tmp_path, raw) as talk:
+        talk.upstream.knows = said(404)
+        shorter = POLICY.replace("late: 30s", "late: 100ms").format(port=talk.upstream.port)
+        talk.rules = rules_from(tmp_path / "reloaded", shorter)
+
+        assert await talk.turn(unknown_for_s=unknown_for_s) == state
 
 
 async def overtake(gate: Stack) -> None:

@@ -15,7 +15,7 @@ from tests.raw import RawAnswer, ask
 from tests.recording import RecordingUpstream, answering
 from tests.stack import POLICY, stack
 
-BARE = POLICY + "    authority: header\n"
+BARE = POLICY.replace("path: /reports", "path: /reports, coded_bodies: undone") + "    authority: header\n"
 BY_BODY = BARE.replace("report/{{path.id}}", "report/{{json:/id}}")
 KEYED = BARE + "    intent: {{mode: required}}\n"
 POINTED = BY_BODY + "    intent: {{mode: required, fingerprint: [/texts]}}\n"

@@ -58,9 +58,45 @@ def test_a_parent_that_has_not_looked_for_long_is_silent(tmp_path: Path) -> None
     for passed in (SILENT_AFTER_S - 0.5, SILENT_AFTER_S - 0.5, SILENT_AFTER_S):
         clock.now += passed
         seen.append((page.is_silent(), editions.are_silent()))
-        editions.looked(is_current=False)
+        editions.looked(is_current=True)
 
     assert seen == [(False, False), (False, False), (True, True)]
+    editions.close()
+
+
+def page_of(directory: Path, clock: SetClock) -> tuple[Editions, Page]:
+    return Editions(directory / "edition", clock), Page(directory / "edition", clock)
+
+
+def test_a_parent_that_is_stopped_again_and_again_puts_no_silence_off(tmp_path: Path) -> None:
+    """It sees that files have changed in each of its slices, and reads them in none: what has ended is used no longer
+    than where it was stopped for good.
+    """
+    clock = SetClock()
+    editions, page = page_of(tmp_path, clock)
+    editions.looked(is_current=True)
+    seen = []
+    for _ in range(2):
+        clock.now += SILENT_AFTER_S - 1.5
+        seen.append(page.is_silent())
+        editions.looked(is_current=False)
+
+    assert seen == [False, True]
+    editions.close()
+
+
+def test_a_parent_that_runs_reads_for_a_minute_at_most(tmp_path: Path) -> None:
+    """However steadily it says that it is at it: what has ended may be what it cannot come to read."""
+    clock = SetClock()
+    editions, page = page_of(tmp_path, clock)
+    editions.looked(is_current=True)
+    silent_after = 0
+    while not page.is_silent():
+        clock.now += 1
+        silent_after += 1
+        editions.looked(is_current=False)
+
+    assert silent_after == 59 + SILENT_AFTER_S
     editions.close()
 
 
@@ -85,7 +121,9 @@ def test_a_parent_that_reads_files_is_not_silent(tmp_path: Path) -> None:
     clock = SetClock()
     editions = Editions(tmp_path / "edition", clock)
     page = Page(tmp_path / "edition", clock)
-    clock.now += SILENT_AFTER_S - 0.5
+    clock.now += SILENT_AFTER_S - 1.0
+    editions.looked(is_current=True)
+    clock.now += 0.5
     with editions.reading():
         pass
     clock.now += SILENT_AFTER_S - 0.5

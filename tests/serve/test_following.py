@@ -47,6 +47,21 @@ async def test_one_that_was_stopped_sends_nothing_until_it_has_read_what_changed
     assert used == ["two"]
 
 
+async def test_what_waits_in_its_line_is_told_so_before_anything_else_has_looked(tmp_path: Path) -> None:
+    """Continued, it would be sent by what may have ended meanwhile."""
+    clock = SetClock()
+    async with following(tmp_path, clock) as (rules, _):
+        (upstream,) = rules().upstreams
+        assert not upstream.term.is_over
+
+        clock.now += SILENT_AFTER_S
+
+        assert upstream.term.is_over
+        looking = asyncio.ensure_future(rules.run())
+        await until(lambda: not upstream.term.is_over)
+        looking.cancel()
+
+
 async def test_one_that_is_told_reads_them_at_once(tmp_path: Path) -> None:
     """By a signal, without a second look."""
     async with following(tmp_path, SetClock()) as (rules, told):

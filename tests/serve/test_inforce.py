@@ -84,6 +84,19 @@ def test_a_worker_that_heard_of_nothing_reads_them_before_it_judges(worker: Work
     assert all(upstream.term.is_over for upstream in former.upstreams)
 
 
+def test_what_waits_there_is_judged_anew_before_anybody_else_has_looked(worker: Worker) -> None:
+    """It was stopped while a write waited in its line, and is continued right there."""
+    for name in ("two", "three"):
+        (upstream,) = worker.rules().upstreams
+        worker.change(name)
+        assert not upstream.term.is_over
+
+        worker.clock.now += 1.0
+
+        assert upstream.term.is_over
+        assert worker.name == name
+
+
 def test_policies_that_it_cannot_read_are_tried_once(worker: Worker) -> None:
     """Those in force stay, which the log says; the next edition is tried again."""
     worker.policy.write_text("upstream: [")

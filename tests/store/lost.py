@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys, store_record
 from tests.store.fences import RESOURCE
 
@@ -13,6 +14,11 @@ def lose(raw: Any, floor: int, *, accepted: bool = False) -> None:
     raw.set(LOST, f"{floor} {'accepted' if accepted else 'open'}")
     about = {"incarnation": "b", "began": 1, "since": floor - 1000, "floor": floor, "why": "a test", "by": "one"}
     raw.hset(store_record("000"), mapping=about)
+
+
+def all_landed(store: FenceStore) -> None:
+    """So much time has passed that nothing of what this gateway ever sent is in flight."""
+    store.lasting._until.clear()
 
 
 def put_back(raw: Any, kept: dict[bytes, bytes]) -> None:

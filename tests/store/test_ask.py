@@ -22,6 +22,7 @@ from tests.store.fences import (
     settled,
     unknown_is,
 )
+from tests.store.lost import lose
 
 WRITE = keyed(bare(42, of=unknown_is("query")))
 LIST = questions(shard_of(RESOURCE))
@@ -34,6 +35,23 @@ async def turn(store: FenceStore, raw: Any) -> float:
     asked = await question(store, INTENT)
     assert asked is not None
     return (raw.zscore(LIST, INTENT) - asked.now_ms) / 1000
+
+
+@pytest.mark.parametrize(("ago_ms", "since_ms"), [(0, 30_000), (20_000, 10_000), (40_000, 0)])
+async def test_what_a_loss_may_have_forgotten_is_in_flight_for_as_long_as_a_write_lasts(
+    store: FenceStore, raw: Any, ago_ms: int, since_ms: int
+) -> None:
+    """G4: the record may be what a backup knew, and the intent tried again since: a no is counted from then on."""
+    await ended(store, WRITE, "unknown")
+    raw.zadd(LIST, {INTENT: _LONG_AGO_MS}, xx=True)
+    store.writes_last(lambda: 30.0)
+    floor = store.expected_ms() - ago_ms
+    lose(raw, floor)
+
+    asked = await question(store, INTENT)
+
+    assert asked is not None
+    assert asked.since_ms == (floor + 30_000 if since_ms else asked.record.updated_at_ms)
 
 
 async def test_of_two_gateways_one_asks(store: FenceStore, store_url: str, raw: Any) -> None:

@@ -1,5 +1,7 @@
 """What a gateway expects of the store's clock: drift is followed, a jump believed once no ticket depends on it."""
 
+import pytest
+
 from gateway.store.clock import StoreClock
 from tests.hand_clock import HandClock
 
@@ -75,7 +77,7 @@ def test_a_step_forward_is_believed_when_all_tickets_from_before_have_ended() ->
     """Until the longest ticket's life has passed since the step, the old expectation stands."""
     hand = HandClock()
     clock = learned(hand, 5000)
-    clock.hold(90)
+    clock.longest_s = lambda: 90.0
 
     hear(clock, hand, 8600)
     hand.now += 89
@@ -85,6 +87,16 @@ def test_a_step_forward_is_believed_when_all_tickets_from_before_have_ended() ->
     hand.now += 1
     hear(clock, hand, 8690)
     assert clock.expected_ms() == 8_690_000
+
+
+def test_the_furthest_that_it_may_say_counts_steps_that_nobody_believes_yet() -> None:
+    """Epochs may have been granted by it."""
+    hand = HandClock()
+    clock = learned(hand, 5000)
+    hear(clock, hand, 8600)
+    hand.now += 1
+
+    assert (clock.expected_ms(), clock.furthest_ms()) == (5_001_000, 8_601_000)
 
 
 def test_a_clock_that_was_set_back_right_never_jumped() -> None:
@@ -100,3 +112,55 @@ def test_a_clock_that_was_set_back_right_never_jumped() -> None:
     hear(clock, hand, 8700)
 
     assert clock.expected_ms() == 5_100_000
+
+
+def test_a_second_step_waits_its_own_time() -> None:
+    """Tickets may have been made between the two."""
+    hand = HandClock()
+    clock = learned(hand, 5000)
+    hear(clock, hand, 8600)
+    hand.now += 50
+    hear(clock, hand, 15_650)
+    hand.now += 59
+    hear(clock, hand, 15_709)
+    assert clock.expected_ms() == 5_109_000
+
+    hand.now += 1
+    hear(clock, hand, 15_710)
+    assert clock.expected_ms() == 15_710_000
+
+
+@pytest.mark.parametrize("steps", [(3600,), (3600, 7200), (-3600, 0), (3600, 0, 3600)])
+def test_no_step_makes_anything_older_than_it_is(steps: tuple[int, ...]) -> None:
+    """Not either once it is believed."""
+    hand = HandClock()
+    clock = learned(hand, 5000)
+    hand.now += 600
+    since_ms, since = 5_600_000, hand.now
+    for step in steps:
+        for _ in range(90):
+            hand.now += 1
+            hear(clock, hand, 5000 + hand.now - since + 600 + step)
+            assert clock.surely_since_s(since_ms) <= hand.now - since
+
+
+def test_what_is_from_before_the_first_reply_is_as_old_as_that() -> None:
+    """The clock may have stepped just before."""
+    hand = HandClock()
+    clock = learned(hand, 5000)
+    hand.now += 10
+
+    assert clock.surely_since_s(1_400_000) == 10
+    assert clock.surely_since_s(5_004_000) == 6
+
+
+def test_servers_whose_clocks_differ_are_no_steps() -> None:
+    """They are asked in turns: else no age would ever be sure."""
+    hand = HandClock()
+    clock = learned(hand, 5000)
+    for _ in range(100):
+        hand.now += 1
+        hear(clock, hand, 4003 + hand.now)
+        hear(clock, hand, 4000 + hand.now)
+
+    assert clock.surely_since_s(5_001_000) >= 98

@@ -12,7 +12,9 @@ from gateway.store.collect import collect
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys
 from gateway.store.parking import retry
+from tests.store.compensating import UNDOABLE, begun, record
 from tests.store.fences import (
+    HELD,
     LEASE_MS,
     OTHER_SECRET,
     RESOURCE,
@@ -20,10 +22,13 @@ from tests.store.fences import (
     admitted,
     ask,
     bare,
+    ended,
     granted,
+    keyed,
     leased,
     name_of,
     opened,
+    settled,
 )
 from tests.store.losing import remembering
 from tests.store.parked import APPROVED, delivered, delivering, id_of, leased_mail, parked, queued
@@ -168,6 +173,52 @@ async def test_what_failed_under_a_collected_lease_is_not_sent_again(store: Fenc
     assert isinstance(told, Refused) and told.decision.name == "wrong-state"
     assert "newer ones are no longer known" in told.detail
     assert await queued(store, raw) == []
+
+
+async def test_what_takes_back_an_intent_of_a_collected_lease_is_in_flight_to_the_next(
+    store: FenceStore, raw: Any
+) -> None:
+    """G3: the record is gone, and whoever comes finds the ticket."""
+    lease = await granted(store)
+    of = replace(HELD, authority="lease")
+    await ended(store, keyed(replace(leased(lease.epoch), rule=of)), "applied", UNDOABLE)
+    made_old(raw, store.expected_ms())
+    assert await go(store) == (1, 1)
+
+    undoing = await begun(store, await record(store))
+    newer = await granted(store, "B", OTHER_SECRET)
+    mine = leased(newer.epoch, OTHER_SECRET)
+
+    assert (newer.in_flight, newer.drained) == (1, False)
+    assert name_of(await ask(store, mine)) == "Waiting"
+    await settled(store, undoing, "applied")
+    assert name_of(await ask(store, mine, queued=True)) == "Admitted"
+
+
+async def test_what_takes_back_an_intent_of_a_collected_lease_brings_its_epoch_not_back(
+    store: FenceStore, raw: Any
+) -> None:
+    """G1: a newer lease may have been granted after it. What failed under it is not sent again then, either."""
+    lease = await granted(store)
+    of = replace(HELD, authority="lease")
+    await ended(store, keyed(replace(leased(lease.epoch), rule=of)), "applied", UNDOABLE)
+    write = leased_mail("one", lease.epoch)
+    await parked(store, write)
+    async with delivering(store) as queue:
+        await delivered(queue, write, "not_applied", GivenUp())
+    failed = await store.recall(id_of(write))
+    assert failed is not None
+    made_old(raw, store.expected_ms())
+    assert await go(store) == (1, 1)
+
+    undoing = await begun(store, await record(store))
+    await settled(store, undoing, "applied")
+
+    assert await store.look(RESOURCE) is None
+    assert (await record(store)).state == "compensated"
+    assert isinstance(await retry(store, failed, note="again", by="operator"), Refused)
+    newer = await granted(store, "B", OTHER_SECRET)
+    assert (newer.epoch > lease.epoch, newer.drained) == (True, True)
 
 
 async def test_whoever_had_it_is_refused_as_before_and_the_next_lease_is_larger(store_url: str, raw: Any) -> None:

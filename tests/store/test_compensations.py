@@ -15,6 +15,7 @@ from gateway.store.compensations import Compensations
 from gateway.store.fence import FenceStore
 from gateway.store.intents import pause
 from gateway.store.keys import resource_keys
+from gateway.store.resets import reset
 from tests.store.compensating import UNDO, UNDOABLE, applied, asked, begun, record, second_id
 from tests.store.fences import (
     ANSWER,
@@ -27,6 +28,7 @@ from tests.store.fences import (
     admitted,
     ask,
     bare,
+    ended,
     granted,
     keyed,
     opened,
@@ -190,6 +192,15 @@ async def test_it_raises_no_epoch_and_claims_none(store: FenceStore, raw: Any) -
     await end(store, one, "applied")
 
     assert raw.hgetall(resource_keys(RESOURCE)[0]) == before
+
+
+async def test_it_goes_under_the_epoch_of_now_where_an_operator_has_forgotten_its_own(store: FenceStore) -> None:
+    """An upstream that keeps the largest would refuse whoever writes now."""
+    await applied(store)
+    await reset(store, RESOURCE, note="a test ran away", by="operator")
+    await ended(store, bare(5), "applied")
+
+    assert (await begun(store, await record(store))).write.epoch == 5
 
 
 async def test_a_gateway_that_dies_leaves_it_compensating(store: FenceStore, raw: Any) -> None:

@@ -6,10 +6,12 @@ import pytest
 
 from gateway.core.decision import GRANT_IN_PROGRESS, Refused
 from gateway.core.epoch import HIGHEST, Epoch
+from gateway.core.faults import StoreUnavailable
 from gateway.core.lease import Lease, LeaseSecret
 from gateway.core.quota import Counted, lease_entry
-from gateway.store.fence import FenceStore
+from gateway.store.fence import ADVANCE, FenceStore
 from gateway.store.keys import resource_keys
+from gateway.store.resets import reset
 from tests.store.fences import (
     LEASE_MS,
     OTHER_SECRET,
@@ -166,6 +168,27 @@ async def test_registering_refuses_older_epochs_before_any_write(store: FenceSto
     assert await store.register(RESOURCE, Epoch(42), "B", watch=False) == 0
 
 
+async def test_an_advance_that_is_executed_late_ends_nobody_who_came_since(store: FenceStore) -> None:
+    """It was given up and called again, and somebody else has the lease by now."""
+    first = await granted(store)
+    late = RESOURCE, "", "request 1", "0", "0", "operator", "by-clock", str(first.epoch)
+    await store.advance(RESOURCE, None, "request 2")
+    second = await granted(store, "B", OTHER_SECRET)
+
+    assert (await store.run(ADVANCE, resource_keys(RESOURCE), *late)).word == "seen"
+    assert name_of(await ask(store, leased(second.epoch, OTHER_SECRET))) == "Admitted"
+
+
+async def test_where_epochs_are_counted_elsewhere_the_next_one_is_the_next_number(store: FenceStore) -> None:
+    """Those that are granted there from now on are not shut out; who has the largest of all leaves no next one."""
+    await store.register(RESOURCE, Epoch(7), "A", watch=False)
+
+    assert await store.advance(RESOURCE, None, "request 1", by_clock=False) == 8
+    assert await store.register(RESOURCE, Epoch(9), "B", watch=False) == 0
+    await store.register(RESOURCE, HIGHEST, "C", watch=False)
+    assert name_of(await store.advance(RESOURCE, None, "request 2", by_clock=False)) == "epochs-exhausted"
+
+
 async def test_an_advance_ends_whoever_writes(store: FenceStore) -> None:
     """Lease and epoch are dead; repeated with the same request it raises nothing; the first who comes has the epoch."""
     lease = await granted(store)
@@ -199,7 +222,29 @@ async def test_a_repeatable_grant_has_the_same_secret_through_every_gateway(stor
     assert len(secret.text) == 43
 
 
-@pytest.mark.parametrize("end", ["released", "expired", "taken over", "advanced"])
+async def test_a_grant_that_is_executed_late_evicts_nobody(
+    store: FenceStore, raw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its connection stood still until the call was given up: nobody would have the lease."""
+    held = await granted(store)
+    monkeypatch.setattr(store, "given_up_ms", lambda: store.expected_ms() - 1)
+    with pytest.raises(StoreUnavailable):
+        await granted(store, "B", OTHER_SECRET, takeover=True)
+
+    assert raw.hget(resource_keys(RESOURCE)[0], "e") == b"%d" % held.epoch
+
+
+async def test_a_clock_that_has_just_stepped_grants_all_the_same(store: FenceStore) -> None:
+    """The first answer tells how far it is."""
+    clock = store._clock
+    assert clock._offset_s is not None
+    clock._offset_s -= 3600
+    clock._furthest_s -= 3600
+
+    assert (await granted(store)).holder == "A"
+
+
+@pytest.mark.parametrize("end", ["released", "expired", "taken over", "advanced", "reset"])
 async def test_a_key_is_granted_once(store: FenceStore, raw: Any, end: str) -> None:
     """Its lease has ended: a repeat that comes late gets none, takeover or not, and its secret never comes back."""
     secret, lease = await granted_keyed(store)
@@ -210,6 +255,8 @@ async def test_a_key_is_granted_once(store: FenceStore, raw: Any, end: str) -> N
             raw.hset(resource_keys(RESOURCE)[0], "x", 1)
         case "taken over":
             await granted(store, "B", OTHER_SECRET, takeover=True)
+        case "reset":
+            await reset(store, RESOURCE, note="a test", by="operator")
         case _:
             await store.advance(RESOURCE, None, "request 1")
 

@@ -1,6 +1,7 @@
 """A further attempt of an unknown intent, where the upstream itself refuses the second by the key that it was given."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,9 @@ from gateway.core.rule import Fence, IntentTerms, NativeKey, OnUnknown, Rule
 from gateway.store.fence import FenceStore
 from gateway.store.resets import reset
 from tests.intending import RULE, ended, intended
+from tests.store.asked import id_of
 from tests.store.fences import ask, name_of
+from tests.store.overdue import make_sent_before
 
 KEY = NativeKey(b"Idempotency-Key")
 
@@ -44,12 +47,48 @@ async def test_an_unknown_intent_is_sent_again_only_under_the_key_that_it_was_se
     assert name_of(await ask(store, intended("k", of=second))) == reply
 
 
-async def test_a_further_attempt_has_the_place_of_the_first_in_its_own_era_alone(store: FenceStore) -> None:
-    """Numbers may begin anew with a reset: under `strict` the epoch has made its one write already."""
+@pytest.mark.parametrize(
+    ("sent_before_s", "told"),
+    [(0, "Admitted"), (15, "Admitted"), (35, "outcome-unknown"), (65, "outcome-unknown"), (-30, "outcome-unknown")],
+    ids=["just now", "in time", "it may be sent too late", "too late", "the clock was set back since"],
+)
+async def test_it_is_sent_again_only_where_it_comes_while_the_upstream_remembers_the_key(
+    store: FenceStore, raw: Any, sent_before_s: int, told: str
+) -> None:
+    """A minute; and each attempt may be under way for half a minute before its first byte leaves."""
+    write = intended("k", of=rule(NativeKey(b"Idempotency-Key", retain_s=60.0)))
+    await ended(store, write, "unknown")
+    make_sent_before(raw, id_of(write), sent_before_s)
+
+    assert name_of(await ask(store, write, ttl_s=30.0)) == told
+
+
+@pytest.mark.parametrize("ahead_s", [0, 30])
+async def test_a_further_attempt_has_the_place_of_the_first_in_its_own_era_alone(
+    store: FenceStore, raw: Any, ahead_s: int
+) -> None:
+    """Numbers may begin anew with a reset: under `strict` the epoch has made its one write already. That the clock was
+    ahead when it was sent, and has been put right, changes nothing.
+    """
     strict = replace(rule(KEY), fence=Fence(order="strict"))
     first = intended("k", of=strict)
     await ended(store, first, "unknown")
+    make_sent_before(raw, id_of(first), -ahead_s)
     await reset(store, first.resource, note="a test ran away", by="operator")
     await ended(store, intended("l", of=strict), "applied")
 
     assert name_of(await ask(store, first)) == "stale-epoch"
+
+
+async def test_once_it_has_one_there_each_further_attempt_has_it(store: FenceStore) -> None:
+    """It began before the reset, and its second attempt was the one write of the epoch in the new era."""
+    strict = replace(rule(KEY), fence=Fence(order="strict"))
+    first = intended("k", of=strict)
+    await ended(store, first, "unknown")
+    await reset(store, first.resource, note="a test ran away", by="operator")
+    await ended(store, first, "unknown")
+
+    await ended(store, first, "unknown")
+    await ended(store, first, "applied")
+
+    assert name_of(await ask(store, intended("l", of=strict))) == "stale-epoch"

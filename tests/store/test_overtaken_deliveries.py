@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from gateway.core.decision import Refused
 from gateway.core.delivery import Again, Conclusion, Dropped, GivenUp
 from gateway.core.write import Admitted, Waiting
 from gateway.store.fence import FenceStore
 from gateway.store.keys import kept_request, resource_keys, shard_of
+from gateway.store.parking import retry
 from tests.store.fences import (
     OTHER_SECRET,
     RESOURCE,
@@ -106,6 +108,25 @@ async def test_what_was_queued_under_a_released_lease_comes_before_the_successor
         assert isinstance(await ask(store, mine), Waiting)
         await queue.end(one, attempt, Conclusion("applied", "answered 200", None, GivenUp()))
     assert isinstance(await ask(store, mine, queued=True), Admitted)
+
+
+async def test_what_failed_under_a_released_lease_is_not_sent_again_behind_a_successor(
+    store: FenceStore, raw: Any
+) -> None:
+    """It failed before the successor came, who did not wait for it and may have written since."""
+    lease = await granted(store)
+    old = leased_mail("one", lease.epoch)
+    record = await parked(store, old)
+    async with delivering(store) as queue:
+        await delivered(queue, old, "not_applied", GivenUp())
+    await store.release(RESOURCE, lease.epoch, SECRET)
+    await granted(store, "B", OTHER_SECRET)
+
+    told = await retry(store, record, note="again", by="operator")
+
+    assert isinstance(told, Refused) and told.decision.name == "wrong-state"
+    assert "newer" in told.detail
+    assert await queued(store, raw) == []
 
 
 async def test_a_loop_of_grants_before_a_queue_that_stands_still_fills_nothing(store: FenceStore, raw: Any) -> None:

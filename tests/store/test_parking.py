@@ -164,6 +164,22 @@ async def test_an_approval_is_for_no_request_that_has_taken_the_place_of_the_one
     assert name_of(await decide(store, evil, looked_at)) == "wrong-state"
 
 
+async def test_an_approval_that_is_executed_late_is_used_no_second_time(store: FenceStore) -> None:
+    """The request failed and was repeated: it says the same, and waits for an approval of its own."""
+    found = await parked(store, ONE)
+    assert found.parking is not None
+    yes = Decide("approve", "anna", "anna", "ok", found.parking.digest)
+    assert isinstance(await decide(store, found, yes), IntentRecord)
+    async with delivering(store) as queue:
+        await delivered(queue, ONE, "not_applied", GivenUp())
+    again = await parked(store, ONE)
+    assert again.parking is not None and again.parking.digest == found.parking.digest
+
+    assert name_of(await decide(store, found, replace(yes, note="late"))) == "wrong-state"
+    assert await state_of(store, id_of(ONE)) == "awaiting_approval"
+    assert isinstance(await decide(store, again, yes), IntentRecord)
+
+
 async def test_who_denies_may_name_no_request(store: FenceStore) -> None:
     """Whichever it is, it is not sent."""
     record = await parked(store, ONE)
@@ -241,6 +257,21 @@ async def test_what_has_failed_is_sent_again_by_an_operator(store: FenceStore, r
         assert await queued(store, raw) == [id_of(write)]
         assert raw.pttl(kept_request(shard_of(RESOURCE), id_of(write))) == -1
         await delivered(queue, write, "applied")
+
+
+async def test_a_retry_that_is_executed_late_queues_nothing(store: FenceStore, raw: Any) -> None:
+    """It was sent again, and has failed again since."""
+    write = mail("one")
+    await parked(store, write)
+    async with delivering(store) as queue:
+        await delivered(queue, write, "not_applied", GivenUp())
+        seen = await store.recall(id_of(write))
+        assert seen is not None
+        assert isinstance(await retry(store, seen, note="again", by="operator"), IntentRecord)
+        await delivered(queue, write, "not_applied", GivenUp())
+
+    assert name_of(await retry(store, seen, note="again", by="operator")) == "wrong-state"
+    assert await queued(store, raw) == []
 
 
 async def test_a_retry_is_for_the_request_that_was_looked_at(store: FenceStore, raw: Any) -> None:

@@ -10,10 +10,11 @@ from gateway.core.decision import NO_SUCH_RESOURCE, STORE_REGRESSED, WRONG_STATE
 from gateway.core.delivery import GivenUp
 from gateway.core.epoch import HIGHEST, Epoch
 from gateway.core.rule import Fence
+from gateway.store.answer import text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import in_state, resource_keys, shard_of
 from gateway.store.parking import retry
-from gateway.store.resets import reset
+from gateway.store.resets import RESET, reset
 from gateway.store.views import audit_views
 from gateway.store.views.audit_views import Sought
 from tests.store.compensating import applied, begun
@@ -35,13 +36,7 @@ from tests.store.fences import (
 from tests.store.losing import remembering
 from tests.store.lost import put_back
 from tests.store.parked import APPROVED, begin, delivered, delivering, id_of, mail, parked, taken
-
-FENCE = resource_keys(RESOURCE)[0]
-LOST = f"{resource_keys(RESOURCE)[6]}lost"
-
-
-async def forget(store: FenceStore) -> Epoch | Refused:
-    return await reset(store, RESOURCE, note="a test ran away", by="operator")
+from tests.store.resetting import FENCE, LOST, forget
 
 
 async def test_a_resource_without_a_larger_epoch_is_let_begin_anew(store: FenceStore) -> None:
@@ -59,11 +54,43 @@ async def test_a_resource_without_a_larger_epoch_is_let_begin_anew(store: FenceS
     assert name_of(await ask(store, leased(lease.epoch, OTHER_SECRET))) == "Admitted"
 
 
-async def test_the_trail_tells_of_it_once(store: FenceStore) -> None:
-    """Who, why, and which epoch; the repeat of a call whose answer was lost tells nothing more."""
+async def test_a_reset_that_is_executed_twice_forgets_once(store: FenceStore) -> None:
+    """G1: what came in between is not forgotten, however late the second is."""
+    await ended(store, bare(42), "applied")
+    about = resource_keys(RESOURCE), RESOURCE, "a test ran away", "operator", "0", "", "0", ""
+    first = await store.run(RESET, *about)
+    store.began(RESOURCE, int(text(first.rest[1])))
+    await ended(store, bare(3, "B"), "applied")
+    await ended(store, bare(5, "C"), "applied")
+
+    late = await store.run(RESET, *about)
+
+    assert (late.word, late.rest) == ("reset", [b"42", first.rest[1]])
+    assert name_of(await ask(store, bare(3, "B"))) == "stale-epoch"
+    assert await forget(store) == 5
+
+
+async def test_a_call_that_names_the_epoch_forgets_no_other(store: FenceStore) -> None:
+    """However late it comes, its repeat is answered alike; and once others have written it does nothing."""
+    await ended(store, bare(42), "applied")
+    about = {"note": "a test ran away", "by": "operator", "epoch": Epoch(42)}
+    first = [await reset(store, RESOURCE, **about) for _ in range(2)]  # type: ignore[arg-type]  # as one call
+    await ended(store, bare(5, "C"), "applied")
+
+    late = await reset(store, RESOURCE, **about)  # type: ignore[arg-type]  # as before
+
+    assert first == [42, 42]
+    assert isinstance(late, Refused) and "5 is its highest epoch by now" in late.detail
+    assert name_of(await ask(store, bare(3, "B"))) == "stale-epoch"
+
+
+async def test_the_trail_tells_of_it_once(store: FenceStore, raw: Any) -> None:
+    """Who, why, and which epoch; the repeat of a call whose answer was lost tells nothing more, and begins no era."""
     await ended(store, bare(42), "applied")
 
-    assert (await forget(store), await forget(store)) == (42, 42)
+    assert await forget(store) == 42
+    era = raw.hget(FENCE, "b")
+    assert (await forget(store), raw.hget(FENCE, "b")) == (42, era)
 
     first, *_ = (await audit_views.events(store, Sought(resource=RESOURCE), None)).items
     assert (first.after, first.epoch, first.reason, first.by) == ("reset", "42", "a test ran away", "operator")
@@ -224,19 +251,6 @@ async def test_a_gateway_that_remembers_it_delivers_what_others_have_taken_since
         assert name_of(await begin(queue, mail("one", 6))) == "Admitted"
 
 
-async def test_what_a_former_version_has_forgotten_is_not_missed(store_url: str, raw: Any) -> None:
-    """It has kept the epoch alone. What is seen since is missed all the same."""
-    async with remembering(store_url) as one:
-        await ended(one.store, bare(HIGHEST), "applied")
-        raw.hset(FENCE, "r", HIGHEST)
-        raw.hdel(FENCE, "e", "h", "w")
-        assert name_of(await ask(one.store, bare(6))) == "Admitted"
-
-        raw.hset(FENCE, "e", 5)
-
-        assert name_of(await ask(one.store, bare(5))) == "store-regressed"
-
-
 async def under_the_same(store: FenceStore) -> str:
     return name_of(await ask(store, bare(6)))
 
@@ -280,7 +294,7 @@ async def test_an_epoch_that_was_seen_since_is_missed(
     async with remembering(store_url) as one:
         await one.mark_no_more()
         await ended(one.store, bare(6), "applied")
-        raw.hdel(FENCE, "e", "r", "h", "w")
+        raw.hdel(FENCE, "e", "r", "h", "w", "m")
         for field, value in LOSSES[loss].items():
             raw.hdel(FENCE, field) if value is None else raw.hset(FENCE, field, str(value))
         before = raw.hgetall(FENCE)
@@ -368,20 +382,8 @@ async def test_after_a_reset_what_failed_since_is_queued_again(store: FenceStore
         await delivered(queue, write, "not_applied", GivenUp())
     assert await forget(store) == 42
 
-    refused = await retry(store, record, note="once more", by="operator")
+    failed = await store.recall(record.id)
+    assert failed is not None
+    refused = await retry(store, failed, note="once more", by="operator")
 
     assert isinstance(refused, Refused) and "an operator has forgotten it" in refused.detail
-
-
-@pytest.mark.parametrize(("forgotten", "reply"), [(41, "IntentRecord"), (42, "wrong-state")])
-async def test_after_a_reset_of_a_former_version_larger_epochs_are_of_later(
-    forgotten: int, reply: str, store: FenceStore, raw: Any
-) -> None:
-    """It has kept nothing else: the others may be of before."""
-    write = mail("one")
-    record = await parked(store, write)
-    async with delivering(store) as queue:
-        await delivered(queue, write, "not_applied", GivenUp())
-    raw.hset(FENCE, "r", forgotten)
-
-    assert name_of(await retry(store, record, note="again", by="operator")) == reply

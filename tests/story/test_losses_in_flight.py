@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -52,22 +53,28 @@ async def accept(gateway: Gateway) -> RawAnswer:
     return await ask(gateway.admin, "POST", "/api/v1/store/accept", kind, body=note, host="localhost")
 
 
-async def test_an_operator_s_word_does_not_shorten_the_wait(shared_store: Server, tmp_path: Path) -> None:
-    """FLUSHALL, a new lease and `store accept` at once: it is takeover-pending until the loss and `timeouts.total`,
-    though the gateway that sent the older write has died and nobody knows of it any more."""
-    over = asyncio.Event()
-    told: list[RawAnswer] = []
+def holding(over: asyncio.Event) -> Callable[[Seen, asyncio.StreamWriter], Awaitable[None]]:
+    """It takes until then over what A sends."""
 
     async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
         if seen.body == b'"A"':
             await over.wait()
         writer.write(OK)
 
+    return answer
+
+
+async def test_an_operator_s_word_does_not_shorten_the_wait(shared_store: Server, tmp_path: Path) -> None:
+    """FLUSHALL, a new lease and `store accept` at once: it is takeover-pending until the loss and `timeouts.total`,
+    though the gateway that sent the older write has died and nobody knows of it any more."""
+    over = asyncio.Event()
+    told: list[RawAnswer] = []
+
     async def is_written() -> bool:
         told.append(await put(two, "B"))
         return told[-1].status == 200
 
-    async with RecordingUpstream(answer) as upstream:
+    async with RecordingUpstream(holding(over)) as upstream:
         policies = write_policies(tmp_path, "reports.yaml", POLICY.format(port=upstream.port, total=TOTAL_S))
         async with two_gateways(policies, tmp_path, shared_store.url) as (one, two):
             await one.lease("report/7", "A")
@@ -89,6 +96,38 @@ async def test_an_operator_s_word_does_not_shorten_the_wait(shared_store: Server
 
         assert accepted.status == 200
         assert len(told) > 1
+        assert {(answer.status, answer.decision) for answer in told[:-1]} == {(503, "takeover-pending")}
+        assert waited_s >= TOTAL_S
+        assert [seen.body for seen in upstream.seen] == [b'"A"', b'"B"']
+
+
+async def test_nor_does_a_reload_that_makes_writes_shorter(shared_store: Server, tmp_path: Path) -> None:
+    """The older write was admitted before it, through another gateway than the one that the newer write comes to."""
+    over, told = asyncio.Event(), list[RawAnswer]()
+
+    async def is_written() -> bool:
+        told.append(await put(two, "B"))
+        return told[-1].status == 200
+
+    async with RecordingUpstream(holding(over)) as upstream:
+        policies = write_policies(tmp_path, "reports.yaml", POLICY.format(port=upstream.port, total=TOTAL_S))
+        async with two_gateways(policies, tmp_path, shared_store.url) as (one, two):
+            await one.lease("report/7", "A")
+            first = asyncio.ensure_future(put(one, "A"))
+            await until(lambda: len(upstream.seen) == 1)
+            began = time.monotonic()
+            (policies / "reports.yaml").write_text(POLICY.format(port=upstream.port, total=1))
+            await until(lambda: all("the policies were reloaded" in each.events() for each in (one, two)))
+
+            with redis.Redis.from_url(shared_store.url) as client:
+                client.flushall()
+            await until(lambda: knows(two))
+            await until(lambda: take(two))
+            await until(is_written, within_s=60)
+            waited_s = time.monotonic() - began
+            over.set()
+            await first
+
         assert {(answer.status, answer.decision) for answer in told[:-1]} == {(503, "takeover-pending")}
         assert waited_s >= TOTAL_S
         assert [seen.body for seen in upstream.seen] == [b'"A"', b'"B"']

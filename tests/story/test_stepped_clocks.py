@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import redis
 
 from gateway.store.embedded import find_server
 from tests.faked_clock import LIBRARY, faking
-from tests.raw import RawAnswer, ask
+from tests.raw import RawAnswer, RawClient, ask, request
 from tests.recording import OK, RecordingUpstream, Seen
 from tests.store.server import Server
 from tests.story.gateways import two_gateways, write_policies
@@ -34,6 +35,8 @@ writes:
     intent: {{mode: optional}}
 """
 HOUR_S = 3600
+# A step is believed after a minute by whoever knows of no longer writes; then it sweeps.
+BELIEVED_AFTER_S, SWEPT_WITHIN_S = 60, 10
 # Two records of the test: what outlives a step of 25 hours, and what it ends.
 KEPT_S, GONE_S = 48 * HOUR_S, 24 * HOUR_S
 
@@ -110,7 +113,7 @@ async def test_an_hour_forward_ends_no_write_in_flight(
         stepped_store.step(HOUR_S)
         new = await two.lease("mail/7", "B", takeover=True)
         early = await put(two.port, new["token"], "B")
-        seen = [request.body for request in upstream.seen]
+        seen = [each.body for each in upstream.seen]
         release.set()
         ended = await first
         late = await put(two.port, new["token"], "B")
@@ -119,7 +122,43 @@ async def test_an_hour_forward_ends_no_write_in_flight(
         assert (early.status, early.decision) == (503, "takeover-pending")
         assert seen == [b'"A"']
         assert (ended.status, late.status) == (200, 200)
-        assert [request.body for request in upstream.seen] == [b'"A"', b'"B"']
+        assert [each.body for each in upstream.seen] == [b'"A"', b'"B"']
+
+
+@pytest.mark.promise("G3")
+@pytest.mark.parametrize("by_now", ["5m", "5s"])
+async def test_nor_does_it_end_one_that_lasts_for_more_than_a_minute(
+    by_now: str, stepped_store: SteppedStore, held: tuple[RecordingUpstream, asyncio.Event], tmp_path: Path
+) -> None:
+    """Who sweeps what nobody settled is another process than the one that sent it; it knows how long writes last, and
+    lasted before a reload.
+    """
+    upstream, release = held
+    policies = write_policies(tmp_path, "mail.yaml", POLICY.format(port=upstream.port, total="5m"))
+    async with (
+        two_gateways(policies, tmp_path, stepped_store.server.url) as (one, two),
+        RawClient(one.port) as first,
+    ):
+        old = await one.lease("mail/7", "A", ttl_s=600)
+        await first.send(request("PUT", "/mail/7", f"Fencing-Token: {old['token']}", body=b'"A"'))
+        await until(lambda: len(upstream.seen) == 1)
+        if by_now != "5m":
+            (policies / "mail.yaml").write_text(POLICY.format(port=upstream.port, total=by_now))
+            await until(lambda: all("the policies were reloaded" in each.events() for each in (one, two)))
+
+        stepped_store.step(HOUR_S)
+        new = await two.lease("mail/7", "B", takeover=True, ttl_s=600)
+        begun, told = time.monotonic(), set[tuple[int, str | None]]()
+        while time.monotonic() < begun + BELIEVED_AFTER_S + SWEPT_WITHIN_S:
+            early = await put(two.port, new["token"], "B")
+            told.add((early.status, early.decision))
+        seen = [each.body for each in upstream.seen]
+        release.set()
+
+        assert told == {(503, "takeover-pending")}
+        assert seen == [b'"A"']
+        assert (await first.answer("PUT")).status == 200
+        assert (await put(two.port, new["token"], "B")).status == 200
 
 
 @pytest.mark.promise("G4")

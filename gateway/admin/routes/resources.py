@@ -51,7 +51,7 @@ CALLS = (
         (Answer("The epoch that was the highest.", ref("Reset")),),
         (*ON_CHANGE, NO_SUCH_RESOURCE, WRONG_STATE, STORE_REGRESSED),
         (RESOURCE,),
-        requests.NOTED,
+        requests.RESET,
     ),
     Call(
         "POST",

@@ -18,6 +18,7 @@ SHAPES: dict[str, Schema] = {
             "mount": nullable(TEXT),
             "answer": _ANSWER,
             "considered": list_of(_CONSIDERED),
+            "bodies": nullable(list_of(TEXT)),
         }
     ),
 }

@@ -54,6 +54,7 @@ _BESIDE: dict[str, Schema] = {
     "principal": TEXT,
     "risk": one_of(get_args(Risk)),
     "digest": TEXT,
+    "since": INSTANT,
     "failures": COUNT,
     "approval": nullable(_APPROVAL),
     "deadline": INSTANT,

@@ -16,6 +16,11 @@ _DIGEST: Schema = {
     "maxLength": 64,
     "description": "That of the request that was looked at; another one is then not decided about.",
 }
+_SINCE: Schema = {
+    "type": "string",
+    "format": "date-time",
+    "description": "Its `since` as it was looked at; the same one, kept anew, is then not decided about.",
+}
 _ATTEMPT: Schema = {
     "type": "integer",
     "minimum": 0,
@@ -26,12 +31,20 @@ _EPOCH: Schema = {
     "anyOf": [{"type": "string", "pattern": "^[0-9]{1,20}$"}, COUNT, {"type": "null"}],
     "description": "At most 2^64-1, and larger than the highest; the next one where none is named.",
 }
+_LOOKED_AT: Schema = {**_EPOCH, "description": "The highest as it was looked at; another one is not forgotten."}
+_FLOOR: Schema = {
+    "type": "string",
+    "pattern": "^[0-9]{1,20}$",
+    "description": "The largest of the losses that were looked at; one that was found since is then not accepted.",
+}
 _ALL: Schema = {"const": True, "description": "All writes there are."}
 
 NOTHING = asked({})
 NOTED = asked({"note": NOTE})
-APPROVED = asked({"note": NOTE, "digest": _DIGEST})
-DENIED = asked({"note": NOTE}, {"digest": _DIGEST})
+RESET = asked({"note": NOTE}, {"epoch": _LOOKED_AT})
+ACCEPTED = asked({"note": NOTE}, {"floor": _FLOOR})
+APPROVED = asked({"note": NOTE, "digest": _DIGEST}, {"since": _SINCE})
+DENIED = asked({"note": NOTE}, {"digest": _DIGEST, "since": _SINCE})
 RETRIED = DENIED
 RESOLVED = asked({"outcome": one_of(("applied", "not_applied")), "note": NOTE}, {"attempt": _ATTEMPT})
 PRUNED = asked(

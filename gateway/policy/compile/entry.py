@@ -1,6 +1,7 @@
 """The entries of `writes`, `read_only` and `closed`: patterns, conditions, and of rules how writes are fenced."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 from gateway.core.rule import Fence, Rule, Upstream
@@ -12,7 +13,7 @@ from gateway.policy.compile.budget import check_retain, compile_amounts, compile
 from gateway.policy.compile.compensation import check_compensation_reads, compile_compensation
 from gateway.policy.compile.intent import compile_fingerprint, compile_key, intent_terms
 from gateway.policy.compile.message import check_messages, message_conditions
-from gateway.policy.compile.only import check_only_reads, compile_only
+from gateway.policy.compile.only import check_only_reads, compile_only, compile_only_of_read, with_looked_at
 from gateway.policy.compile.parking import approval_s, check_parked_reads, check_parking, parks
 from gateway.policy.compile.presence import asks_presence
 from gateway.policy.compile.template import check_arriving, compile_template
@@ -28,6 +29,7 @@ from gateway.policy.condition import (
     contradiction,
     parse_scalar,
 )
+from gateway.policy.encoded_slash import slash_fault
 from gateway.policy.entry import Entry, Matcher, ReadOnly
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_that_arrives
@@ -65,7 +67,7 @@ def compile_write(
         token_from=token_from,
         revision=shape.revision,
         fence=_fence(shape.fence),
-        intent=intent_terms(shape.intent, policy.capabilities.query, shape.mode),
+        intent=intent_terms(shape.intent, policy.capabilities.query, policy.timeouts.late, shape.mode),
         errors=shape.errors,
         mode=shape.mode,
         upgrade=shape.upgrade,
@@ -75,8 +77,9 @@ def compile_write(
         risk=shape.effect.risk,
         budgets=compile_budgets(report, path, shape),
     )
-    said = compile_amounts(report, path, shape), compile_only(report, path, shape)
+    said = compile_amounts(report, path, shape), compile_only(report, path, shape, upstream)
     entry = Entry(matcher, rule, template, key, fingerprint, compensation, shape.effect.weight, *said)
+    entry = replace(entry, only=with_looked_at(entry.only, entry))
     _check_reads(report, path, entry)
     return entry
 
@@ -101,7 +104,12 @@ def _fence(shape: schema.Fence) -> Fence:
 
 def compile_read_only(report: Report, at: int, shape: schema.ReadOnly, upstream: Upstream) -> ReadOnly:
     """One of `read_only`; its faults are noted."""
-    return ReadOnly(compile_matcher(report, ("read_only", at), shape, upstream))
+    path: Path = ("read_only", at)
+    entry = ReadOnly(
+        compile_matcher(report, path, shape, upstream), compile_only_of_read(report, path, shape, upstream)
+    )
+    check_only_reads(report, path, entry)
+    return replace(entry, only=with_looked_at(entry.only, entry))
 
 
 def _check_promises(report: Report, path: Path, rule: schema.Rule, capabilities: schema.Capabilities) -> None:
@@ -167,7 +175,8 @@ def compile_matcher(
         if pattern.segments[:2] == ("-", "fence"):
             report.add(where, "`/-/fence/` is the gateway's own and can never match; write another path")
         # What is closed is closed in both spellings, and reads may have either.
-        fault = None if closes else plus_fault(text.partition(" ")[2], upstream.mount)
+        texts = (plus_fault(text.partition(" ")[2], upstream.mount), slash_fault(pattern, upstream.mount))
+        fault = None if closes else next(filter(None, texts), None)
         if fault is not None:
             report.add(where, fault)
         patterns.append(pattern)

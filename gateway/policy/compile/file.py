@@ -7,6 +7,7 @@ from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, NativeKey, Origin
 from gateway.core.target import Ambiguous, Target, read_target
 from gateway.policy import schema
 from gateway.policy.bare_plus import plus_fault
+from gateway.policy.compile.bodies import compile_bodies
 from gateway.policy.compile.closed import compile_closed
 from gateway.policy.compile.entry import compile_read_only, compile_write
 from gateway.policy.compile.format_endings import compile_format_endings
@@ -73,12 +74,13 @@ def _check_names(report: Report, shape: schema.Policy) -> None:
 def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstream:
     url = report.take(("url",), parse_url(shape.url)) or _NOWHERE
     _check_distinct(report, ("token_from",), list(shape.token_from))
+    json_types = compile_json_types(report, shape)
     outcomes = compile_outcomes(shape.outcomes.not_applied, shape.outcomes.unknown)
     return Upstream(
         name=shape.upstream,
         origin=url.origin,
         base_path=url.base_path,
-        mount=_mount(report, shape.mount),
+        mount=_mount(report, shape, json_types),
         reads=shape.reads,
         timeouts=_timeouts(report, shape.timeouts),
         limits=Limits(**shape.limits.model_dump()),
@@ -97,7 +99,7 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
         forwarded=shape.forwarded,
         via=compile_via(report, shape),
         notify=compile_notify(report, shape.notify, secrets),
-        json_types=compile_json_types(report, shape),
+        json_types=json_types,
         drops_cookies=drops_cookies(shape),
     )
 
@@ -146,9 +148,13 @@ def _replay_headers(report: Report, names: list[str]) -> frozenset[bytes]:
     return frozenset(taken)
 
 
-def _mount(report: Report, mount: schema.Mount) -> Mount:
+def _mount(report: Report, shape: schema.Policy, json_types: frozenset[bytes]) -> Mount:
+    mount = shape.mount
     segments = report.take(("mount", "path"), parse_mount_path(mount.path)) or ()
-    host = None if mount.host is None else report.take(("mount", "host"), parse_host(mount.host))
+    site = None if mount.host is None else report.take(("mount", "host"), parse_host(mount.host))
+    host, port = site or (None, None)
+    if port is not None and shape.host != "preserve":
+        report.add(("mount", "host"), "a port counts only where `Host` is forwarded (`host: preserve`); remove it")
     formats = compile_format_endings(report, mount)
     compiled = Mount(
         segments,
@@ -160,6 +166,9 @@ def _mount(report: Report, mount: schema.Mount) -> Mount:
         formats,
         mount.names,
         mount.form_in_json,
+        mount.coded_bodies,
+        port,
+        compile_bodies(report, mount, json_types),
     )
     fault = plus_fault(mount.path, compiled)
     if fault is not None:

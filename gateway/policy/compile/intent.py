@@ -1,5 +1,7 @@
 """A rule's `intent`: how its writes are named and compared, and how an intent is kept."""
 
+from dataclasses import replace
+
 from gateway.core.rule import IntentTerms, Mode
 from gateway.policy import schema
 from gateway.policy.compile.template import compile_template
@@ -11,14 +13,15 @@ from gateway.policy.source import Path
 from gateway.policy.template import Template
 
 
-def intent_terms(shape: schema.Intent, query: schema.Query | None, mode: Mode) -> IntentTerms:
-    """`query` is the upstream's: an answer may tell that a write was applied at once, that it was not only later.
+def intent_terms(shape: schema.Intent, query: schema.Query | None, late_s: float, mode: Mode) -> IntentTerms:
+    """`query` and `late_s` are the upstream's: that a write was applied counts at once, that it was not only later.
 
     Where writes are only observed nobody asks: repeats are forwarded, and "more than once" would pause the resource.
     """
-    asks = query is not None and shape.on_unknown == "query" and mode == "enforce"
-    ask_after_s = query.not_before if query is not None and asks else None
-    return IntentTerms(shape.mode, shape.retain, shape.store_response, shape.on_unknown, ask_after_s)
+    terms = IntentTerms(shape.mode, shape.retain, shape.store_response, shape.on_unknown)
+    if query is None or shape.on_unknown != "query" or mode != "enforce":
+        return terms
+    return replace(terms, ask_after_s=query.not_before, no_after_s=late_s + query.not_before)
 
 
 def compile_key(report: Report, path: Path, shape: schema.Intent, patterns: tuple[Pattern, ...]) -> Key | None:

@@ -28,9 +28,15 @@ def compile_json_types(report: Report, shape: schema.Policy) -> frozenset[bytes]
 
 def parse_json_type(name: str) -> bytes | Wrong:
     """One type in lower case."""
+    found = parse_media_type(name)
+    if not isinstance(found, Wrong) and (found == FORM or found.startswith(b"multipart/")):
+        return Wrong(f"`{name}` is a form and no JSON; remove it (rules read a form by `{{form.NAME}}`)")
+    return found
+
+
+def parse_media_type(name: str) -> bytes | Wrong:
+    """One of any kind, in lower case."""
     lower = name.lower()
     if not name.isascii() or not _TYPE.fullmatch(lower):
         return Wrong(f"`{name}` is no media type; write such as `application/vnd.api+json`, without parameters or `*`")
-    if lower == FORM.decode() or lower.startswith("multipart/"):
-        return Wrong(f"`{name}` is a form and no JSON; remove it (rules read a form by `{{form.NAME}}`)")
     return lower.encode("ascii")

@@ -1,63 +1,145 @@
-"""A rule's `only`: what it lists, and whether all that the rule itself looks at is among it."""
+"""`only` of a rule or of what is `read_only`: what it lists, and whether all that is looked at is among it."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TypeVar
 
+from gateway.core.rule import Upstream
+from gateway.core.withheld import withheld
 from gateway.policy import schema
-from gateway.policy.condition import FormCondition, GraphqlCondition, JsonCondition, QueryCondition
-from gateway.policy.entry import Entry
+from gateway.policy.condition import FormCondition, GraphqlCondition, HeaderCondition, JsonCondition, QueryCondition
+from gateway.policy.entry import Entry, ReadOnly
 from gateway.policy.finding import Wrong
+from gateway.policy.listed_headers import ListedHeaders
 from gateway.policy.only import Only, tree_of
 from gateway.policy.part import Part
+from gateway.policy.reading.hidden import hidden_in
 from gateway.policy.reading.jsonbody import Pointer, parse_pointer
+from gateway.policy.reading.lenient_name import is_unclosed
+from gateway.policy.reading.ordinary_headers import OF_MCP
+from gateway.policy.reading.overriding import FORM_COMMANDS, overriding_among
 from gateway.policy.report import Report
 from gateway.policy.source import Path
 
+T = TypeVar("T")
+
 # GraphQL over HTTP: where the operation stands.
 _DOCUMENT = Pointer("/query", ("query",))
+_TOKEN = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_NOTHING: frozenset[str] = frozenset()
 
 
-def compile_only(report: Report, path: Path, shape: schema.Rule) -> Only | None:
-    """None where a rule lists nothing. Faults are noted; `path` is that of the rule."""
-    listed = shape.only
+def compile_only(report: Report, path: Path, shape: schema.Rule, upstream: Upstream) -> Only | None:
+    """None where a rule lists nothing. Faults are noted; `path` is that of the rule.
+
+    Where a body is listed, a query that is not says nothing: Rails and Laravel take members from there as well.
+    """
+    listed, where = shape.only, (*path, "only")
     if listed is None:
         return None
-    where = (*path, "only")
-    if listed.query is None and listed.json_ is None:
-        report.add(where, "this closes no list; write `query: [...]` or `json: [...]`, or leave it out")
-    if listed.json_ is not None and shape.upgrade is not None:
-        report.add((*where, "json"), "a WebSocket handshake has no body; write `query` only")
-    query = frozenset(listed.query or ())
-    if listed.json_ is None:
-        return Only(query)
-    pointers = [
-        report.take((*where, "json", at), parse_pointer(text) if text else _everything())
-        for at, text in enumerate(listed.json_)
-    ]
-    return Only(query, tree_of(pointer for pointer in pointers if pointer is not None))
+    for kind, names in (("json", listed.json_), ("form", listed.form)):
+        if names is not None and shape.upgrade is not None:
+            report.add((*where, kind), "a WebSocket handshake has no body; write `query` and `header` only")
+    only = _lists(report, where, listed, upstream, observed=shape.mode == "observe")
+    return replace(only, query=_NOTHING) if only.lists_body and only.query is None else only
 
 
-def _everything() -> Wrong:
-    return Wrong("the empty pointer is the whole body, and lists nothing; name members, such as `/fields`")
+def compile_only_of_read(report: Report, path: Path, shape: schema.ReadOnly, upstream: Upstream) -> Only | None:
+    """As `compile_only`. Nobody else looks at what changes nothing: as soon as one of query, JSON and form is listed,
+    those that are not say nothing."""
+    listed, where = shape.only, (*path, "only")
+    if listed is None:
+        return None
+    only = _lists(report, where, listed, upstream, observed=True)
+    if only.query is None and not only.lists_body:
+        return only
+    if not only.lists_body:
+        only = replace(only, json={}, form=_NOTHING)
+    return only if only.query is not None else replace(only, query=_NOTHING)
 
 
-def check_only_reads(report: Report, path: Path, entry: Entry) -> None:
-    """What a rule looks at must be allowed to be there. `path` is that of the rule."""
+def _lists(report: Report, where: Path, listed: schema.Only, upstream: Upstream, *, observed: bool) -> Only:
+    """As they are written. `observed`: it is not admitted, so that the gateway adds no field of its own."""
+    every = (listed.query, listed.json_, listed.form, listed.header)
+    if all(one is None for one in every):
+        message = "this closes no list; write one of `query`, `json`, `form` and `header`, such as `query: []`"
+        report.add(where, f"{message}, or leave it out")
+    header = None
+    if listed.header is not None:
+        own = OF_MCP if upstream.protocol == "mcp" else frozenset()
+        header = ListedHeaders(
+            own.union(_compiled(report, (*where, "header"), listed.header, _field)),
+            withheld(upstream, believed=False, observed=observed),
+        )
+    return Only(
+        None if listed.query is None else frozenset(listed.query),
+        None if listed.json_ is None else tree_of(_compiled(report, (*where, "json"), listed.json_, _pointer)),
+        None if listed.form is None else frozenset(_compiled(report, (*where, "form"), listed.form, _form_name)),
+        header,
+    )
+
+
+def _compiled(report: Report, where: Path, texts: list[str], compiled: Callable[[str], T | Wrong]) -> Iterator[T]:
+    for at, text in enumerate(texts):
+        one = report.take((*where, at), compiled(text))
+        if one is not None:
+            yield one
+
+
+def _pointer(text: str) -> Pointer | Wrong:
+    everything = Wrong("the empty pointer is the whole body, and lists nothing; name members, such as `/fields`")
+    return parse_pointer(text) if text else everything
+
+
+def _form_name(text: str) -> str | Wrong:
+    """With brackets or without: names are compared as they are spelled."""
+    if is_unclosed(text) or hidden_in(text) or overriding_among((text,), FORM_COMMANDS):
+        return Wrong(f"a form with a field {text!r} is read in two ways, and refused anyway; remove it")
+    return text
+
+
+def _field(text: str) -> bytes | Wrong:
+    if not _TOKEN.fullmatch(text):
+        return Wrong(f"`{text}` is not a header name; write such as `X-Trace`")
+    return text.lower().encode("ascii")
+
+
+def with_looked_at(only: Only | None, entry: Entry | ReadOnly) -> Only | None:
+    """The lists, with the headers that the entry itself looks at."""
+    if only is None or only.header is None:
+        return only
+    conditions = (one.name for one in entry.matcher.conditions if isinstance(one, HeaderCondition))
+    parts = (part.name for part in _parts(entry) if part.origin == "header")
+    own = frozenset(name.encode("ascii", "ignore") for name in (*conditions, *parts))
+    return replace(only, header=replace(only.header, names=only.header.names | own))
+
+
+def check_only_reads(report: Report, path: Path, entry: Entry | ReadOnly) -> None:
+    """What an entry looks at must be allowed to be there. `path` is that of the entry."""
     only = entry.only
     if only is None:
         return
-    for name in sorted(set(_query_names(entry)) - only.query):
-        report.add((*path, "only", "query"), f"the rule itself looks at `{name}` of the query; list it too")
-    if only.json is None:
+    where = (*path, "only")
+    own = "the rule itself looks at" if isinstance(entry, Entry) else "its own conditions look at"
+    for name in sorted(set(_query_names(entry)) - only.query) if only.query is not None else ():
+        report.add((*where, "query"), f"{own} `{name}` of the query; list it too")
+    if not only.lists_body:
         return
-    if any(isinstance(one, FormCondition) for one in entry.matcher.conditions) or any(
-        part.origin == "form" for part in _parts(entry)
-    ):
-        report.add((*path, "only", "json"), "this rule reads the body as a form, which has no JSON; remove this")
-    for pointer in sorted({one for one in _pointers(entry) if not only.allows(one)}, key=lambda one: one.text):
-        report.add((*path, "only", "json"), f"the rule itself looks at `{pointer.text}` of the body; list it too")
+    fields, pointers = set(_fields(entry)), set(_pointers(entry))
+    if fields and only.form is None:
+        report.add((*where, "json"), "the body is read as a form here, which has no JSON; list `form`")
+    if pointers and only.json is None:
+        report.add((*where, "form"), "the body is read as JSON here, which is no form; list `json`")
+    for name in sorted(fields - only.form) if only.form is not None else ():
+        report.add((*where, "form"), f"{own} `{name}` of the form; list it too")
+    for pointer in sorted((one for one in pointers if not only.allows(one)), key=lambda one: one.text):
+        report.add((*where, "json"), f"{own} `{pointer.text}` of the body; list it too")
 
 
-def _parts(entry: Entry) -> Iterator[Part]:
+def _parts(entry: Entry | ReadOnly) -> Iterator[Part]:
+    if isinstance(entry, ReadOnly):
+        return
     yield from entry.template.parts
     for template in () if entry.key is None else entry.key.templates:
         yield from template.parts
@@ -65,12 +147,17 @@ def _parts(entry: Entry) -> Iterator[Part]:
     yield from (slot.part for slot in slots if isinstance(slot.part, Part))
 
 
-def _query_names(entry: Entry) -> Iterator[str]:
+def _query_names(entry: Entry | ReadOnly) -> Iterator[str]:
     yield from (part.name for part in _parts(entry) if part.origin == "query")
     yield from (one.name for one in entry.matcher.conditions if isinstance(one, QueryCondition))
 
 
-def _pointers(entry: Entry) -> Iterator[Pointer]:
+def _fields(entry: Entry | ReadOnly) -> Iterator[str]:
+    yield from (part.name for part in _parts(entry) if part.origin == "form")
+    yield from (one.name for one in entry.matcher.conditions if isinstance(one, FormCondition))
+
+
+def _pointers(entry: Entry | ReadOnly) -> Iterator[Pointer]:
     for part in _parts(entry):
         if part.pointer is not None:
             yield part.pointer
@@ -79,5 +166,6 @@ def _pointers(entry: Entry) -> Iterator[Pointer]:
             yield one.pointer
         if isinstance(one, GraphqlCondition):
             yield _DOCUMENT
-    yield from entry.fingerprint.pointers
-    yield from (amount for amount in entry.amounts if amount is not None)
+    if isinstance(entry, Entry):
+        yield from entry.fingerprint.pointers
+        yield from (amount for amount in entry.amounts if amount is not None)

@@ -55,7 +55,10 @@ def _not_kept(name: str) -> str:
 
 def _faults(rule: schema.Rule) -> Iterator[tuple[Path, str]]:
     if rule.intent.mode != "required":
-        yield ("intent",), "wants a key for every write, by which its sender finds it again; write `mode: required`"
+        yield (
+            ("intent",),
+            "wants a key for every write, by which its sender finds it again; write `intent: {mode: required}`",
+        )
     if rule.intent.on_unknown == "retry":
         yield (
             ("intent", "on_unknown"),

@@ -15,17 +15,20 @@ from gateway.policy.openapi.wording import comment, some_of
 from gateway.policy.reading.lenient_name import folded
 from gateway.policy.reading.overriding import overriding_among
 
+# With which the name of a placeholder ends that the thing itself calls so.
+_IDS = frozenset({"code", "guid", "id", "key", "pk", "slug", "uid", "uuid"})
 _Ruled = Iterable[tuple[Operation, Translation]]
 
 
 @dataclass(frozen=True, slots=True)
 class NamesInBodies:
-    """`named`: operations whose body has the name of their path's last placeholder; `by_id`: whose body calls it `id`.
-    `refused`: those that would suffer if every body were looked at: files, and bodies that have something else under
-    the name of a placeholder.
+    """`named`: operations whose body has the name of their path's last placeholder, `within`: in an object within it or
+    in a list; `by_id`: whose body has it under a shorter name. `refused`: those that would suffer if every body were
+    looked at: files, and bodies that have something else under the name of a placeholder.
     """
 
     named: tuple[str, ...]
+    within: tuple[str, ...]
     by_id: tuple[str, ...]
     refused: tuple[str, ...]
 
@@ -46,29 +49,39 @@ class NamesInBodies:
                 f"{asked} If so close bodies that have it (`when: {{json: {{/NAME: {{present: true}}}}}}`); "
                 f"`mount: {{names: merged}}`, which looks at all bodies, would refuse {some_of(self.refused)}"
             )
+        if self.within:
+            yield (
+                f"does the API write what a body names below its top, and not the path: {some_of(self.within)}? If so "
+                "close bodies that have it (`when: {json: {/data/NAME: {present: true}}}`), or the operation: `names: "
+                "merged` does not look there"
+            )
         if self.by_id:
             yield (
-                f"does the API write what the `id` of a body names, and not the path: {some_of(self.by_id)}? If so "
-                "call the placeholder `{id}`, and write `mount: {names: merged}`, which refuses another value"
+                f"does the API write what the id in a body names, and not the path: {some_of(self.by_id)}? If so call "
+                "the placeholder as the body does, and write `mount: {names: merged}`, which refuses another value"
             )
 
 
 def names_in_bodies(ruled: _Ruled) -> NamesInBodies:
     """Of all operations that have rules."""
     named: dict[str, None] = {}
+    within: dict[str, None] = {}
     by_id: list[str] = []
     refused: dict[str, None] = {}
     for operation, path in ruled:
         own = name_in_body(operation, path)
-        if own is not None:
+        its_id = own or _its_id(operation, path)
+        if operation.body.within:
+            within |= {f"{operation} (`{comment(its_id)}`)": None} if its_id else {}
+        elif own is not None:
             named[f"{operation} (`{comment(own)}`)"] = None
-        elif _has_its_id(operation, path):
-            by_id.append(str(operation))
+        elif its_id is not None:
+            by_id.append(f"{operation} (`{comment(its_id)}`)")
         if operation.body.is_file:
             refused[f"{operation} (no JSON, no plain form)"] = None
-        elif (other := _other_in_body(operation, path, own)) is not None:
+        elif not operation.body.within and (other := _other_in_body(operation, path, own)) is not None:
             refused[f"{operation} (`{comment(other)}`)"] = None
-    return NamesInBodies(tuple(named), tuple(by_id), tuple(refused))
+    return NamesInBodies(tuple(named), tuple(within), tuple(by_id), tuple(refused))
 
 
 def name_in_body(operation: Operation, path: Translation) -> str | None:
@@ -78,10 +91,13 @@ def name_in_body(operation: Operation, path: Translation) -> str | None:
     return _members(operation).get(folded(path.slots[-1].name))
 
 
-def _has_its_id(operation: Operation, path: Translation) -> bool:
-    """`id` in the body of `PUT /pets/{petId}`."""
+def _its_id(operation: Operation, path: Translation) -> str | None:
+    """`id` in the body of `PUT /pets/{petId}`, `slug` in that of `PUT /pages/{page_slug}`; Django's `pk` is an `id`."""
     told = words(path.segments[-1].name) if path.whole and isinstance(path.segments[-1], Slot) else []
-    return operation.method != "DELETE" and len(told) > 1 and told[-1] == "id" and "id" in _members(operation)
+    if operation.method == "DELETE" or len(told) < 2 or told[-1] not in _IDS:
+        return None
+    members = _members(operation)
+    return members.get(told[-1]) or (members.get("id") if told[-1] == "pk" else None)
 
 
 def _other_in_body(operation: Operation, path: Translation, own: str | None) -> str | None:

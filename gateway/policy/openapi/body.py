@@ -1,4 +1,4 @@
-"""The body of an operation: its types, and which members it has at the top."""
+"""The body of an operation: its types, and which members it has at its top, or in the one object that it has."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,6 +8,13 @@ from gateway.policy.compile.json_types import parse_json_type
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.parameter import Kind, kind_of
 from gateway.policy.openapi.tree import Node, Tree, is_true, items_of, text_of
+from gateway.policy.openapi.vocabulary import singular, words
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+# As ASP.NET describes each JSON body; its callers send the plain type.
+JSON_TOO = frozenset({"text/json", "application/*+json"})
 
 _TYPES = 200
 _MEMBERS = 500
@@ -15,7 +22,24 @@ _MERGED = 20
 # A schema may be made of itself.
 _SCHEMAS = 100
 _NESTED = 4
-_FORM = "application/x-www-form-urlencoded"
+_ATTRIBUTES = "attributes"
+# A member that holds all that is said, and not one that refers to another thing.
+_HOLDERS = frozenset(
+    {
+        _ATTRIBUTES,
+        "body",
+        "data",
+        "entity",
+        "input",
+        "item",
+        "model",
+        "object",
+        "payload",
+        "record",
+        "request",
+        "resource",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +47,24 @@ class BodyMembers:
     """By the name of each member at the top what it is, but for those that only answers have.
 
     `exact`: the body is JSON in any case, and of one schema that the document spells out. `required`: members that no
-    body is without. `is_file`: the body is neither JSON nor a form, so that its names cannot be read.
+    body is without. `is_file`: the body is neither JSON nor a form, so that its names cannot be read. `within`: the one
+    member at the top, whose object has those told here, as JSON:API's `data`; of a list of objects `[]`.
     """
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     exact: bool = False
     required: frozenset[str] = frozenset()
     is_file: bool = False
+    within: str = ""
 
 
-def body_members(tree: Tree, operation: Node) -> BodyMembers:
-    """Those of all its types of media, and of schemas that are merged or one of which holds."""
-    content = _content(tree, operation)
-    kinds: dict[str, Kind] = {}
-    required: set[str] = set()
+def body_members(tree: Tree, operation: Node, path: str = "") -> BodyMembers:
+    """Those of all its types of media, and of schemas that are merged or one of which holds. Rails has those of a thing
+    in a member that is called as one of its `path`'s collection.
+    """
+    content = content_of(tree, operation)
     media = list(content.items())[:_MERGED]
+    found: list[Node] = []
     plain = True
     for _, described in media:
         schema = tree.resolved(described.get("schema") if isinstance(described, Mapping) else None)
@@ -45,48 +72,93 @@ def body_members(tree: Tree, operation: Node) -> BodyMembers:
             plain = False
             continue
         plain = plain and not any(name in schema for name in ("allOf", "oneOf", "anyOf"))
-        for one in islice(_schemas(tree, schema), _SCHEMAS):
-            kinds |= _members(tree, one)
-            required |= _required(one)
-    exact = plain and [name for name, _ in media] == ["application/json"]
+        found += islice(schemas_in(tree, schema), _SCHEMAS)
+    kinds, within = _kinds(tree, found), ""
+    if len(kinds) < 2:
+        member = next(iter(kinds), None)
+        within, inner = ("", []) if member and not _holds_all(member, path) else _within(tree, found, member)
+        kinds, found = (_kinds(tree, inner), inner) if within else (kinds, found)
+    required = {name for one in found for name in _required(one)}
+    exact = plain and not within and [name for name, _ in media] == ["application/json"]
     is_file = bool(media) and not any(_is_read(name) for name, _ in media)
-    return BodyMembers(kinds, exact, frozenset(required & kinds.keys()), is_file)
+    return BodyMembers(kinds, exact, frozenset(required & kinds.keys()), is_file, within)
+
+
+def _holds_all(member: str, path: str) -> bool:
+    texts = [words(piece) for piece in path[:2000].split("/") if piece and "{" not in piece]
+    *told, last = (texts[-1] if texts else []) or [""]
+    return member.lower() in _HOLDERS or words(member) == [*told, singular(last)]
+
+
+def _within(tree: Tree, schemas: list[Node], member: str | None) -> tuple[str, list[Node]]:
+    """What a body consists of, if that is one object or a list of them. JSON:API has what a thing is made of another
+    level below.
+    """
+    if member is None:
+        inner = [each for one in schemas for each in _below(tree, one.get("items"))]
+    else:
+        inner = _member(tree, schemas, member)
+    if not _kinds(tree, inner):
+        return "", []
+    return member or "[]", [*inner, *_member(tree, inner, _ATTRIBUTES)]
+
+
+def _member(tree: Tree, schemas: list[Node], name: str) -> list[Node]:
+    """The schemas of one member."""
+    described = [one["properties"].get(name) for one in schemas if isinstance(one.get("properties"), Mapping)]
+    return [each for one in described for each in _below(tree, one)][:_SCHEMAS]
+
+
+def _below(tree: Tree, value: object) -> list[Node]:
+    schema = tree.resolved(value)
+    return [] if isinstance(schema, Wrong) else list(islice(schemas_in(tree, schema), _SCHEMAS))
+
+
+def body_types(tree: Tree, operation: Node) -> tuple[str, ...] | None:
+    """Each once; none where it has no body. None: it has one, and of what type is not told."""
+    if operation.get("requestBody") is None:
+        return ()
+    return tuple(dict.fromkeys(map(plain_type, list(content_of(tree, operation))[:_TYPES]))) or None
 
 
 def json_types(tree: Tree, operation: Node) -> tuple[str, ...]:
     """Those of its types that end in `+json`."""
-    types = map(_plain_type, list(_content(tree, operation))[:_TYPES])
+    types = map(plain_type, list(content_of(tree, operation))[:_TYPES])
     return tuple(name for name in types if name.endswith("+json") and not isinstance(parse_json_type(name), Wrong))
 
 
-def _content(tree: Tree, operation: Node) -> Node:
+def content_of(tree: Tree, operation: Node) -> Node:
     """OpenAPI 3.1, section 4.8.13: by media types, or ranges of them, what is described."""
     body = tree.resolved(operation.get("requestBody"))
     content = None if isinstance(body, Wrong) else body.get("content")
     return content if isinstance(content, Mapping) else {}
 
 
-def _plain_type(name: object) -> str:
+def plain_type(name: object) -> str:
     return text_of(name).partition(";")[0].strip().lower()
 
 
 def _is_read(name: object) -> bool:
-    plain = _plain_type(name)
-    return plain in ("application/json", _FORM) or plain.endswith("+json")
+    plain = plain_type(name)
+    return plain in ("application/json", FORM) or plain.endswith("+json")
 
 
-def _schemas(tree: Tree, schema: Node, depth: int = 0) -> Iterator[Node]:
+def schemas_in(tree: Tree, schema: Node, depth: int = 0) -> Iterator[Node]:
     """It, and what it is made of."""
     yield schema
     listed = (items_of(schema.get(name), _MERGED) for name in ("allOf", "oneOf", "anyOf")) if depth < _NESTED else ()
     for one in (one for some in listed for one in some):
         found = tree.resolved(one)
         if not isinstance(found, Wrong):
-            yield from _schemas(tree, found, depth + 1)
+            yield from schemas_in(tree, found, depth + 1)
 
 
 def _required(schema: Node) -> set[str]:
     return {name for name in items_of(schema.get("required"), _MEMBERS) if isinstance(name, str)}
+
+
+def _kinds(tree: Tree, schemas: list[Node]) -> dict[str, Kind]:
+    return {name: kind for one in schemas for name, kind in _members(tree, one).items()}
 
 
 def _members(tree: Tree, schema: Node) -> dict[str, Kind]:

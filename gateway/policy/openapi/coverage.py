@@ -82,7 +82,8 @@ def described_upstream(ruleset: RuleSet, document: Document, name: str | None) -
 
 
 def uncovered(ruleset: RuleSet, upstream: Upstream, document: Document, file: str) -> tuple[Finding, ...]:
-    """A warning for each writing operation that no rule takes, and for each rule that takes no operation.
+    """A warning for each writing operation that no rule takes or whose bodies are not sent, and for each rule that
+    takes no operation.
 
     A rule with conditions counts as taking its path: which values its operations have, the document does not say.
     """
@@ -101,6 +102,8 @@ def _gaps(
     file: str,
 ) -> Iterator[Finding]:
     taken = _Reaches(reach for entry in entries for reach in _entry_reaches(entry, upstream))
+    opened = (entry for entry in entries if not isinstance(entry, Closed))
+    passed = _Reaches(reach for entry in opened for reach in _entry_reaches(entry, upstream))
     whole = WholeSegments(entries, upstream)
     for operation, reach in operations:
         part = whole.of(operation, base)
@@ -113,6 +116,20 @@ def _gaps(
                 "`no-policy`; write a rule, or leave it closed"
             )
             yield Finding(file, 1, 1, message, "warning")
+        elif _is_unsent(operation, upstream) and passed.meet(reach):
+            message = (
+                f"{comment(str(operation))}: its bodies are {comment(' or '.join(operation.body_types or ()))}, and "
+                "`mount.bodies` lists none of these, so that agents get `no-policy`; add one there, or leave it closed"
+            )
+            yield Finding(file, 1, 1, message, "warning")
+
+
+def _is_unsent(operation: Operation, upstream: Upstream) -> bool:
+    """Whether it has a body whose types are told, and none of them is listed."""
+    types, listed = operation.body_types, upstream.mount.bodies
+    if listed is None or not types or any("*" in one for one in types):
+        return False
+    return listed.isdisjoint(one.encode("utf-8", "replace") for one in types)
 
 
 def _taken_whole(operation: Operation, entry: Entry) -> str:

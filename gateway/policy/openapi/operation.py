@@ -7,7 +7,8 @@ from pathlib import Path
 from gateway.core.caller import overrides_request
 from gateway.core.request import Headers
 from gateway.policy.finding import Wrong
-from gateway.policy.openapi.body import BodyMembers, body_members, json_types
+from gateway.policy.openapi.body import BodyMembers, body_members, body_types, json_types
+from gateway.policy.openapi.documented import Documented, documented
 from gateway.policy.openapi.parameter import Kind, parameter_kinds, parameters
 from gateway.policy.openapi.tree import Node, Tree, is_true, items_of, read_tree, text_of
 from gateway.policy.openapi.writing_read import WritingRead, writing_read
@@ -17,6 +18,8 @@ _WRITES = ("post", "put", "patch", "delete")
 # A document of this size is a mistake or an attack; the largest public ones have about 10,000 operations in all.
 _OPERATIONS = 20_000
 _SERVERS = _VARIABLES = 200
+# Styles of a path's parameter (OpenAPI 3.1, section 4.8.12.2): `/docs/.7` and `/docs/;id=7`.
+_MARKED = ("label", "matrix")
 # What people write to say that a call changes nothing. Compared without case, dashes and underscores.
 _READ_HINTS = frozenset({"xreadonly", "xreadonlyhint", "xsafe", "xissafe", "xsideeffectfree"})
 
@@ -48,6 +51,8 @@ class Operation:
 
     `json_types`: the types of its body that end in `+json`. `kinds`: what the parameters of its path are, by name;
     `query`: those of its query, of which it wants `wanted`. `rests`: those of its path that may be several segments.
+    `marked`: those with a mark before each value. `documented`: all that requests say beside, where that was asked for.
+    `body_types`: all types of its body; None where it has one, and they are not told.
     """
 
     method: str
@@ -64,6 +69,9 @@ class Operation:
     query: Mapping[str, Kind] = field(default_factory=dict)
     wanted: frozenset[str] = frozenset()
     rests: frozenset[str] = frozenset()
+    marked: frozenset[str] = frozenset()
+    documented: Documented | None = None
+    body_types: tuple[str, ...] | None = ()
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -83,14 +91,17 @@ class Document:
     reads: tuple[WritingRead, ...] = ()
 
 
-def read_document(path: Path) -> Document | Wrong:
+def read_document(path: Path, *, names_all: bool = False) -> Document | Wrong:
     """The writing operations of a JSON or YAML file. Wrong: see `read_tree` and `read_operations`."""
     tree = read_tree(path)
-    return tree if isinstance(tree, Wrong) else read_operations(tree)
+    return tree if isinstance(tree, Wrong) else read_operations(tree, names_all=names_all)
 
 
-def read_operations(tree: Tree) -> Document | Wrong:
-    """All writing operations in the order of the document. Wrong: `paths` is missing, or too long."""
+def read_operations(tree: Tree, *, names_all: bool = False) -> Document | Wrong:
+    """All writing operations in the order of the document. Wrong: `paths` is missing, or too long.
+
+    `names_all`: each with all that is documented of its requests.
+    """
     paths = tree.root.get("paths")
     if not isinstance(paths, Mapping):
         return Wrong("the document has no `paths`; name one that describes an API")
@@ -105,7 +116,7 @@ def read_operations(tree: Tree) -> Document | Wrong:
         if isinstance(item, Wrong):
             faults.append(f"{path}: {item.message}; its operations got no rule")
             continue
-        operations.extend(_operations(tree, path, item))
+        operations.extend(_operations(tree, path, item, names_all=names_all))
         read = _writing_read(tree, path, item)
         reads += [] if read is None else [read]
         if len(operations) > _OPERATIONS:
@@ -114,7 +125,7 @@ def read_operations(tree: Tree) -> Document | Wrong:
     return Document(title, _server(tree.root), _credential(tree), tuple(operations), tuple(faults), tuple(reads))
 
 
-def _operations(tree: Tree, path: str, item: Node) -> Iterator[Operation]:
+def _operations(tree: Tree, path: str, item: Node, *, names_all: bool) -> Iterator[Operation]:
     for method in _WRITES:
         found = item.get(method)
         if not isinstance(found, Mapping):
@@ -131,10 +142,13 @@ def _operations(tree: Tree, path: str, item: Node) -> Iterator[Operation]:
             beside.faults,
             json_types(tree, found),
             parameter_kinds(tree, item, found, "path"),
-            body_members(tree, found),
+            body_members(tree, found, path),
             parameter_kinds(tree, item, found, "query"),
             beside.wanted,
             beside.rests,
+            beside.marked,
+            documented(tree, item, found) if names_all else None,
+            body_types(tree, found),
         )
 
 
@@ -155,6 +169,7 @@ class _Beside:
     headers: tuple[Header, ...]
     wanted: frozenset[str]
     rests: frozenset[str]
+    marked: frozenset[str]
     faults: tuple[str, ...]
 
 
@@ -163,6 +178,7 @@ def _beside(tree: Tree, item: Node, operation: Node) -> _Beside:
     headers: dict[str, Header] = {}
     wanted: dict[str, bool] = {}
     rests: dict[str, bool] = {}
+    marked: dict[str, bool] = {}
     faults: list[str] = []
     for parameter in parameters(item, operation):
         found = tree.resolved(parameter)
@@ -177,8 +193,13 @@ def _beside(tree: Tree, item: Node, operation: Node) -> _Beside:
                 wanted[name] = is_required
             case "path":
                 rests[name] = is_true(found.get("x-multi-segment"))
-    is_wanted, is_rest = (frozenset(name for name, holds in some.items() if holds) for some in (wanted, rests))
-    return _Beside(tuple(headers.values()), is_wanted, is_rest, tuple(dict.fromkeys(faults)))
+                marked[name] = found.get("style") in _MARKED
+    told = tuple(dict.fromkeys(faults))
+    return _Beside(tuple(headers.values()), _held(wanted), _held(rests), _held(marked), told)
+
+
+def _held(names: Mapping[str, bool]) -> frozenset[str]:
+    return frozenset(name for name, holds in names.items() if holds)
 
 
 def _is_hinted_read(operation: Node) -> bool:

@@ -1,7 +1,6 @@
 """The text of a proposed policy: every rule with what was decided for it, and every open question beside its rule."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -9,16 +8,15 @@ from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_to_send
 from gateway.policy.openapi.account_header import account_questions
 from gateway.policy.openapi.beside_path import NamesInBodies, name_in_body, names_elsewhere, names_in_bodies
+from gateway.policy.openapi.bodies_text import bodies_option, listed_bodies
 from gateway.policy.openapi.ids_of_others import ids_of_others
+from gateway.policy.openapi.only_text import only_lines
 from gateway.policy.openapi.operation import Document, Header
-from gateway.policy.openapi.proposal import Proposal, has_plus, native_key, propose, unread_keys
-from gateway.policy.openapi.wording import REASON_LENGTH, comment, some_of
+from gateway.policy.openapi.proposal import Proposal, has_plus, has_slash, native_key, propose, unread_keys
+from gateway.policy.openapi.wording import REASON_LENGTH, comment, scalar, some_of
 from gateway.policy.openapi.writing_read import Closing, closings, told_closings
 from gateway.policy.url import parse_url
 
-# What YAML reads as this very text, without quotes.
-_PLAIN = re.compile("[A-Za-z/][A-Za-z0-9/_.-]*(?: /[A-Za-z0-9/_.-]*)?")
-_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off"})
 _UNKNOWN_URL = "https://api.example.com"
 
 
@@ -42,14 +40,15 @@ def policy_text(document: Document, source: str, upstream: str) -> PolicyText:
     questions += (*_unsaid(ruled), *_formats(proposals))
     paths = [(each.operation, each.path) for each in ruled]
     names, reads = names_in_bodies(paths), list(closings(document.reads, upstream))
+    json_types = sorted({name for each in ruled for name in each.operation.json_types})
     questions += (*names.asks(), *names_elsewhere(paths), *_elsewhere(ruled), *told_closings(reads))
     lines = [
         *_head(source, document, len(proposals)),
-        f"upstream: {_scalar(upstream)}",
-        f"url: {_scalar(url)}",
+        f"upstream: {scalar(upstream)}",
+        f"url: {scalar(url)}",
         f"# Agents call /{upstream}/...; the API gets what is behind it.",
-        *_mount(proposals, upstream, names),
-        *_json_types(ruled),
+        *_mount(proposals, upstream, names, bodies_option(listed_bodies(document.operations, json_types))),
+        *_json_types(json_types),
         "",
         *(f"# DECIDE: {question}" for question in questions),
         *_credentials(document, upstream),
@@ -70,6 +69,8 @@ def _head(source: str, document: Document, count: int) -> Iterator[str]:
     title = f" ({comment(document.title)})" if document.title.strip() else ""
     yield f"# Proposed by `fencegate import-openapi` from {comment(source)}{title}, {count} writing operations."
     yield "# What the document does not say is marked DECIDE. An operation without a rule stays closed (`no-policy`)."
+    if any(each.documented is not None for each in document.operations):
+        yield "# Each rule lists what the document names of its requests (`only`): one that says more is refused."
     yield ""
 
 
@@ -146,7 +147,9 @@ def _capabilities(document: Document, ruled: Iterable[Proposal]) -> Iterator[str
     yield ""
 
 
-def _mount(proposals: Iterable[Proposal], upstream: str, names: NamesInBodies) -> Iterator[str]:
+def _mount(
+    proposals: Iterable[Proposal], upstream: str, names: NamesInBodies, bodies: tuple[str, tuple[str, ...]]
+) -> Iterator[str]:
     options = ""
     if any(each.path.names_format for each in proposals):
         yield "# The API takes formats at the end of paths (`.json`): a thing would have a second name."
@@ -154,14 +157,18 @@ def _mount(proposals: Iterable[Proposal], upstream: str, names: NamesInBodies) -
     if has_plus(proposals):
         yield "# Paths of the API's own have a `+`: it takes none for a blank."
         options += ", plus: opaque"
+    if has_slash(proposals):
+        yield "# Paths of the API's own have an encoded slash (`%2F`): it takes none for a slash."
+        options += ", encoded_slash: opaque"
     if names.are_merged:
         yield "# A body may name another thing than its path: every body is read, as JSON, form or multipart."
         options += ", names: merged"
+    yield from bodies[1]
+    options += bodies[0]
     yield f"mount: {{path: /{upstream}, strip: true{options}}}"
 
 
-def _json_types(ruled: Iterable[Proposal]) -> Iterator[str]:
-    named = sorted({name for each in ruled for name in each.operation.json_types})
+def _json_types(named: list[str]) -> Iterator[str]:
     if named:
         yield "# What the API reads as JSON beside application/json."
         yield f"json_types: [{', '.join(map(json.dumps, named))}]"
@@ -175,7 +182,8 @@ def _read_only(proposals: Iterable[Proposal]) -> Iterator[str]:
     yield "# said of it below."
     yield "# read_only:"
     for each in likely:
-        yield f"#   - match: {_scalar(each.match)}  # {each.reads_like}"
+        yield f"#   - match: {scalar(each.match)}  # {each.reads_like}"
+        yield from (f"# {line}" for line in only_lines(each, "    ", of_read=True))
     yield ""
 
 
@@ -190,7 +198,7 @@ def _closed(proposals: Iterable[Proposal], reads: list[Closing]) -> Iterator[str
         yield "# its rule below once it names what is written."
     yield "closed:" if named or sure else "# closed:"
     for each in named:
-        yield f"  - match: {_scalar(each.match)}"
+        yield f"  - match: {scalar(each.match)}"
         if each.path.query:
             yield f"    when: {{query: {_mapping(each.path.query)}}}"
     if sure:
@@ -203,7 +211,7 @@ def _closed(proposals: Iterable[Proposal], reads: list[Closing]) -> Iterator[str
 
 
 def _closing(each: Closing) -> str:
-    return f"match: {_scalar(each.match or '')}  # `{each.read.word}` in its name"
+    return f"match: {scalar(each.match or '')}  # `{each.read.word}` in its name"
 
 
 def _rule(each: Proposal) -> Iterator[str]:
@@ -229,13 +237,14 @@ def _rule(each: Proposal) -> Iterator[str]:
 
 
 def _fields(each: Proposal) -> Iterator[str]:
-    yield f"  - name: {_scalar(each.name)}"
-    yield f"    match: {_scalar(each.match)}"
+    yield f"  - name: {scalar(each.name)}"
+    yield f"    match: {scalar(each.match)}"
     if each.path.query:
         yield f"    when: {{query: {_mapping(each.path.query)}}}"
-    yield f"    resource: {_scalar(each.resource)}"
+    yield f"    resource: {scalar(each.resource)}"
     if each.forms:
         yield f"    values: {_values(each)}"
+    yield from only_lines(each, "    ")
     if each.key is not None:
         yield from _intent(each.key)
     elif each.operation.method == "POST":
@@ -250,7 +259,7 @@ def _values(each: Proposal) -> str:
 
 
 def _mapping(pairs: Mapping[str, str]) -> str:
-    return "{" + ", ".join(f"{_scalar(name)}: {_scalar(value)}" for name, value in pairs.items()) + "}"
+    return "{" + ", ".join(f"{scalar(name)}: {scalar(value)}" for name, value in pairs.items()) + "}"
 
 
 def _intent(key: Header) -> Iterator[str]:
@@ -274,9 +283,3 @@ def _open(each: Proposal) -> Iterator[str]:
         yield from (comment(question, REASON_LENGTH) for question in each.asks)
     if each.reads_like and each.is_named:
         yield f"is it a read? ({each.reads_like}) It is a write until you say otherwise"
-
-
-def _scalar(text: str) -> str:
-    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
-        return text
-    return json.dumps(text)

@@ -4,23 +4,30 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from gateway.core.rule import Mount
+from gateway.policy.encoded_slash import slash_fault
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_to_read, header_to_send
 from gateway.policy.openapi.callers_own import CallersOwn
 from gateway.policy.openapi.doubt import Doubt, Items
 from gateway.policy.openapi.operation import Document, Header, Operation
 from gateway.policy.openapi.parameter import FORMS
+from gateway.policy.openapi.relations import Relations
 from gateway.policy.openapi.second_path import SecondPaths, Thing, written_thing
+from gateway.policy.openapi.segment import Slot
 from gateway.policy.openapi.spelling import Spellings
 from gateway.policy.openapi.takers import Takers, Way
 from gateway.policy.openapi.translation import Translation, translate
 from gateway.policy.openapi.two_ends import TwoEnds
-from gateway.policy.openapi.vocabulary import reading_word
+from gateway.policy.openapi.vocabulary import reading_word, words
 from gateway.policy.openapi.wording import comment, rule_name
 from gateway.policy.pattern import Pattern, parse_pattern
 from gateway.policy.template import parse_template
 from gateway.policy.value_form import ValueForm
 
+_TAKES_SLASHES = Mount((), encoded_slash="opaque")
+# What is called so may be several segments.
+_PATHS = frozenset({"filepath", "path", "rest", "splat", "subpath", "wildcard"})
 _ELSEWHERE = "it has a server of its own, which is another upstream; write a policy for that one"
 
 
@@ -70,16 +77,16 @@ def propose(document: Document, upstream: str) -> tuple[Proposal, ...]:
     items = Items(_ruled(every))
     own = CallersOwn(_ruled(every))
     every = [each if each.closed else _doubted(each, items.doubt(each.operation, each.path)) for each in every]
-    return tuple(_asking(_named_twice(every, own), own))
+    return tuple(_asking(list(_named_twice(every, own)), own))
 
 
 def _ruled(proposals: Iterable[Proposal]) -> Iterator[tuple[Operation, Translation]]:
     return ((each.operation, each.path) for each in proposals if each.closed is None)
 
 
-def _asking(every: Iterable[Proposal], own: CallersOwn) -> Iterator[Proposal]:
+def _asking(every: list[Proposal], own: CallersOwn) -> Iterator[Proposal]:
     """With all that is asked of each rule; what is about a place is asked at the first rule of it."""
-    ends, asked = TwoEnds(), set[object]()
+    ends, relations, asked = TwoEnds(), Relations(_ruled(every)), set[object]()
     for each in every:
         if each.closed is not None or each.reads_like:
             yield each
@@ -87,7 +94,21 @@ def _asking(every: Iterable[Proposal], own: CallersOwn) -> Iterator[Proposal]:
         of_path = [] if each.doubt.asks is None or each.doubt.about in asked else [each.doubt.asks]
         asked |= set() if each.doubt.about is None else {each.doubt.about}
         beside = (*own.asks(each.operation, each.path), *ends.asks(each.operation, each.path))
-        yield replace(each, asks=(*of_path, *each.asks, *beside))
+        rest = _asks_of_rest(each)
+        if rest is not None and each.path.texts not in asked:
+            asked.add(each.path.texts)
+            beside = (*beside, rest)
+        yield replace(each, asks=(*of_path, *each.asks, *beside, *relations.asks(each.path)))
+
+
+def _asks_of_rest(each: Proposal) -> str | None:
+    """FastAPI's `{file_path:path}` stands as `{file_path}` in its document."""
+    last = next(reversed([*each.path.names]), "")
+    slot = each.path.segments[-1] if each.path.whole else None
+    is_plain = isinstance(slot, Slot) and not slot.rest and each.operation.kinds.get(slot.name, "text") == "text"
+    if not is_plain or _PATHS.isdisjoint(words(last)[-1:]):
+        return None
+    return f"has `{{{last}}}` slashes in it, as the path of a file? If so write `{{{last}...}}`: here it is one segment"
 
 
 def _doubted(each: Proposal, doubt: Doubt) -> Proposal:
@@ -121,6 +142,11 @@ def has_plus(proposals: Iterable[Proposal]) -> bool:
     return any("+" in each.match for each in proposals if each.closed is None)
 
 
+def has_slash(proposals: Iterable[Proposal]) -> bool:
+    """Likewise of an encoded slash."""
+    return any("/" in str(one) for each in proposals if each.closed is None for one in each.path.texts if one)
+
+
 def _thing(each: Proposal) -> Thing | None:
     """None: no rule, or none that can be told."""
     if each.closed:
@@ -132,7 +158,8 @@ def _thing(each: Proposal) -> Thing | None:
 def _spelled(every: list[Proposal]) -> Iterator[Proposal]:
     """With the forms of their values. No rule takes the requests of an operation that no match can name."""
     # Of what is closed too: its rule may be uncommented.
-    spellings = Spellings(((each.operation, each.path) for each in every if each.is_named), takes_any=has_plus(every))
+    named = ((each.operation, each.path) for each in every if each.is_named)
+    spellings = Spellings(named, takes_any=has_plus(every) or has_slash(every))
     takers = Takers(
         Way(at, each.operation.method, each.path.segments, each.path.slash)
         for at, each in enumerate(every)
@@ -173,7 +200,7 @@ class _Proposer:
         path = translate(operation.path, operation.rests)
         match = f"{operation.method} /{self._upstream}{path.match}"
         resource = f"{self._upstream}/{path.resource}" if path.resource else self._upstream
-        fault = path.wrong or _fault(match, resource, path)
+        fault = path.wrong or _marked(operation, path) or _fault(match, resource, path)
         elsewhere = _ELSEWHERE if operation.server is not None and operation.server != self._server else None
         twin = None if fault or elsewhere else self._twin(match, path, name)
         return Proposal(
@@ -208,8 +235,16 @@ class _Proposer:
 
 def _fault(match: str, resource: str, path: Translation) -> str | None:
     """Why the policy would not load with this rule, if so."""
-    compiled = (parse_pattern(match), parse_template(resource, path.rests))
-    return next((one.message for one in compiled if isinstance(one, Wrong)), None)
+    pattern, template = parse_pattern(match), parse_template(resource, path.rests)
+    wrong = next((one.message for one in (pattern, template) if isinstance(one, Wrong)), None)
+    return slash_fault(pattern, _TAKES_SLASHES) if isinstance(pattern, Pattern) and wrong is None else wrong
+
+
+def _marked(operation: Operation, path: Translation) -> str | None:
+    name = next((one.name for one in path.slots if one.name in operation.marked), None)
+    return (
+        None if name is None else f"`{{{name}}}` has a mark before its value (`style`), which no match can say exactly"
+    )
 
 
 def _reads_like(operation: Operation, last_segment: str) -> str | None:

@@ -13,6 +13,7 @@ from gateway.policy.openapi.wording import placeholder_name
 _SEGMENTS = 100
 # `.json`, and what is left of `{id}.{format}`.
 _FORMAT = re.compile(r"(?:\.|\.(?:json|xml|html|csv|js))$")
+_UNSENT = re.compile("[^!-~]+")
 _PAIR = re.compile("([A-Za-z0-9_.-]+)=([A-Za-z0-9_.-]+)")
 
 
@@ -123,6 +124,7 @@ def _spelled(pieces: list[str], read: Translation) -> Translation:
     for at, segment in enumerate(read.segments):
         if not isinstance(segment, Slot):
             named.append(escaped(str(segment)))
+            pieces[at] = _sent(pieces[at])
             continue
         name = placeholder_name(segment.name, taken)
         names[name] = segment.name
@@ -140,6 +142,15 @@ def _spelled(pieces: list[str], read: Translation) -> Translation:
         rests=frozenset(rests),
         names=names,
     )
+
+
+def _sent(text: str) -> str:
+    """As clients send it: a document may have letters and blanks in a path that no request can have."""
+    return _UNSENT.sub(_percent, text) if text.isprintable() else text
+
+
+def _percent(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode())
 
 
 def _pairs(query: str) -> Mapping[str, str] | Wrong:

@@ -24,6 +24,10 @@ _NAMING: frozenset[Kind] = frozenset(
     {"text", "word", "lowercase", "uppercase", "hexadecimal", "integer", "signed", "uuid", "list", "integers"}
 )
 _PLAIN: frozenset[Kind] = frozenset({"integer", "signed", "uuid", "integers", "hexadecimal"})
+# `addTask` with the `task` in its body.
+_TYING = frozenset(
+    {"add", "assign", "attach", "connect", "detach", "insert", "link", "remove", "set", "unassign", "unlink"}
+)
 # `reply_to_id` and `belongs_to_id` are no ends of a move.
 _REMARKS = frozenset({"belongs", "reply", "related", "response", "answer"})
 
@@ -60,7 +64,8 @@ def _others(operation: Operation, path: Translation) -> Iterator[tuple[str, str]
         for name in _ends(kinds, _things(path), is_move=is_move):
             if folded(name) not in own and (is_told or folded(name) != "to" or kinds[name] in _PLAIN):
                 yield name, where
-    yield from ((name, "body") for name in _alike(operation, path) if folded(name) not in own)
+    both = dict.fromkeys((*_tied(operation, path), *_alike(operation, path)))
+    yield from ((name, "body") for name in both if folded(name) not in own)
 
 
 def _starts(kinds: Mapping[str, Kind]) -> bool:
@@ -80,6 +85,16 @@ def _ends(kinds: Mapping[str, Kind], things: frozenset[str], *, is_move: bool = 
         is_id = not ends.isdisjoint(told[:-1]) and (told[-1] in _IDS or singular(told[-1]) in things)
         if is_end or is_moved_to or is_id:
             yield name
+
+
+def _tied(operation: Operation, path: Translation) -> Iterator[str]:
+    """Ids of what the action's name says is tied to the path's thing, or parted from it."""
+    verb, *things = words(path.last) or [""]
+    if verb in _TYING and things and not path.whole:
+        for name, kind in operation.body.kinds.items():
+            told = [word for word in words(name) if word not in _IDS]
+            if kind in _NAMING - {"word"} and told and singular(told[-1]) == singular(things[-1]):
+                yield name
 
 
 def _alike(operation: Operation, path: Translation) -> Iterator[str]:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-PatternKind = Literal["integer", "signed", "number", "uuid", "hexadecimal", "lowercase", "uppercase", "word"]
+PatternKind = Literal["integer", "signed", "number", "uuid", "hexadecimal", "lowercase", "uppercase", "word", "mixed"]
 
 _DIGITS = frozenset("0123456789")
 _HEXADECIMAL = _DIGITS | frozenset("abcdefABCDEF")
@@ -54,6 +54,9 @@ def pattern_kind(pattern: str) -> PatternKind | None:
     sign, unsigned = _unsigned(read)
     kinds = [_branch(branch) for branch in unsigned.split("|")]
     kind = kinds[0] if len(set(kinds)) == 1 else None
+    if begins and kind is None and None not in kinds and "integer" in kinds:
+        # `me|[0-9]+`: a name beside numbers is a second name of one of them.
+        return "mixed"
     if sign:
         return "signed" if kind == "integer" else "number" if kind == "number" else None
     return kind if begins or kind in ("integer", "number") else None

@@ -1,5 +1,6 @@
-"""Names and comments made of a document's text: whatever stands there, what comes out is plain and short."""
+"""Names, values and comments made of a document's text: whatever stands there, what comes out is plain and short."""
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -13,6 +14,9 @@ _COMMENT_LENGTH = 100
 _LISTED = 5
 # Of what is said here with a comment in it.
 REASON_LENGTH = 250
+# What YAML reads as this very text, without quotes.
+_PLAIN = re.compile("[A-Za-z/][A-Za-z0-9/_.-]*(?: /[A-Za-z0-9/_.-]*)?")
+_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off"})
 
 
 def upstream_name(title: str) -> str:
@@ -46,6 +50,13 @@ def comment(text: str, length: int = _COMMENT_LENGTH) -> str:
     """One line of printable text."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text[:1000]).split())
     return line if len(line) <= length else f"{line[: length - 3].rstrip()}..."
+
+
+def scalar(text: str) -> str:
+    """A text as YAML has it. What can be seen stands as it is: a pair of escapes would be two characters there."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+        return text
+    return json.dumps(text, ensure_ascii=not text.isprintable())
 
 
 def some_of(texts: Sequence[str]) -> str:

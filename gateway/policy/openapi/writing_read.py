@@ -14,6 +14,8 @@ from gateway.policy.openapi.vocabulary import NOUNS_TOO, READING, WRITING, words
 from gateway.policy.openapi.wording import some_of
 from gateway.policy.pattern import parse_pattern
 
+# Behind an action: nothing, or what proves that one was asked for.
+_ENDS_IN_ACTION = re.compile(r"(?:[^}/]|\{[A-Za-z_-]*(?:code|hash|signature|token)\})/?$", re.IGNORECASE)
 # Before the name of a method stands that of what has it: `users.delete`, `repos/get`, `Users_Delete`.
 _OWNER = re.compile(r".*(?:[./:]|Controller_|_(?=[A-Z]))")
 
@@ -32,7 +34,8 @@ class WritingRead:
 
 def writing_read(path: str, operation_id: str, summary: str) -> WritingRead | None:
     """The GET operation of a path, if it looks like a write."""
-    called = _called(operation_id)
+    is_made = _is_made(operation_id, path)
+    called = () if is_made else _called(operation_id)
     if not READING.isdisjoint(called):
         return None
     told = next((verb for word in words(summary)[:1] for verb in _verbs(word)), "")
@@ -40,11 +43,11 @@ def writing_read(path: str, operation_id: str, summary: str) -> WritingRead | No
     alone = texts if len(texts) == 1 else []
     sure = next((word for word in (*called, *alone) if word in WRITING), None)
     if sure is not None:
-        return WritingRead(path, sure, is_sure=told not in READING)
+        return WritingRead(path, sure, is_sure=told not in READING and not is_made)
     if told in READING:
         return None
-    # `/jobs/{id}/run` and not `/run/{id}`.
-    ends = [] if path.endswith(("}", "}/")) else alone
+    # `/jobs/{id}/run` and `/confirm/{token}`, and not `/run/{id}`.
+    ends = alone if _ENDS_IN_ACTION.search(path) else []
     may = [word for word in (*called, told, *ends) if word in NOUNS_TOO]
     may += [word for word in (told, *texts[:1]) if word in WRITING]
     return WritingRead(path, may[0], is_sure=False) if may else None
@@ -54,6 +57,17 @@ def _called(operation_id: str) -> tuple[str, ...]:
     """The words that may be its verb."""
     name = operation_id[:200]
     return tuple(word for text in (_OWNER.sub("", name), name) for word in words(text)[:1])
+
+
+def _is_made(operation_id: str, path: str) -> bool:
+    """Whether an id is the method and the path in one, as generators write it: its `get` is what HTTP calls it."""
+    first, *called = words(operation_id) or [""]
+    if first != "get":
+        return False
+    said = "".join(word for word in called if word != "by")
+    pieces = path[:2000].partition("?")[0].split("/")
+    texts = [piece for piece in pieces if "{" not in piece]
+    return said in ("".join(words(" ".join(some))) for some in (pieces, texts))
 
 
 def _verbs(word: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ from gateway.policy.reading.stand_in import is_operator
 
 BesideQuery = Literal["form", "untyped", "multipart", "json", "other"]
 
-_READS = "a rule reads what some servers take from a body's fields too"
+_READS = "a rule looks at the query or the path for what some servers take from the body, too"
 _ADVICE = "Send one Content-Type that says what the body is."
 # Laravel looks for it anywhere in a type; others know `x-json`, `jsonrequest`, `json-rpc`.
 _JSON = b"json"
@@ -27,13 +27,22 @@ _FORM = b"x-www-form-urlencoded"
 _XML = b"text/xml"
 
 
-def beside_query(request: Request, json_types: frozenset[bytes]) -> BesideQuery | Refused | None:
+def beside_query(
+    request: Request, json_types: frozenset[bytes], *, undoes_codings: bool = False
+) -> BesideQuery | Refused | None:
     """As what some server reads fields from the body; None if it has none. Refused where its headers do not tell.
 
-    `other`: what only those read as a form to whom any body is one.
+    `other`: what only those read as a form to whom any body is one. `undoes_codings`: whether its upstream does.
     """
     if not has_body(request):
         return None
+    kind = _kind(request, json_types)
+    if undoes_codings or kind is None or isinstance(kind, Refused):
+        return kind
+    return coding_fault(request.headers, _READS) or kind
+
+
+def _kind(request: Request, json_types: frozenset[bytes]) -> BesideQuery | Refused | None:
     headers = request.headers
     if not headers.all(b"content-type") and b"content-type" not in headers.respelled():
         # Rack reads a POST that does not say what it has as a form.
@@ -47,7 +56,7 @@ def beside_query(request: Request, json_types: frozenset[bytes]) -> BesideQuery 
     if found.name in json_types or _JSON in found.name:
         return "json"
     if found.name == FORM or found.name.startswith(b"multipart/"):
-        return coding_fault(headers, _READS) or ("form" if found.name == FORM else "multipart")
+        return "form" if found.name == FORM else "multipart"
     if (found.name.startswith(b"text/") and found.name != _XML) or _FORM in found.name:
         return _as_fields()
     return _other(request)

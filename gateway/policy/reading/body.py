@@ -23,7 +23,7 @@ from gateway.policy.reading.beside import (
     twice,
 )
 from gateway.policy.reading.beside_path import form_overrules, json_overrules, parts_overrule, query_overrules
-from gateway.policy.reading.body_type import Kind, body_fault
+from gateway.policy.reading.body_type import FORM_TYPES, NO_FORM, Kind, body_fault
 from gateway.policy.reading.bound_headers import header_named
 from gateway.policy.reading.cookies import cookie_named
 from gateway.policy.reading.formbody import Form, read_form
@@ -104,7 +104,8 @@ class Body:
         if not self.is_there and not self._request.headers.all(b"content-type"):
             return BodyWanted()
         if kind not in self._faults:
-            self._faults[kind] = body_fault(self._request, kind, self._json_types)
+            undoes = self._mount.coded_bodies == "undone"
+            self._faults[kind] = body_fault(self._request, kind, self._json_types, undoes_codings=undoes)
         return self._faults[kind] or (None if self.is_there else BodyWanted())
 
     def find(self, pointer: Pointer) -> JsonValue | Missing | Refused:
@@ -148,6 +149,24 @@ class Body:
         """Whether its type says plainly that it is JSON where a form is looked at, or a form where JSON is."""
         return self._beside_query() in (("form", "multipart") if kind == "json" else ("json", "multipart"))
 
+    @property
+    def calls_itself_form(self) -> bool:
+        """Whether its type names a form, be it spelled as none can read it."""
+        lines = self._request.headers.all(b"content-type")
+        return any(line.partition(b";")[0].strip().lower() in FORM_TYPES for line in lines)
+
+    def names_in_form(self) -> tuple[str, ...] | BodyWanted | Refused:
+        """The names of a form's fields or of a multipart form's parts, as they are spelled."""
+        kind = self._beside_query()
+        if isinstance(kind, Refused):
+            return kind
+        if kind != "form" and kind != "multipart":
+            return NO_FORM
+        fields = self._beside_as(kind) if self.is_there else BodyWanted()
+        if isinstance(fields, FormParts) and not fields.is_form:
+            return NO_FORM
+        return fields if isinstance(fields, BodyWanted | Refused) else fields.names
+
     def misplaced(self, name: str) -> BodyWanted | Refused | None:
         """The refusal of a body of another kind that has a name at its top: to its API it may be the same one."""
         kind = self._beside_query()
@@ -189,7 +208,9 @@ class Body:
         fields = self._beside_as(kind)
         if isinstance(fields, Refused):
             return fields
-        return twice(name) if fields.has(name) else text
+        if fields.has(name):
+            return only_in_body(name) if text is None else twice(name)
+        return text
 
     def overruled(self, path: Mapping[str, str], *, merged: bool) -> BodyWanted | Refused | None:
         """The refusal of a request that has another value of what the path's placeholders took: in the query, and where
@@ -235,7 +256,8 @@ class Body:
         return operation if isinstance(operation, Refused) else operation.argument(path)
 
     def _beside_query(self) -> BesideQuery | Refused | None:
-        return beside_query(self._request, self._json_types)
+        undoes = self._mount.coded_bodies == "undone"
+        return beside_query(self._request, self._json_types, undoes_codings=undoes)
 
     def _said_otherwise(self, name: str, text: str | None, kind: Literal["json", "other"]) -> Refused | None:
         """The refusal of a body that is no form and has another value for a query parameter."""

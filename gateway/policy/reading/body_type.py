@@ -15,14 +15,16 @@ from gateway.core.rule import JSON_TYPES
 Kind = Literal["json", "form"]
 
 FORM = b"application/x-www-form-urlencoded"
+MULTIPART = b"multipart/form-data"
+FORM_TYPES = frozenset((FORM, MULTIPART))
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 # RFC 9110, sections 8.3.1 and 5.6.6, without what some readers take for another type or for none: tabs, several blanks,
 # a parameter of nothing; and without what a reader who knows no quotes would cut at: commas, semicolons, escapes.
 _PARAMETER = rb" ?; ?(" + _TOKEN + rb")=(" + _TOKEN + rb'|"[ !#-+\--:<-\[\]-~]+")'
-_TYPE = re.compile(rb"(" + _TOKEN + rb"/" + _TOKEN + rb")((?:" + _PARAMETER + rb")*)")
+PLAIN_TYPE = re.compile(rb"(" + _TOKEN + rb"/" + _TOKEN + rb")((?:" + _PARAMETER + rb")*)")
 _PARAMETERS = re.compile(_PARAMETER)
 # Readers that take `_` or `.` for `-` see a second field in another spelling; others do not.
-_OF_THE_BODY = frozenset((b"content-type", b"content-encoding"))
+OF_THE_BODY = frozenset((b"content-type", b"content-encoding"))
 # The parameters by which a body is taken apart; Tornado, CherryPy and Hono compare them and the type byte for byte.
 _OF_ITS_READING = frozenset((b"boundary", b"charset"))
 _IN_LOWER_CASE = "Spell the type, `boundary` and `charset` in lower case, such as `application/json; charset=utf-8`."
@@ -30,15 +32,22 @@ _ADVICE = {
     "json": "Send `Content-Type: application/json`, once; a policy names further types in `json_types`.",
     "form": f"Send `Content-Type: {FORM.decode()}`, once; multipart/form-data is not read by rules.",
 }
+NO_FORM = Refused(
+    AMBIGUOUS_TARGET,
+    "Not forwarded: the policy lists the fields of a form, and Content-Type calls this body something else, or nothing "
+    f"at all. Send `Content-Type: {FORM.decode()}` or `multipart/form-data`, or no body.",
+)
 
 
-def body_fault(request: Request, kind: Kind, json_types: frozenset[bytes] = JSON_TYPES) -> Refused | None:
+def body_fault(
+    request: Request, kind: Kind, json_types: frozenset[bytes] = JSON_TYPES, *, undoes_codings: bool = False
+) -> Refused | None:
     """Why the body cannot be read as `kind`, for its headers. An empty one without a type is JSON: it has no members.
 
-    `json_types`: what its upstream reads as JSON; of `application/x+json` many make nothing.
+    `json_types`: what its upstream reads as JSON; of `application/x+json` many make nothing. `undoes_codings`: whether
+    it undoes the coding of what it reads.
 
-    Refused: `ambiguous-target`, and `unsupported-coding` for a form in any coding, because a server that ignores it
-    would find other fields in the coded bytes.
+    Refused: `ambiguous-target`, and `unsupported-coding` as `coding_fault` is.
     """
     headers = request.headers
     if not headers.all(b"content-type") and not request.body and kind == "json":
@@ -49,7 +58,7 @@ def body_fault(request: Request, kind: Kind, json_types: frozenset[bytes] = JSON
         return found
     if found.name not in (json_types if kind == "json" else (FORM,)):
         return _ambiguous(f"{reads}, and Content-Type calls it something else.", _ADVICE[kind])
-    return parameter_fault(found, reads) or (coding_fault(headers, reads) if kind == "form" else None)
+    return parameter_fault(found, reads) or (None if undoes_codings else coding_fault(headers, reads))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,7 @@ def read_type(headers: Headers, reads: str, advice: str) -> MediaType | Refused:
         return _ambiguous(f"{reads}, and no Content-Type says what it is.", advice)
     if len(lines) > 1:
         return _ambiguous(f"{reads}, and Content-Type is there {len(lines)} times.", advice)
-    found = _TYPE.fullmatch(lines[0].strip(b" "))
+    found = PLAIN_TYPE.fullmatch(lines[0].strip(b" "))
     if found is None:
         return _ambiguous(f"{reads}, and Content-Type is not one type with plain parameters.", advice)
     spelled = _PARAMETERS.findall(found[2])
@@ -114,19 +123,24 @@ def _hides_boundary(parameters: tuple[tuple[bytes, bytes], ...]) -> bool:
 
 
 def coding_fault(headers: Headers, reads: str) -> Refused | None:
+    """The refusal of a body in any coding. Most servers do not undo one: Laravel finds no members in coded JSON, and
+    goes on without them; Bottle and Rack find a form's fields among the coded bytes, whose head has room for any."""
     if not _is_coded(headers):
         return None
-    detail = f"Not forwarded: {reads}, and some servers do not undo a request's coding."
-    return Refused(UNSUPPORTED_CODING, f"{detail} Send it without Content-Encoding.")
+    detail = f"Not forwarded: {reads}, and many servers do not undo a request's coding."
+    advice = "Send it without Content-Encoding; of an API that does undo it the policy may say `coded_bodies: undone`"
+    return Refused(UNSUPPORTED_CODING, f"{detail} {advice}.")
 
 
 def _respelled(headers: Headers) -> Refused | None:
-    if _OF_THE_BODY.isdisjoint(headers.respelled()):
+    if OF_THE_BODY.isdisjoint(headers.respelled()):
         return None
     return _ambiguous("a header about this body is spelled without its dash.", "Spell it with a dash.")
 
 
 def _is_coded(headers: Headers) -> bool:
+    if b"content-encoding" in headers.respelled():
+        return True
     codings = (coding for line in headers.all(b"content-encoding") for coding in line.split(b","))
     return any(coding.strip().lower() not in (b"", b"identity") for coding in codings)
 

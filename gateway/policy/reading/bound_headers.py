@@ -9,45 +9,14 @@ from functools import lru_cache
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.field_name import plain_name
 from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIXES
-from gateway.core.hop_by_hop import HOP_BY_HOP
 from gateway.core.kept_request import is_credential
 from gateway.core.request import Headers
 from gateway.policy.reading.lenient_name import folded, readings
+from gateway.policy.reading.ordinary_headers import ORDINARY
 
 # What clients, libraries and proxies send by themselves: with a rule that looks for `date`, each of their requests
 # would be in doubt. Claims are dropped, or a trusted proxy's.
-_ORDINARY = (
-    HOP_BY_HOP
-    | CLAIMS
-    | frozenset(
-        (
-            b"accept",
-            b"baggage",
-            b"cache-control",
-            b"date",
-            b"dnt",
-            b"early-data",
-            b"expect",
-            b"from",
-            b"host",
-            b"idempotency-key",
-            b"max-forwards",
-            b"origin",
-            b"pragma",
-            b"prefer",
-            b"priority",
-            b"range",
-            b"referer",
-            b"save-data",
-            b"traceparent",
-            b"tracestate",
-            b"upgrade-insecure-requests",
-            b"user-agent",
-            b"via",
-            b"warning",
-        )
-    )
-)
+_ORDINARY = ORDINARY | CLAIMS | {b"prefer", b"range"}
 _ORDINARY_BEGINNINGS = (b"accept-", b"content-", b"fencegate-", b"fencing-", b"if-", b"sec-", *CLAIMS_PREFIXES)
 
 

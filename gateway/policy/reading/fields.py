@@ -1,16 +1,22 @@
 """One reading of a request's header, or a refusal: never the first of two values."""
 
+import re
+
 from gateway.core.caller import parse_idempotency_key
 from gateway.core.decision import AMBIGUOUS_TARGET, HEADER_MALFORMED, RESOURCE_UNRESOLVED, Refused
 from gateway.core.hop_by_hop import nominated
 from gateway.core.request import Headers
 
+# RFC 2047. CherryPy undoes it in every header.
+_ENCODED_WORD = re.compile(rb"=\?[^?]*\?[A-Za-z]\?.*\?=")
+
 
 def read_header(headers: Headers, name: str) -> str | Refused | None:
     """The text of the header `name` (lower case), None without it.
 
-    Refused: two of them, one that `Connection` takes away before the upstream sees it, and text that is not UTF-8. A
-    name with underscores or dots counts as the one with dashes, because CGI and its heirs read them as one.
+    Refused: two of them, one that `Connection` takes away before the upstream sees it, text that is not UTF-8, and an
+    encoded word of mail. A name with underscores or dots counts as the one with dashes, because CGI and its heirs read
+    them as one.
     """
     key = name.encode("ascii")
     if key in headers.respelled():
@@ -22,6 +28,8 @@ def read_header(headers: Headers, name: str) -> str | Refused | None:
         return _ambiguous(f"header {name} is there {len(headers.all(key))} times")
     if key in nominated(headers.all(b"connection")):
         return _ambiguous(f"Connection names header {name}, which would not reach the upstream")
+    if _ENCODED_WORD.search(value):
+        return _ambiguous(f"header {name} has an encoded word (`=?…?=`), which some servers undo")
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:

@@ -25,9 +25,13 @@ _BLANKS, _JSON_BEGINS = " \t\r\n", ("{", "[", '"')
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The fields, each with its name as sent, by what lenient readers make of the name. None: there was no `=`."""
+    """The fields, each with its name as sent, by what lenient readers make of the name. None: there was no `=`.
+
+    `names`: all of them as sent, those of which nobody makes anything too.
+    """
 
     _fields: Mapping[str, list[tuple[str, str | None]]]
+    names: tuple[str, ...] = ()
 
     def field(self, name: str) -> str | Refused | None:
         """The value of one field, None without it. Refused if another reader could see another value."""
@@ -66,6 +70,7 @@ def read_form(body: bytes, query: str | None = None) -> Form | Refused:
     if has_late_bracket(text):
         return ambiguous_form("it has `]=` in a value, where some end a name (spell the equals sign %3D)")
     fields: defaultdict[str, list[tuple[str, str | None]]] = defaultdict(list)
+    names: list[str] = []
     try:
         for pair in filter(None, text.split("&")):
             name, equals, value = pair.partition("=")
@@ -73,12 +78,16 @@ def read_form(body: bytes, query: str | None = None) -> Form | Refused:
             if is_unclosed(spelled):
                 return ambiguous_form("a name has a bracket that is not closed, which PHP reads as an underscore")
             field = (spelled, unquote_plus(value, errors="strict") if equals else None)
+            if spelled or field[1]:
+                names.append(spelled)
             for reading in readings(spelled):
                 fields[reading].append(field)
     except UnicodeDecodeError:
         return ambiguous_form("an escape in it is not UTF-8")
-    command = overriding_among((spelled for alike in fields.values() for spelled, _ in alike), FORM_COMMANDS)
-    return Form(dict(fields)) if command is None else ambiguous_form(f"field {command} would change how it is read")
+    command = overriding_among(names, FORM_COMMANDS)
+    if command is not None:
+        return ambiguous_form(f"field {command} would change how it is read")
+    return Form(dict(fields), tuple(names))
 
 
 def ambiguous_form(why: str) -> Refused:

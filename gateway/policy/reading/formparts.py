@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.policy.reading.body_type import PLAIN_TYPE
 from gateway.policy.reading.lenient_name import folded, readings
 from gateway.policy.reading.multipart import boundary_of
 from gateway.policy.reading.overriding import FORM_COMMANDS, overriding_among
@@ -18,17 +19,41 @@ from gateway.policy.reading.parameters import MOST_FIELDS
 _LINE_END = b"\r\n"
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([^\x00-\x08\x0a-\x1f\x7f]*)")
 # A name without quotes, and a file's name as RFC 8187 spells it, are what some clients send.
-_PARAMETER = rb"""; ?([a-z-]+\*?)=(?:"([^"\\;]*)"|([!#$%&*+.^_`|~0-9A-Za-z'-]+))"""
+_PARAMETER = rb"""; ?([a-z-]+\*?)=(?:"([^"\\]*)"|([!#$%&*+.^_`|~0-9A-Za-z'-]+))"""
 _DISPOSITION = re.compile(rb"(?:form-data|attachment|inline|file)((?:" + _PARAMETER + rb")*)")
 _PARAMETERS = re.compile(_PARAMETER)
+_NAME = re.compile(rb"name[\s*]*=", re.IGNORECASE)
 _KNOWN = frozenset((b"name", b"filename", b"filename*"))
+# All that common clients send with a part. Rack looks for `Content-Disposition: …; name=` anywhere in a part's head, in
+# the value of another header too.
+_HEADERS = frozenset(
+    (
+        b"content-disposition",
+        b"content-id",
+        b"content-length",
+        b"content-location",
+        b"content-transfer-encoding",
+        b"content-type",
+        b"mime-version",
+    )
+)
+# Rack from 3.1 on reads no Content-Disposition of over 1,536 bytes, and PHP cuts a line at 5 KiB. A file's name of 255
+# bytes, spelled in both ways, has a thousand.
+_LONGEST_HEAD = 1536
+_NAMING = (b"content-disposition", b"content-id")
+# RFC 2047. Tomcat and ASP.NET undo it in a part's name: `=?UTF-8?Q?id?=` is `id` to them.
+# In a file's name .NET sends one.
+_ENCODED_WORD = "=?"
 
 
 @dataclass(frozen=True, slots=True)
 class FormParts:
-    """The names by what lenient readers make of them."""
+    """The names by what lenient readers make of them. `names`: as they are spelled, and with what may be an escape in
+    them undone. `is_form`: it is a form's by its type."""
 
     _names: frozenset[str]
+    names: tuple[str, ...] = ()
+    is_form: bool = True
 
     def has(self, name: str) -> bool:
         """Whether some reader finds a part of this name."""
@@ -46,9 +71,12 @@ def read_form_parts(content_type: bytes, body: bytes) -> FormParts | Refused:
         return _ambiguous("its Content-Type does not say one plain boundary")
     subtype, boundary = found
     names: list[str] = []
+    is_form = subtype == b"form-data"
     try:
         for part in _parts(body, boundary):
-            for name in _names(part, is_form=subtype == b"form-data"):
+            for name in _names(part, is_form=is_form):
+                if _ENCODED_WORD in name:
+                    raise _Unclear("a part's name has `=?`, with which mail begins an encoded word; spell it in UTF-8")
                 names += (name, unquote(name))
     except _Unclear as unclear:
         return _ambiguous(str(unclear))
@@ -57,7 +85,7 @@ def read_form_parts(content_type: bytes, body: bytes) -> FormParts | Refused:
     command = overriding_among(names, FORM_COMMANDS)
     if command is not None:
         return _ambiguous(f"part {command} changes how it is read")
-    return FormParts(frozenset(reading for name in names for reading in readings(name)))
+    return FormParts(frozenset(reading for name in names for reading in readings(name)), tuple(names), is_form)
 
 
 def _parts(body: bytes, boundary: bytes) -> Iterator[bytes]:
@@ -80,22 +108,37 @@ def _names(part: bytes, *, is_form: bool) -> Iterator[str]:
     head, end, _ = part.partition(_LINE_END * 2)
     if not end:
         raise _Unclear("a part has no end of its headers")
+    if len(head) > _LONGEST_HEAD:
+        raise _Unclear(f"a part's headers have more than {_LONGEST_HEAD} bytes")
     headers: dict[bytes, bytes] = {}
     for line in head.split(_LINE_END):
         found = _HEADER.fullmatch(line)
         if found is None or found[1].lower() in headers:
             raise _Unclear("a part's headers are not plain, or there twice")
         headers[found[1].lower()] = found[2]
-    if headers.get(b"content-type", b"").lower().startswith(b"multipart/"):
-        raise _Unclear("a part has parts of its own")
-    if any(b"content-disposition" in name and name != b"content-disposition" for name in headers):
-        raise _Unclear("a part's header looks like another Content-Disposition")
+    _check_plain(headers)
     if b"content-disposition" in headers:
         yield _name_in(headers[b"content-disposition"])
     elif is_form:
         raise _Unclear("a part has no name")
-    elif b"content-id" in headers:
+    if b"content-id" in headers:
+        if is_form:
+            raise _Unclear("a form's part has a Content-ID, which some take for its name")
         yield headers[b"content-id"].decode("utf-8").strip("<>")
+
+
+def _check_plain(headers: dict[bytes, bytes]) -> None:
+    """Nothing beside the header that names a part may name it to anybody."""
+    unknown = next((name for name in headers if name not in _HEADERS), None)
+    if unknown is not None:
+        raise _Unclear(f"a part has a header {unknown.decode()}, which few send and some look into")
+    if any(naming in value.lower() for value in headers.values() for naming in _NAMING):
+        raise _Unclear("a part has another Content-Disposition in a header's value")
+    kind = headers.get(b"content-type")
+    if kind is not None and PLAIN_TYPE.fullmatch(kind) is None:
+        raise _Unclear("a part's Content-Type is not one type with plain parameters")
+    if kind is not None and kind.lower().startswith(b"multipart/"):
+        raise _Unclear("a part has parts of its own")
 
 
 def _name_in(disposition: bytes) -> str:
@@ -106,6 +149,15 @@ def _name_in(disposition: bytes) -> str:
     is_quoted_oddly = any(key == b"name" and b"'" in bare for key, _, bare in parameters)
     if len(values) < len(parameters) or not _KNOWN.issuperset(values) or b"name" not in values or is_quoted_oddly:
         raise _Unclear("a part's Content-Disposition is not plain")
+    if next(iter(values)) != b"name" or any(map(_NAME.search, values.values())):
+        # Formidable takes what follows the first `name=`, within a file's name too; others may take the last, or end a
+        # quoted text at a semicolon.
+        raise _Unclear("a part's name is not the first parameter of its Content-Disposition, or stands there twice")
+    if b";" in values[b"name"]:
+        raise _Unclear("a part's name has a semicolon")
+    if not values[b"name"]:
+        # Rack takes the file's name for it.
+        raise _Unclear("a part's name is empty")
     return values[b"name"].decode("utf-8")
 
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from gateway.policy.reading.jsonbody import JsonValue, Member, Number, read_members
 
 VERSION = "2.0"
-# Answers to what the server asked for, and its own notes for the next round.
+# Answers to what the server asked for, and its own notes for the next round; to other calls they are arguments.
 _ROUND_TRIP = ("inputResponses", "requestState")
+_GOING_ON = frozenset(("tools/call", "prompts/get", "resources/read"))
 # Clients take the call's id for the first, and instrument each attempt with the others; none says what is to be done.
 _CORRELATION = ("progressToken", "traceparent", "tracestate")
 DATA_LINE = re.compile(rb"(?:(?<=[\r\n])|\A)(data: ?)([^\r\n]+)")
@@ -31,7 +32,8 @@ def _message(value: JsonValue) -> JsonValue:
     message = _without(value, ("id",))
     params = message.get("params")
     if isinstance(params, dict):
-        params = message["params"] = _without(params, _ROUND_TRIP)
+        goes_on = message.get("method") in _GOING_ON
+        params = message["params"] = _without(params, _ROUND_TRIP if goes_on else ())
         meta = params.get("_meta")
         if isinstance(meta, dict):
             params["_meta"] = _without(meta, _CORRELATION)

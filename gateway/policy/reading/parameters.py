@@ -18,6 +18,8 @@ MOST_FIELDS = 1000
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 # Where qs (Express, Koa) ends a name that it looks for: of this and the first equals sign it takes this.
 _BRACKET_ENDS = re.compile(r"(?:\]|%5[Dd])=")
+# SvelteKit runs a page's action by the name of the first parameter that begins so (`?/save`), whatever follows.
+_ACTION = "/"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WIDE_ESCAPE = re.compile("%u([0-9A-Fa-f]{4})", re.IGNORECASE)
 _BAD_NAME = Refused(
@@ -41,6 +43,8 @@ def read_query(target: Target, name: str) -> str | Refused | None:
         return _ambiguous(f"query parameter {name} is there in another spelling too")
     if len(alike) > 1:
         return _ambiguous(f"query parameter {name} is there {len(alike)} times")
+    if name.startswith(_ACTION) and _actions_in(target.query) > 1:
+        return _ambiguous(f"a rule looks at query parameter {name}, and another begins with a slash too", "Send one.")
     if parameters.fault is not None:
         return _ambiguous(parameters.fault)
     if not alike:
@@ -110,6 +114,10 @@ class _Parameters:
     fault: str | None
 
 
+def _actions_in(query: str) -> int:
+    return sum(name.startswith(_ACTION) for name, _ in query_fields(query))
+
+
 # Rules ask for one parameter after the other of the same request.
 @lru_cache(maxsize=1)
 def _read_parameters(query: str) -> _Parameters:
@@ -138,8 +146,8 @@ def _fault(query: str) -> str | None:
     return "the query has a percent sign that begins no escape (spell it %25)" if has_bad_escape(query) else None
 
 
-def _ambiguous(why: str) -> Refused:
-    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. Send one value, once.")
+def _ambiguous(why: str, advice: str = "Send one value, once.") -> Refused:
+    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. {advice}")
 
 
 def _unreadable(what: str) -> Refused:

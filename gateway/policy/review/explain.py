@@ -19,6 +19,8 @@ from gateway.policy.ruleset import RuleSet
 # What answers a request that is closed, unless some server could take it for another one.
 _CLOSING = (NO_POLICY.name, READS_DENIED.name)
 _REFUSED_ITSELF = "would take it, but the request itself is refused: see the detail"
+_NO_BODY = "reads the body, which was not given"
+_UNLISTED = "would take it, but the request says more than `only` lists: see the detail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,15 @@ class Considered:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All plain values: `dataclasses.asdict` makes JSON of it. `mount` is None where no upstream is mounted."""
+    """All plain values: `dataclasses.asdict` makes JSON of it. `mount` is None where no upstream is mounted, `bodies`
+    where it is sent any."""
 
     method: str
     target: str
     mount: str | None
     answer: Answer
     considered: tuple[Considered, ...]
+    bodies: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         """For a terminal: the decision first, then the rules, the one that took the request marked with `>`."""
@@ -48,6 +52,7 @@ class Explanation:
         lines = [f"{self.method} {self.target}: {told.decision}"]
         for label, value in (
             ("upstream", told.upstream and f"{told.upstream} (mounted at {self.mount})"),
+            ("bodies", None if self.bodies is None else ", ".join(self.bodies) or "none"),
             ("rule", told.rule),
             ("mode", told.mode),
             ("would", told.would),
@@ -71,18 +76,20 @@ def explain(ruleset: RuleSet, request: Request, caller: Caller) -> Explanation:
     upstream = ruleset.upstream_of(request)
     if isinstance(upstream, Refused):
         return Explanation(request.method, request.target.raw, None, told, ())
-    mount = (upstream.mount.host or "") + "/" + "/".join(upstream.mount.segments)
+    mount = (upstream.mount.site or "") + "/" + "/".join(upstream.mount.segments)
+    sent = upstream.mount.bodies
+    bodies = None if sent is None else tuple(sorted(one.decode() for one in sent))
     taker = _taker(ruleset, request, caller)
     is_read = request.method in READ_METHODS and not asks_for_upgrade(request.headers)
     if form_fault(request) is not None or (told.decision == PASSED.name and taker is None and not is_read):
-        return Explanation(request.method, request.target.raw, mount, told, ())
+        return Explanation(request.method, request.target.raw, mount, told, (), bodies)
     # No rule is asked about a read, and of what is closed only that which names one.
     open_ones: tuple[AnyEntry, ...] = () if is_read else (*ruleset.entries, *ruleset.read_only)
     closed = (one for one in ruleset.closed if not is_read or one.closes_reads)
     own = [one for one in (*open_ones, *closed) if one.matcher.upstream is upstream]
     by = taker or (_closer(own, request) if told.decision in _CLOSING else None)
     considered = tuple(_considered(entry, request, by) for entry in own)
-    return Explanation(request.method, request.target.raw, mount, told, considered)
+    return Explanation(request.method, request.target.raw, mount, told, considered, bodies)
 
 
 def _taker(ruleset: RuleSet, request: Request, caller: Caller) -> Entry | ReadOnly | None:
@@ -110,7 +117,15 @@ def _why(entry: AnyEntry, request: Request, taker: AnyEntry | None) -> str:
     unfit = _unfit(entry, request)
     if unfit is not None:
         return unfit
-    return f"would take it, but {taker.label} is more specific" if taker else _REFUSED_ITSELF
+    if taker:
+        return f"would take it, but {taker.label} is more specific"
+    only = None if isinstance(entry, Closed) else entry.only
+    match None if only is None else only.fault(request, body_of(request, entry.matcher.upstream)):
+        case BodyWanted():
+            return _NO_BODY
+        case Refused(decision) if decision is NO_POLICY:
+            return _UNLISTED
+    return _REFUSED_ITSELF
 
 
 def _unfit(entry: AnyEntry, request: Request) -> str | None:
@@ -126,7 +141,7 @@ def _unfit(entry: AnyEntry, request: Request) -> str | None:
         case None:
             return None
         case BodyWanted():
-            return "reads the body, which was not given"
+            return _NO_BODY
         case Refused(_, detail):
             return detail
         case GraphqlCondition():

@@ -47,7 +47,7 @@ def _judged(ruleset: RuleSet, recorded: Recorded, caller: Caller) -> Judged:
     upstream = _addressed(ruleset, recorded.url, target)
     if upstream is not None:
         target = _mounted(upstream, target)
-        headers = _hosted(headers, upstream.mount.host) if upstream.mount.host else headers
+        headers = _hosted(headers, upstream.mount.site) if upstream.mount.site else headers
     request = build_request(recorded.method, target, headers, recorded.body)
     if isinstance(request, Refused):
         told = Answer(request.decision.name, detail=request.detail)

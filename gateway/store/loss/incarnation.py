@@ -21,6 +21,7 @@ from gateway.core.loss import Found, Kept, Lost, Remembered, Told, judge
 from gateway.store.answer import text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import SHARDS, marks, origin, shard_keys, shards, store_record
+from gateway.store.lasting import Lasting
 from gateway.store.links.first_words import FirstReply, ask_first, is_elsewhere, reply_of
 from gateway.store.links.link import Link, Reply, hang_up
 from gateway.store.links.topology import places
@@ -66,6 +67,10 @@ class Incarnation:
     ) -> None:
         self.name = name or _new()
         self.recent = Recent()
+        self.lasting = Lasting(clock.boot)
+        """How long writes last. A store that is opened with this memory brings its own, and what follows."""
+        self.furthest_ms: Callable[[], int] = _never
+        """The furthest that the store's clock is expected to be."""
         self.on_silent: OnSilent | None = None
         self.is_silent = False
         """Whether no mark can be left for a bug, again and again: a loss may go unnoticed here. `on_silent` is told."""
@@ -161,7 +166,10 @@ class Incarnation:
         at = known or Remembered("")
         following = at.mark + 1
         arguments = self.name, at.incarnation, str(at.mark), str(following), _new(), str(round(_MARK_LIVES_S * 1000))
-        answer = await store.run(MARK, shard_keys(place), *arguments)
+        asked_at = self.read()
+        answer = await store.run(MARK, shard_keys(place), *arguments, self.lasting.told())
+        if answer.word == "marked":
+            self.lasting.hear(text(answer.rest[1]), asked_at)
         if self._remembered.get(place) is not known:
             # Meanwhile it was connected anew, and checked.
             return
@@ -210,8 +218,8 @@ class Incarnation:
     async def _tell(self, connection: AbstractConnection, place: str, found: Found, why: str) -> None:
         incarnation = _new()
         self._told.add(incarnation)
-        arguments = found.incarnation or "", incarnation, why, self.name, self._remembered[place].incarnation
-        (reply,) = await ask_first(connection, [_eval(REGRESS, place, *arguments)])
+        about = found.incarnation or "", incarnation, why, self.name, self._remembered[place].incarnation
+        (reply,) = await ask_first(connection, [_eval(REGRESS, place, *about, str(self.furthest_ms()))])
         if isinstance(reply, Exception):
             raise reply
         now = await _found(connection, place, self.name)
@@ -222,7 +230,7 @@ class Incarnation:
         """Whoever hears of a loss sees to it that all shards of the server do: who found it may have died since."""
         assert found.incarnation is not None
         if found.is_open:
-            await _regress_shards(connection, place, found.floor)
+            await _regress_shards(connection, place, found.floor, str(round(self.lasting() * 1000)), found.since)
         await learn_anew(connection, self.recent)
         self._remembered[place] = Remembered(found.incarnation)
         self.recent.forget(int(found.floor))
@@ -233,22 +241,22 @@ class Incarnation:
 
 async def _found(connection: AbstractConnection, place: str, name: str) -> Found | None:
     """What the server says of itself; None where the place is another server's."""
-    fields = ("incarnation", "before", "floor", "accepted")
+    fields = ("incarnation", "before", "floor", "since", "accepted")
     record, mark = await ask_first(connection, [("HMGET", store_record(place), *fields), ("HGET", marks(place), name)])
     if is_elsewhere(record):
         return None
-    incarnation, before, floor, accepted = map(_word, _list(record))
+    incarnation, before, floor, since, accepted = map(_word, _list(record))
     made = _word(reply_of(mark))
     found = Found(incarnation, int(made.partition(" ")[0]) if made else 0)
-    if before is None or floor is None:
+    if before is None or floor is None or since is None:
         return found
-    return replace(found, before=tuple(before.split()), is_open=accepted is None, floor=floor)
+    return replace(found, before=tuple(before.split()), is_open=accepted is None, floor=floor, since=since)
 
 
-async def _regress_shards(connection: AbstractConnection, place: str, floor: str) -> None:
+async def _regress_shards(connection: AbstractConnection, place: str, *arguments: str) -> None:
     # The first one leaves the script there.
-    await ask_first(connection, [_eval(REGRESS_SHARD, place, floor)])
-    commands = [("EVALSHA", REGRESS_SHARD.sha, "7", *shard_keys(shard), floor) for shard in shards()]
+    await ask_first(connection, [_eval(REGRESS_SHARD, place, *arguments)])
+    commands = [("EVALSHA", REGRESS_SHARD.sha, "7", *shard_keys(shard), *arguments) for shard in shards()]
     for reply in await ask_first(connection, commands):
         if isinstance(reply, Exception) and not is_elsewhere(reply):
             raise reply
@@ -269,6 +277,10 @@ def _missing(asked: Iterator[tuple[Proof | Place, FirstReply]]) -> Iterator[Proo
 
 def _eval(script: Script, place: str, *arguments: str) -> tuple[str, ...]:
     return "EVAL", script.text, "7", *shard_keys(place), *arguments
+
+
+def _never() -> int:
+    return 0
 
 
 def _new() -> str:

@@ -91,10 +91,11 @@ async def regressed(store: FenceStore) -> Loss | None:
     return loss
 
 
-async def accept(store: FenceStore, *, note: str, by: str) -> int | None:
+async def accept(store: FenceStore, *, note: str, by: str, looked_at: int | None = None) -> int | Refused | None:
     """Let writes go on; returns how many intents that waited are unknown now. None where nothing was to be accepted.
 
-    Called again after a failure, it ends what is left.
+    Called again after a failure, it ends what is left. `looked_at`: the largest floor of those that were; refused with
+    `wrong-state` where another loss was found since.
     """
     before = await states(store)
     _all_answer(before)
@@ -102,6 +103,10 @@ async def accept(store: FenceStore, *, note: str, by: str) -> int | None:
     if not floors:
         return None
     floor = max(floors, key=int)
+    if looked_at is not None and int(floor) > looked_at:
+        return Refused(
+            WRONG_STATE, f"Nothing was done: a loss was found since, with the floor {floor}. Look at it again."
+        )
     counts = await asyncio.gather(*(_accept_shard(store, shard, floor, by) for shard in shards()))
     for state in before:
         if state.is_regressed and state.incarnation is not None:

@@ -8,9 +8,9 @@
 --          before a loss that was told of), known (this epoch is seen), era:B (in which this gateway knows the
 --          resource's epochs, where it is not the first), observes, holds, probes, principal:NAME,
 --          notify:EVENTS, trace:ID, and of an intent
---          retain:MS, query:MS, retry:MS, native:HEADER; and where it is not to be sent now, parks:STATE, room:BYTES,
---          digest:D, risk:R, approve:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its key, tenant
---          and target in one text, 14 what the shard began with ('' where this gateway does not know it),
+--          retain:MS, query:MS, no-after:MS, retry:MS, native:HEADER; and where it is not to be sent now, parks:STATE,
+--          room:BYTES, digest:D, risk:R, approve:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its
+--          key, tenant and target in one text, 14 what the shard began with ('' where this gateway does not know it),
 --          15 the request to be kept
 -- Returns  {admitted, now, n, attempt, in doubt or ''}, or {ready, now, in doubt or ''} where it only probes;
 --          {replayed, now, answer, resolved by, evidence}; {parked, now, by how many bytes more is kept, the record's
@@ -28,12 +28,12 @@ local intent, fingerprint = ARGV[11], ARGV[12]
 -- Read all that is written below: a key of the wrong type fails here, before the first write.
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[7])
-local found = redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'w', 'q', 'n', 'p', 'g', 'u', 'b', 'r')
+local found = redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'w', 'q', 'n', 'p', 'g', 'u', 'b', 'r', 'm')
 local fence = {
   e = found[1], h = found[2], s = found[3], x = found[4], w = found[5], q = found[6], n = found[7], p = found[8],
   g = found[9], u = found[10],
 }
-local era = epochs.era(found[11], found[12])
+local era = epochs.era(fence.e, found[11], found[12], found[13])
 local in_flight, older, waiting, loss = 0, 0, 0, nil
 -- Mostly there is none of the four, and one look tells.
 if redis.call('EXISTS', K.tickets, K.older, K.waiters, K.lost) > 0 then
@@ -100,7 +100,7 @@ local function park(of)
   one.fingerprint, one.about, one.in_doubt = fingerprint, ARGV[13], ''
   one.retain, one.query, one.asked = tonumber(asks.retain), tonumber(asks.query or 0), 0
   one.native, one.answer, one.evidence, one.resolved_by, one.heir = asks.native or '', '', '', '', ''
-  one.trace, one.senders = asks.trace, ''
+  one.trace, one.senders, one.no_after = asks.trace, '', asks['no-after'] or ''
   intents.park_as(one, {
     since = clock.text(now), failures = 0, digest = asks.digest, risk = asks.risk, senders = senders,
     approval = asks.approve and 'awaited' or nil, expires = asks.approve and clock.text(now + asks.approve) or nil,
@@ -162,9 +162,15 @@ if raises then
   waiters.wake_all(resource)
   h, w, q = holder, nil, nil
   older, in_flight, due = older + in_flight, 0, math.min(due, beside.due)
-elseif not h then
-  h = holder
-  redis.call('HSET', K.fence, 'h', holder)
+else
+  if not h then
+    h = holder
+    redis.call('HSET', K.fence, 'h', holder)
+  end
+  -- Recorded by a former version, which keeps nothing beside it.
+  if found[12] and found[13] ~= mine then
+    redis.call('HSET', K.fence, unpack(epochs.of_its_era(mine)))
+  end
 end
 if #before.overdue + #beside.overdue > 0 then
   n, u = unpack(redis.call('HMGET', K.fence, 'n', 'u'))
@@ -175,6 +181,7 @@ end
 
 -- Its ticket is gone, and nobody will settle it.
 if record and record.state == 'in_flight' and not tickets.find(record.ticket) then
+  intents.may_last(record, math.max(asks.ttl, asks.lasts or 0))
   intents.step(record, intents.concluded(record, 'unknown'), now, 'its ticket was lost', gateway)
 end
 
@@ -215,14 +222,15 @@ if lives and asks.parks then
   intents.add_sender(record, asks.principal or '')
 end
 
--- The upstream refuses the second only under the key that it was given with the first.
+-- The upstream refuses the second only under the key that it was given with the first, and for so long: also when this
+-- one comes there at the end of its own time.
 local retries = asks.retry and lives and record.native == asks.native
-if lives and not (retries and now - record.sent_at < tonumber(asks.retry)) then
+if lives and not (retries and now - record.sent_at + asks.ttl < tonumber(asks.retry)) then
   return refuse('outcome-unknown')
 end
 
 -- A further attempt of this epoch has the place of the one before it.
-local has_place = lives and record.epoch == mine and not epochs.is_former(found[11], record.sent_at)
+local has_place = lives and intents.has_place(record, mine, era)
 if asks.strict and w and not has_place then
   return refuse('stale-epoch')
 end
@@ -232,6 +240,11 @@ local wrong = asks.increasing and q and not epochs.less(q, sequence)
   or asks.contiguous and sequence ~= epochs.next(q or '0')
 if wrong and not has_place then
   return refuse('out-of-sequence')
+end
+
+-- The clock was set back, nobody knows by how much: the upstream may have forgotten the key.
+if lives and now + GRACE_MS < record.sent_at then
+  return refuse('outcome-unknown')
 end
 
 local based_on = asks['if-revision']
@@ -254,7 +267,7 @@ if holds then
 end
 
 -- Tickets were lost too, and what was sent under them may still be on its way.
-local forgotten = losses.in_flight_ms(loss, math.max(asks.ttl, asks.lasts or 0), now)
+local forgotten = losses.in_flight_ms(loss, math.max(asks.ttl, asks.lasts or 0), judged)
 if forgotten > 0 then
   return wait('wait-older', forgotten)
 end
@@ -289,6 +302,7 @@ if intent ~= '' then
   one.retain, one.query, one.asked = tonumber(asks.retain), tonumber(asks.query or 0), 0
   one.sent_at, one.native = lives and one.sent_at or now, asks.native or ''
   one.answer, one.evidence, one.resolved_by, one.parking, one.heir = '', '', '', '', ''
+  one.no_after, one.era = intents.no_after(lives and one.no_after or '', asks['no-after']), asks.era or ''
   intents.step(one, 'in_flight', now, 'admitted', gateway)
 else
   audit.note(one, '', 'in_flight', 'admitted', gateway)

@@ -54,7 +54,7 @@ if losses.may_have_forgotten(loss, clock.text(first.sent_at)) then
   return { 'lost', now }
 end
 
-local forgotten = losses.in_flight_ms(loss, math.max(asks.ttl, asks.lasts or 0), now)
+local forgotten = losses.in_flight_ms(loss, math.max(asks.ttl, asks.lasts or 0), judged)
 if forgotten > 0 then
   return { 'wait-busy', now, math.min(forgotten, 500) }
 end
@@ -94,7 +94,8 @@ end
 
 local two = second or intents.new(ARGV[3], ARGV[8], now)
 two.ticket, two.attempts, two.about, two.sent_at = id, two.attempts + 1, ARGV[8], now
-two.epoch, two.holder = epochs.larger(e or '0', first.epoch), h or ''
+-- Where there is none, an operator had the record of its lease collected.
+two.epoch, two.holder = e or first.epoch, h or ''
 two.upstream, two.rule, two.resource, two.retain = first.upstream, first.rule, resource, first.retain
 two.native, two.notify, two.holds = asks.native or '', asks.notify or '', asks.holds and '1' or ''
 two.compensates = first.id

@@ -2,7 +2,8 @@
 --          only while no newer epoch rules. Of two who decide at once, one wins.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 approve or deny, 4 by whom, 5 the principal who that is ('' for an
---          operator), 6 note, 7 digest of the request that was looked at ('' where none is named: only to deny)
+--          operator), 6 note, 7 digest of the request that was looked at ('' where none is named: only to deny), 8 the
+--          keeping that the caller found
 -- Returns  {decided, wrong-state, own-request, other-request or store-regressed, now, the record's fields and their
 --          values in turn}, or {unseen, now}
 -- Writes   i, e, s, a and n; q and q: where it is approved, r and k where it ends
@@ -45,7 +46,8 @@ if ARGV[5] ~= '' and intents.was_sent_by(record, ARGV[5]) then
   return answer('own-request')
 end
 
-if not same then
+-- A call that comes late finds a repeat of the request, which says the same: that is for somebody to look at anew.
+if not same or intents.keeping(record) ~= ARGV[8] then
   return answer('other-request')
 end
 

@@ -2,8 +2,8 @@
 --          that it was taken under, and nothing older is in flight. Its lease and its secret were proved then.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 the intent's id, 5 expected store ms, 6 in words: ttl:MS, lasts:MS,
---          serial, and queued or behind of the gateway's other writes that wait, seen:E, known, era:B (as in
---          admit.lua), trace:ID; of what was taken 7 the epoch, 8 the keeping
+--          serial, no-after:MS, and queued or behind of the gateway's other writes that wait, seen:E, known, era:B (as
+--          in admit.lua), trace:ID; of what was taken 7 the epoch, 8 the keeping
 -- Returns  as admit.lua: {admitted, now, n, attempt, ''}; {wait-older or wait-busy, now, ms until to ask again}; or a
 --          refusal {other-era, paused, store-regressed, stale-epoch (and it is superseded) or intent-in-progress (it is
 --          no longer what was taken), now, e, h, x, n, intent, its state}, or resource-held, the same of what holds it
@@ -15,7 +15,8 @@ local asks = words.read(ARGV[6])
 
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[5])
-local e, released, n, w, paused, b, r = unpack(redis.call('HMGET', K.fence, 'e', 'g', 'n', 'w', 'p', 'b', 'r'))
+local found = redis.call('HMGET', K.fence, 'e', 'g', 'n', 'w', 'p', 'b', 'r', 'm')
+local e, released, n, w, paused = unpack(found)
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
 local waiting = redis.call('HLEN', K.waiters)
@@ -48,7 +49,7 @@ if own then
   return { 'admitted', now, n or '0', own.attempt, '' }
 end
 
-if epochs.era(b, r) ~= (asks.era or '0') then
+if epochs.era(e, found[6], found[7], found[8]) ~= (asks.era or '0') then
   return epochs.refusal('other-era', now)
 end
 
@@ -95,7 +96,7 @@ if holds then
   return epochs.refusal('resource-held', now, holds, its_state)
 end
 
-local forgotten = losses.in_flight_ms(loss, math.max(asks.ttl, asks.lasts or 0), now)
+local forgotten = losses.in_flight_ms(loss, math.max(asks.ttl, asks.lasts or 0), judged)
 if forgotten > 0 then
   return wait('wait-older', forgotten)
 end
@@ -113,6 +114,7 @@ if asks.serial and waiting > 0 and not is_older and not waiters.none_before(gate
 end
 
 record.ticket, record.attempts, record.sent_at, record.trace = id, record.attempts + 1, now, asks.trace
+record.no_after, record.era = asks['no-after'] or '', asks.era or ''
 intents.step(record, 'in_flight', now, 'delivered', gateway)
 tickets.issue(id, resource, {
   epoch = record.epoch,

@@ -3,9 +3,13 @@
 --          file and replication keep the order).
 -- KEYS     the seven of the store's own shard, as in parts/epoch.lua; in a cluster of one shard of the server
 -- ARGV     1 the process, 2 the incarnation and 3 the number that it remembers ('' and 0 for none), 4 the next number,
---          5 an incarnation, for a store that has none yet, 6 ms after which a mark is of no use
--- Returns  {marked, now, the incarnation}; {doubtful, now} where the store does not have what is remembered
--- Writes   store and marks
+--          5 an incarnation, for a store that has none yet, 6 ms after which a mark is of no use, 7 how long writes
+--          last, as far as this process knows: for each length MS:LEFT, both in ms (lasting.py)
+-- Returns  {marked, now, the incarnation, the same of all processes}; {doubtful, now} where the store does not have
+--          what is remembered
+-- Writes   store, marks and lasting
+
+local NEWS_MS = 250
 
 local name, remembered = ARGV[1], ARGV[2]
 
@@ -33,5 +37,26 @@ if remembered == '' then
     end
   end
 end
-redis.call('HSET', marks, name, ARGV[4] .. ' ' .. clock.text(now))
-return { 'marked', now, incarnation }
+-- One that comes late does not put a later one back. The first of a memory is the first, whatever was there before.
+if ARGV[3] == '0' or epochs.less(number, ARGV[4]) then
+  redis.call('HSET', marks, name, ARGV[4] .. ' ' .. clock.text(now))
+end
+
+-- What one process was told by another comes back a little later each time: only what is news makes it longer. What a
+-- clock that was set back leaves is as long as if it were told now.
+local lasting, all = K.shard .. 'lasting', {}
+for ms, left in string.gmatch(ARGV[7], '(%d+):(%d+)') do
+  if now + left > tonumber(redis.call('ZSCORE', lasting, ms) or 0) + NEWS_MS then
+    redis.call('ZADD', lasting, clock.text(now + left), ms)
+  end
+end
+redis.call('ZREMRANGEBYSCORE', lasting, '-inf', clock.text(now))
+local known = redis.call('ZRANGE', lasting, 0, -1, 'WITHSCORES')
+for at = 1, #known, 2 do
+  local left, most = known[at + 1] - now, known[at] + GRACE_MS
+  if left > most then
+    redis.call('ZADD', lasting, clock.text(now + most), known[at])
+  end
+  all[#all + 1] = known[at] .. ':' .. clock.text(math.min(left, most))
+end
+return { 'marked', now, incarnation, table.concat(all, ' ') }

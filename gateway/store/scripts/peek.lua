@@ -9,9 +9,9 @@
 -- Writes   nothing
 
 local now = clock.read()
-local found = redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'p', 'b', 'r')
+local found = redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'p', 'b', 'r', 'm')
 local fence = { e = found[1], h = found[2], s = found[3], x = found[4], p = found[5] }
-local era = epochs.era(found[6], found[7])
+local era = epochs.era(fence.e, found[6], found[7], found[8])
 local loss = losses.read()
 local seen, told = ARGV[4] ~= '' and ARGV[4] or nil, ARGV[5] == 'told'
 local fault = losses.began_anew(ARGV[6]) and 'began-anew'

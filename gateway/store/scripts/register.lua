@@ -12,14 +12,14 @@ local resource, gateway, epoch, holder = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[5])
-local e, h, b, r = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'b', 'r'))
+local e, h, b, r, m = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'b', 'r', 'm'))
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
 redis.call('HLEN', K.waiters)
 audit.check()
 local loss = losses.read()
 local fault = losses.began_anew(ARGV[9]) and 'began-anew'
-  or epochs.era(b, r) ~= ARGV[10] and 'other-era'
+  or epochs.era(e, b, r, m) ~= ARGV[10] and 'other-era'
   or losses.fault(loss, epoch, '')
   or epochs.less(e or '0', ARGV[7]) and 'store-regressed'
 
@@ -50,7 +50,7 @@ elseif not h then
   redis.call('HSET', K.fence, 'h', holder)
 end
 
-in_flight = in_flight + losses.in_flight(loss, ARGV[8] or 0, now)
+in_flight = in_flight + losses.in_flight(loss, ARGV[8], judged)
 if in_flight > 0 and ARGV[6] == 'watch' then
   waiters.watch(gateway, micros, now)
 end

@@ -1,6 +1,7 @@
 -- Promise  Only the live token renews: an expired, released or overtaken lease never comes back.
 -- KEYS     the resource's seven, as in parts/epoch.lua
--- ARGV     1 epoch, 2 digest of the secret, 3 ms for which a write may be in flight
+-- ARGV     1 epoch, 2 digest of the secret, 3 ms for which a write may be in flight,
+--          4 expected store ms
 -- Returns  {renewed, now, e, h, l, x, older writes in flight, ms that were left}; or a refusal {word, now, e, h, x, n}:
 --          lease-lost, token-invalid
 -- Writes   f (x)
@@ -26,5 +27,5 @@ end
 
 local expires = clock.text(now + l)
 redis.call('HSET', K.fence, 'x', expires)
-in_flight = in_flight + losses.in_flight(loss, ARGV[3] or 0, now)
+in_flight = in_flight + losses.in_flight(loss, ARGV[3], clock.judged(now, ARGV[4]))
 return { 'renewed', now, e, h, l, expires, in_flight, x - now }

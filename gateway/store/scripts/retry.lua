@@ -1,6 +1,7 @@
 -- Promise  G4: what was proved not applied is queued again when an operator says so: as it came, under its own epoch.
 -- KEYS     the resource's seven, as in parts/epoch.lua
--- ARGV     1 resource, 2 the intent's id, 3 note, 4 by whom, 5 digest of the request that was looked at
+-- ARGV     1 resource, 2 the intent's id, 3 note, 4 by whom, 5 digest of the request that was looked at, 6 the keeping
+--          that the caller found
 -- Returns  {queued, wrong-state, other-request, approved, overtaken, collected, lost, not-kept or store-regressed, now,
 --          the record's fields and their values in turn}, or {unseen, now}
 -- Writes   i, r, q, q:, s, a and n
@@ -8,7 +9,7 @@
 local resource, id, note = ARGV[1], ARGV[2], ARGV[3]
 
 local now = clock.read()
-local highest, forgotten, began = unpack(redis.call('HMGET', K.fence, 'e', 'r', 'b'))
+local highest, began, forgotten, most = unpack(redis.call('HMGET', K.fence, 'e', 'b', 'r', 'm'))
 local loss = losses.read()
 local record = intents.read(id)
 intents.check_parked(resource, id)
@@ -31,8 +32,8 @@ if record.parking == '' or (record.state ~= 'failed' and record.state ~= 'not_ap
   return answer('wrong-state')
 end
 
--- Its key was free, and has another request by now.
-if told.digest ~= ARGV[5] then
+-- Its key was free, and has another request by now; or this call comes late, and it was sent and has failed since.
+if told.digest ~= ARGV[5] or intents.keeping(record) ~= ARGV[6] then
   return answer('other-request')
 end
 
@@ -57,8 +58,9 @@ end
 
 -- Of one that a former version kept after its reset, nobody knows in which era.
 local is_unknown = forgotten and not began and not told.era and epochs.less(forgotten, record.epoch)
-local is_former = (told.era or '0') ~= epochs.era(began, forgotten) and not is_unknown
-if is_former or highest and epochs.less(record.epoch, highest) then
+local is_former = (told.era or '0') ~= epochs.era(highest, began, forgotten, most) and not is_unknown
+-- Nor is the epoch in force less, within one era.
+if is_former or highest ~= record.epoch then
   return answer('overtaken')
 end
 

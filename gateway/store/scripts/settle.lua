@@ -4,11 +4,11 @@
 -- ARGV     1 resource, 2 ticket id, 3 epoch, 4 holder, 5 upstream, 6 rule, 7 outcome: applied, not_applied, unknown, or
 --          abandoned (not_applied of a ticket that may never have been), 8 reason, 9 in words: by:GATEWAY, sequence:N,
 --          counts, holds, costs, attempt:N, era:B (of its epoch, as in admit.lua), in-doubt, principal:NAME,
---          notify:EVENTS, trace:ID, of an intent retain:MS, query:MS, native:HEADER, and of a delivery, for when it is
---          proved not applied, again:MS or again:never; 10 the intent's id (the ticket's without one), 11 its
---          fingerprint, 12 its key, tenant and target ('' without one), 13 the answer to keep ('' if none); of a rule
---          with a compensation 14 request or none, 15 the request that would take it back, or why there is none; and
---          of what takes another intent back, in 9, compensates:ID
+--          notify:EVENTS, trace:ID, of an intent retain:MS, query:MS, no-after:MS, native:HEADER, and of a delivery,
+--          for when it is proved not applied, again:MS or again:never; 10 the intent's id (the ticket's without one),
+--          11 its fingerprint, 12 its key, tenant and target ('' without one), 13 the answer to keep ('' if none); of a
+--          rule with a compensation 14 request or none, 15 the request that would take it back, or why there is none;
+--          and of what takes another intent back, in 9, compensates:ID
 -- Returns  {settled, now, n, the intent's outcome, incident or ''}; {overtaken, ...} where a newer epoch is the highest
 -- Writes   f (e, n, u; q and w, also given back), t or o, and d; i, s, p, c, a and n; q, q:, r, k and f (g) of a
 --          delivery; m and l; w when it wakes
@@ -38,7 +38,8 @@ if not record or record.ticket ~= id then
   own.principal, own.native, own.notify = tells.principal or '', tells.native or '', tells.notify or ''
   own.retain, own.holds = tonumber(tells.retain or own.retain), tells.holds and '1' or ''
   own.query = tonumber(tells.query or 0)
-  own.in_doubt = tells['in-doubt'] and 'unknown' or ''
+  own.no_after = intents.no_after(record and record.no_after or '', tells['no-after'])
+  own.in_doubt, own.era = tells['in-doubt'] and 'unknown' or '', tells.era or ''
   own.compensates = tells.compensates or ''
 end
 own.trace = tells.trace
@@ -159,7 +160,7 @@ end
 local function tell_other_attempt()
   if proved == 'unknown' and attempt > record.attempts and record.state == 'in_flight' and record.in_doubt == '' then
     -- A failover lost this attempt, and gave its key away before anybody had judged it.
-    record.in_doubt = 'lost'
+    record.in_doubt, record.no_after = 'lost', own.no_after
     intents.keep(record)
   end
   if proved ~= 'applied' then
@@ -223,7 +224,7 @@ end
 
 -- Whether an operator has forgotten its epoch: the one in force is another one, however large.
 local function is_forgotten()
-  return epochs.less(tells.era or '0', epochs.era(unpack(redis.call('HMGET', K.fence, 'b', 'r'))))
+  return epochs.less(tells.era or '0', epochs.era(unpack(redis.call('HMGET', K.fence, 'e', 'b', 'r', 'm'))))
 end
 
 -- A failover lost the admission; or this is a repeat, and the first call has left nothing to restore.
@@ -254,7 +255,9 @@ local function restore()
   end
 end
 
-local is_ahead = not abandoned and (not e or epochs.less(e, epoch))
+-- What takes another intent back raises no epoch: where there is none, an operator had the record of its lease
+-- collected, and the newest may have been a larger one.
+local is_ahead = not abandoned and (e and epochs.less(e, epoch) or not e and own.compensates == '')
 -- A failover lost the epoch.
 if is_ahead and not is_forgotten() then
   if ARGV[4] == '' then
@@ -263,7 +266,7 @@ if is_ahead and not is_forgotten() then
     epochs.raise(epoch, 'h', ARGV[4])
   end
   waiters.wake_all(resource)
-  e, q, w = epoch, nil, nil
+  e, q, w, key = epoch, nil, nil, K.older
 end
 
 local reported = record and record.incidents ~= '' and intents.reported(record, id)

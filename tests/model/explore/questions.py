@@ -136,7 +136,7 @@ async def resolve_intent(store: ShelfStore, outcome: Resolution) -> IntentRecord
 async def tell_of_loss(store: ShelfStore) -> None:
     """As whoever connects anew tells all shards, before anything else leaves (store/incarnation.py)."""
     floor = str(ERA_MS + GRACE_MS)
-    await store.run(REGRESS_SHARD, shard_keys(shard_of(RESOURCE)), floor)
+    await store.run(REGRESS_SHARD, shard_keys(shard_of(RESOURCE)), floor, "0", str(ERA_MS))
     assert store.recent is not None
     store.recent.forget(int(floor))
 

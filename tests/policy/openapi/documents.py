@@ -14,10 +14,10 @@ def text(paths: Any, **more: Any) -> str:
     return json.dumps({**head, "paths": paths, **more})
 
 
-def document(directory: Path, paths: Any, **more: Any) -> Document:
+def document(directory: Path, paths: Any, *, names_all: bool = False, **more: Any) -> Document:
     """What is read of a document that is right."""
     file = directory / "openapi.json"
     file.write_text(text(paths, **more))
-    read = read_document(file)
+    read = read_document(file, names_all=names_all)
     assert not isinstance(read, Wrong), read
     return read

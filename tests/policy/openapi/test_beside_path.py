@@ -8,12 +8,13 @@ import pytest
 from gateway.core.caller import NOBODY
 from gateway.policy.load import load_policies
 from gateway.policy.openapi.policy_text import PolicyText, policy_text
+from gateway.policy.openapi.vocabulary import snake_name
 from gateway.policy.review.answer import answer
 from gateway.policy.ruleset import RuleSet
 from tests.policy.asking import request
 from tests.policy.openapi.documents import document
 
-JSON = "application/json"
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
 
 def body(*names: str, types: tuple[str, ...] = (JSON,)) -> dict[str, Any]:
@@ -29,11 +30,11 @@ def proposed(directory: Path, *lines: tuple[str, dict[str, Any]]) -> PolicyText:
     return policy_text(document(directory, paths), "a.json", "up")
 
 
-def decided(directory: Path, text: str, method: str, target: str, sent: bytes) -> str:
+def decided(directory: Path, text: str, method: str, target: str, sent: bytes, kind: str = JSON) -> str:
     (directory / "policy.yaml").write_text(text)
     loaded = load_policies(directory, {})
     assert isinstance(loaded, RuleSet), loaded
-    return answer(loaded, request(method, target, body=sent), NOBODY).decision
+    return answer(loaded, request(method, target, ("Content-Type", kind), body=sent), NOBODY).decision
 
 
 PUT = ("PUT /pages/{pageSlug}/", body("page_slug", "text"))
@@ -47,7 +48,7 @@ def test_a_body_that_names_what_is_written_is_looked_at(tmp_path: Path) -> None:
 
     [asked] = [line for line in policy.open if "body" in line]
     assert asked.startswith(f"{NAMES}PUT /pages/{{pageSlug}}/ (`page_slug`), PATCH /pages/{{pageSlug}}/ (`PageSlug`)?")
-    assert "mount: {path: /up, strip: true, names: merged}" in policy.text
+    assert "mount: {path: /up, strip: true, names: merged, bodies: [json, multipart]}" in policy.text
     assert policy.text.count("  # Its body has `page_slug`, too.\n") == 1
     for sent, decision in ((b'{"page_slug":"b"}', "ambiguous-target"), (b'{"pageslug":"b"}', "ambiguous-target")):
         assert decided(tmp_path, policy.text, "PUT", "/up/pages/a/", sent) == decision
@@ -75,7 +76,7 @@ def test_bodies_are_not_looked_at_where_that_costs_others(
 
     [asked] = [line for line in policy.open if line.startswith(NAMES)]
     assert asked.endswith(f"would refuse {told}")
-    assert "strip: true}" in policy.text
+    assert "strip: true, bodies: [json" in policy.text
 
 
 @pytest.mark.parametrize(
@@ -97,14 +98,53 @@ def test_other_bodies_are_not_asked_about(tmp_path: Path, line: str, members: li
     assert "names: merged" not in policy.text
 
 
-def test_an_id_in_the_body_wants_a_placeholder_of_its_name(tmp_path: Path) -> None:
-    """Or the gateway would not know what it says."""
-    policy = proposed(tmp_path, ("PUT /pets/{petId}", body("id", "name")), ("DELETE /pets/{petId}", body("id")))
+@pytest.mark.parametrize(
+    ("named", "sent", "kind"),
+    [
+        (body("username"), b'{"username":"bob"}', JSON),
+        (body("username", types=(FORM,)), b"username=bob", FORM),
+        (
+            {"requestBody": {"content": {JSON: {"schema": {"allOf": [{"properties": {"username": {}}}, {}]}}}}},
+            b'{"username":"bob"}',
+            JSON,
+        ),
+    ],
+    ids=["JSON", "a form", "in parts"],
+)
+def test_a_name_is_found_in_whatever_the_body_is(tmp_path: Path, named: dict[str, Any], sent: bytes, kind: str) -> None:
+    """Asked about, and refused where it says something else."""
+    policy = proposed(tmp_path, ("PUT /users/{username}", named))
 
-    [asked] = [line for line in policy.open if "`id` of a body" in line]
-    assert "not the path: PUT /pets/{petId}? If so call the placeholder `{id}`" in asked
-    renamed = policy.text.replace("pet_id", "id").replace("strip: true", "strip: true, names: merged")
-    assert decided(tmp_path, renamed, "PUT", "/up/pets/7", b'{"id":"8"}') == "ambiguous-target"
+    assert any(line.startswith(f"{NAMES}PUT /users/{{username}} (`username`)") for line in policy.open)
+    assert decided(tmp_path, policy.text, "PUT", "/up/users/ada", sent, kind) == "ambiguous-target"
+
+
+@pytest.mark.parametrize(
+    ("placeholder", "member"),
+    [("petId", "id"), ("page_slug", "slug"), ("domain_pk", "pk"), ("domain_pk", "id"), ("item-uuid", "uuid")],
+)
+def test_an_id_in_the_body_wants_a_placeholder_of_its_name(tmp_path: Path, placeholder: str, member: str) -> None:
+    """Or the gateway would not know what it says."""
+    put = f"PUT /pets/{{{placeholder}}}"
+    policy = proposed(tmp_path, (put, body(member, "name")), (f"DELETE /pets/{{{placeholder}}}", body(member)))
+
+    [asked] = [line for line in policy.open if "id in a body" in line]
+    assert f"not the path: {put} (`{member}`)? If so call the placeholder as the body does" in asked
+    renamed = policy.text.replace(snake_name(placeholder), member).replace("strip: true", "strip: true, names: merged")
+    assert decided(tmp_path, renamed, "PUT", "/up/pets/7", f'{{"{member}":"8"}}'.encode()) == "ambiguous-target"
+
+
+@pytest.mark.parametrize("member", ["slug", "page_slug"])
+@pytest.mark.parametrize("schema", ["data", "list"])
+def test_below_its_top_a_body_is_asked_about_too(tmp_path: Path, member: str, schema: str) -> None:
+    """And not by `names: merged`, which does not look there."""
+    one: dict[str, Any] = {"properties": {member: {}, "text": {}}}
+    of = {"properties": {"data": one}} if schema == "data" else {"type": "array", "items": one}
+    policy = proposed(tmp_path, ("PUT /pages/{page_slug}", {"requestBody": {"content": {JSON: {"schema": of}}}}))
+
+    [asked] = [line for line in policy.open if "below its top" in line]
+    assert f"PUT /pages/{{page_slug}} (`{member}`)? If so close bodies" in asked
+    assert "true, names: merged" not in policy.text
 
 
 def test_a_query_that_says_what_the_path_says_is_asked_about(tmp_path: Path) -> None:

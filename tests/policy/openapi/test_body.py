@@ -25,7 +25,7 @@ def sent(*types: str, schema: Any) -> dict[str, Any]:
         (sent("application/json", schema={"allOf": [{"$ref": "#/components/schemas/Pet"}, "nonsense"]}), KINDS, False),
         (sent("application/json", schema={"oneOf": [{"allOf": [PET]}, {}]}), KINDS, False),
         (sent("application/json", schema={**PET, "anyOf": []}), KINDS, False),
-        (sent("application/json", schema={"type": "array", "items": PET}), {}, True),
+        (sent("application/json", schema={"type": "array", "items": {"type": "integer"}}), {}, True),
         (sent("application/json", schema={"$ref": "https://x.example"}), {}, False),
         ({"requestBody": {"$ref": "#/components/requestBodies/B"}}, {}, False),
         ({"requestBody": {"content": ["application/json"]}}, {}, False),
@@ -47,6 +47,35 @@ def sent(*types: str, schema: Any) -> dict[str, Any]:
 def test_the_members_that_a_caller_sends(operation: dict[str, Any], kinds: dict[str, Kind], exact: bool) -> None:
     """Those of any type of media; exact where the body can be nothing else."""
     assert body_members(TREE, operation) == BodyMembers(kinds, exact)
+
+
+DATA = {"properties": {"data": {"$ref": "#/components/schemas/Pet"}}}
+TYPED = {"properties": {"type": {}, "attributes": PET}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "within", "names"),
+    [
+        (DATA, "data", {"id", "name"}),
+        ({"allOf": [DATA]}, "data", {"id", "name"}),
+        ({"properties": {"pet": PET}}, "pet", {"id", "name"}),
+        ({"properties": {"owner": PET}}, "", {"owner"}),
+        ({"properties": {"data": TYPED}}, "data", {"type", "attributes", "id", "name"}),
+        ({"type": "array", "items": PET}, "[]", {"id", "name"}),
+        ({"properties": {**DATA["properties"], "note": {}}}, "", {"data", "note"}),
+        ({"properties": {"data": {"type": "string"}}}, "", {"data"}),
+    ],
+    ids=[
+        *("one object", "merged", "as Rails has it", "a reference", "JSON:API's", "a list of them", "two members"),
+        "no object",
+    ],
+)
+def test_what_the_whole_body_consists_of_is_looked_through(schema: Any, within: str, names: set[str]) -> None:
+    """The members are those of the one object, or of the objects of a list; no pointer of a rule is made of them."""
+    found = body_members(TREE, sent("application/json", schema=schema), "/pets/{pet_id}")
+
+    assert (found.within, set(found.kinds)) == (within, names)
+    assert not (within and found.exact)
 
 
 def test_what_no_body_is_without() -> None:

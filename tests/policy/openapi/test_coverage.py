@@ -71,6 +71,32 @@ def test_paths_are_compared_as_the_api_sees_them(tmp_path: Path, head: str, matc
     assert compared(tmp_path, match, {"/a": {"put": {}}}, head, servers=servers) == []
 
 
+@pytest.mark.parametrize(
+    ("bodies", "types", "told"),
+    [
+        ("[json]", ["text/csv"], ["PUT /a"]),
+        ("[form]", ["application/json", "multipart/form-data"], ["PUT /a"]),
+        ("[]", ["application/json"], ["PUT /a"]),
+        ("[json]", ["text/csv", "application/json"], []),
+        ("[json]", ["application/json; charset=utf-8"], []),
+        ("[json]", ["*/*"], []),
+        ("[json]", [], []),
+        ("any", ["text/csv"], []),
+    ],
+)
+def test_an_operation_whose_bodies_are_not_sent_is_told(
+    tmp_path: Path, bodies: str, types: list[str], told: list[str]
+) -> None:
+    """Where none of its types is listed. What is closed anyway needs no word."""
+    described = {"/a": {"put": {"requestBody": {"content": {one: {} for one in types}}}}}
+    head = SERVED.replace("strip: true", f"strip: true, bodies: {bodies}")
+
+    assert compared(tmp_path, "PUT /m/a", described, head) == told
+    (tmp_path / "policy0.yaml").write_text(f"{head}closed: [{{match: PUT /m/a}}]\n")
+    closed = rules(tmp_path)
+    assert uncovered(closed, closed.upstreams[0], document(tmp_path, described), "a.json") == ()
+
+
 def test_a_read_covers_its_operation(tmp_path: Path) -> None:
     """A policy has decided about it."""
     ruleset = rules(tmp_path, SERVED + "read_only: [{match: POST /m/search}]\n")

@@ -16,6 +16,8 @@ from gateway.policy.openapi.translation import translate
         ("/pets/{petId}/photo", "/pets/{pet_id}/photo", "pets/{path.pet_id}", False, "photo"),
         ("/f/{path+}", "/f/{path...}", "f/{path.path}", True, "f"),
         ("/%61/b", "/%61/b", "a/b", False, "b"),
+        ("/café/{id}", "/caf%C3%A9/{id}", "café/{path.id}", True, "café"),
+        ("/my docs", "/my%20docs", "my docs", False, "my docs"),
     ],
 )
 def test_the_resource_ends_with_the_last_placeholder(

@@ -10,6 +10,7 @@ from tests.policy.openapi.documents import document
 
 INTEGER = {"type": "integer"}
 ENUM = {"type": "string", "enum": ["branch", "tag"]}
+LIST = {"type": "array", "items": {"type": "string"}}
 
 
 def asked(directory: Path, paths: Any) -> list[str]:
@@ -28,6 +29,9 @@ def query(**members: Any) -> dict[str, Any]:
     return {"operationId": "it", "parameters": listed}
 
 
+IN_DATA = body({"data": {"properties": {"user": {}}}})
+
+
 @pytest.mark.parametrize(
     ("line", "operation", "name"),
     [
@@ -41,6 +45,12 @@ def query(**members: Any) -> dict[str, Any]:
         ("POST /customers/{id}/merge", body({"source_customer_id": {}}), "source_customer_id"),
         ("POST /users/{id}/block", body({"userId": {}}, "userId"), "userId"),
         ("POST /issues/{n}/blocked_by", body({"other_issue_id": {}}, "other_issue_id"), "other_issue_id"),
+        ("POST /sections/{id}/addTask", body({"task": {}, "insert_before": {}}), "task"),
+        ("POST /tasks/{id}/add-dependents", body({"dependents": LIST}), "dependents"),
+        ("POST /tasks/{id}/setParent", body({"parent_id": INTEGER}), "parent_id"),
+        ("POST /teams/{id}/removeUser", IN_DATA, "user"),
+        ("POST /tasks/{id}/setStatus", body({"status": ENUM}), None),
+        ("POST /tasks/{id}/tasks", body({"task": {}}), None),
         ("POST /transfers", body({"from_account_id": {}, "to_account_id": {}}), "to_account_id"),
         ("POST /transfers", body({"to_account_id": {}}), None),
         ("POST /mails", body({"from": {}, "to": {}}), None),

@@ -39,12 +39,21 @@ def told(one: Proposal) -> str:
         (EITHER, "asks"),
         ({"anyOf": [INTEGER, TEXT]}, "asks"),
         ({"type": "array", "items": INTEGER}, "asks"),
+        ({"oneOf": [INTEGER, {**TEXT, "enum": ["me"]}]}, "asks"),
+        ({**INTEGER, "minimum": -5}, "asks"),
+        ({**TEXT, "format": "ulid"}, "asks"),
+        ({**TEXT, "format": "slug"}, "asks"),
+        ({**TEXT, "pattern": "^[0-9a-fA-F]{24}$"}, "asks"),
+        ({**TEXT, "pattern": "^[0-9a-fA-F]+$", "minLength": 24, "maxLength": 24}, "asks"),
         (TEXT, "rule"),
     ],
-    ids=["int", "UUID", "date", "datetime", "bool", "float", "Decimal", "int or str", "list of int", "str"],
+    ids=[
+        *("int", "UUID", "date", "datetime", "bool", "float", "Decimal", "int or str", "list of int", "int or `me`"),
+        *("below 0", "ULID", "slug", "hexadecimal", "hexadecimal of a length", "str"),
+    ],
 )
 def test_a_type_of_python_has_one_spelling_or_a_question(tmp_path: Path, schema: Any, said: str) -> None:
-    """As FastAPI describes the parameters of a path."""
+    """As FastAPI and others describe the parameters of a path."""
     (one,) = propose(document(tmp_path, {"/a/{x}": {"put": by("x", schema)}}), "up")
 
     assert told(one) == said
@@ -136,3 +145,72 @@ def test_a_create_whose_body_has_the_items_id_is_asked_about(tmp_path: Path, pat
     create, _ = propose(document(tmp_path, paths), "up")
 
     assert told(create) == "asks"
+
+
+@pytest.mark.parametrize(
+    ("paths", "said"),
+    [
+        (["/users/{id}", "/admin/users/{id}", "/user/{id}"], ["rule", "asks", "rule"]),
+        (["/orders/{id}", "/orders/current"], ["rule", "closed"]),
+        (["/order-items/{item_id}", "/orders/{id}/items/{item_id}"], ["rule", "asks"]),
+        (["/files/{slug}.{ext}"], ["closed"]),
+        (["/docs/{id}", "/docs/{id}?action=publish"], ["rule", "rule"]),
+    ],
+    ids=["beside another's", "a name for one of them", "twice an item", "an ending", "an action in the query"],
+)
+def test_what_may_be_another_name_of_a_thing_is_asked_or_closed(
+    tmp_path: Path, paths: list[str], said: list[str]
+) -> None:
+    """Rules of one path have one resource, whatever their query says."""
+    every = propose(document(tmp_path, {path: {"put": {}} for path in paths}), "up")
+
+    assert [told(one) for one in every] == said
+    assert len({one.resource for one in every}) == len({path.partition("?")[0] for path in paths})
+
+
+def test_a_path_with_a_server_of_its_own_stays_closed(tmp_path: Path) -> None:
+    """It is another upstream's."""
+    paths: dict[str, Any] = {
+        "/a/{x}": {"servers": [{"url": "https://other.example/"}], "put": {}},
+        "/b/{x}": {"put": {}},
+    }
+
+    assert [told(one) for one in propose(document(tmp_path, paths), "up")] == ["closed", "rule"]
+
+
+def test_a_filter_names_no_resource(tmp_path: Path) -> None:
+    """PostgREST writes all rows that its query finds: the table is one thing."""
+    filtered = {"parameters": [{"name": "id", "in": "query", "required": True, "schema": TEXT}]}
+    (one,) = propose(document(tmp_path, {"/rows": {"patch": filtered}}), "up")
+
+    assert (told(one), one.resource) == ("rule", "up/rows")
+
+
+@pytest.mark.parametrize(
+    ("path", "schema", "asks"),
+    [
+        ("/files/{file_path}", TEXT, True),
+        ("/files/{path}", TEXT, True),
+        ("/files/{path+}", TEXT, False),
+        ("/files/{path_id}", TEXT, False),
+        ("/files/{path}", INTEGER, False),
+        ("/files/{path}/lock", TEXT, False),
+    ],
+)
+def test_a_path_in_a_path_is_asked_about(tmp_path: Path, path: str, schema: Any, asks: bool) -> None:
+    """FastAPI's documents do not tell that it takes slashes; an honest request would have no rule."""
+    name = path.partition("{")[2].partition("}")[0].removesuffix("+")
+
+    put, _ = propose(document(tmp_path, {path: {"put": by(name, schema), "delete": by(name, schema)}}), "up")
+
+    assert any("slashes in it" in one for one in put.asks) is asks
+
+
+@pytest.mark.parametrize(("style", "is_closed"), [("label", True), ("matrix", True), ("simple", False)])
+def test_a_value_with_a_mark_before_it_has_no_rule(tmp_path: Path, style: str, is_closed: bool) -> None:
+    """No honest request would meet one: it has `/docs/.7`."""
+    parameters = [{"name": "id", "in": "path", "style": style, "schema": INTEGER}]
+
+    (one,) = propose(document(tmp_path, {"/docs/{id}": {"put": {"parameters": parameters}}}), "up")
+
+    assert (one.closed is not None and "has a mark before its value" in one.closed) is is_closed

@@ -1,8 +1,9 @@
 """Names and comments from a stranger's text."""
 
 import pytest
+import yaml
 
-from gateway.policy.openapi.wording import comment, placeholder_name, rule_name, upstream_name
+from gateway.policy.openapi.wording import comment, placeholder_name, rule_name, scalar, upstream_name
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,25 @@ def test_a_placeholder_is_lower_case(text: str, name: str) -> None:
 def test_a_comment_stays_one_line(text: str, line: str) -> None:
     """Nothing in it ends the comment."""
     assert comment(text) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("/a/b", "/a/b"),
+        ("POST /a", "POST /a"),
+        ("a.b-c_d", "a.b-c_d"),
+        ("No", '"No"'),
+        ("7", '"7"'),
+        ("a: b", '"a: b"'),
+        ("/é", '"/é"'),
+        ("😀", '"😀"'),
+        ('a"b', '"a\\"b"'),
+        ("a\nb", '"a\\nb"'),
+        ("", '""'),
+    ],
+)
+def test_a_value_is_the_same_text_to_yaml(text: str, written: str) -> None:
+    """Quoted where it would be something else; a pair of escapes would be two characters."""
+    assert scalar(text) == written
+    assert yaml.safe_load(written) == text

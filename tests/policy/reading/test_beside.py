@@ -240,12 +240,39 @@ def test_a_post_that_says_nothing_of_its_body_counts_as_a_form(
     assert answer(ruleset, replace(asked, method="PUT"), NOBODY).decision == put
 
 
-def test_a_coded_form_is_refused(ruleset: RuleSet) -> None:
-    """A server that does not undo the coding finds other fields in it."""
-    coded = ("Content-Encoding", "gzip")
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (URLENCODED, "x=1"),
+        (MULTIPART, parts("x")),
+        ("application/json", "{}"),
+        ("application/octet-stream", "{}"),
+    ],
+    ids=["a form", "parts", "JSON", "an upload"],
+)
+@pytest.mark.parametrize("name", ["Content-Encoding", "Content_Encoding"])
+def test_a_coded_body_is_refused_beside_the_query(
+    tmp_path: Path, ruleset: RuleSet, kind: str, body: str, name: str
+) -> None:
+    """A server that does not undo the coding finds fields in the coded bytes: gzip's head has room for any."""
+    coded = (name, "gzip")
+    undoing = rules(tmp_path, f"{POLICY}mount: {{coded_bodies: undone}}\n")
+    refusal, passage = ("unsupported-coding", "forwarded") if "-" in name else ("ambiguous-target",) * 2
 
-    assert told(ruleset, "/query?r=7", "x=1", URLENCODED, coded).decision == "unsupported-coding"
-    assert told(ruleset, "/query?r=7", parts("x"), MULTIPART, coded).decision == "unsupported-coding"
+    assert told(ruleset, "/query?r=7", body, kind).decision == "forwarded"
+    assert told(ruleset, "/query?r=7", body, kind, coded).decision == refusal
+    assert told(undoing, "/query?r=7", body, kind, coded).decision == passage
+    assert told(ruleset, "/query?r=7", "", kind, coded).decision == "forwarded"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+@pytest.mark.parametrize("name", [b"Content-Encoding", b"Content_Encoding"])
+def test_so_is_one_without_a_type(ruleset: RuleSet, method: str, name: bytes) -> None:
+    """Rack reads a POST's as a form, Bottle any: as it came."""
+    headers = Headers(((b"Content-Length", b"1"), (name, b"deflate")))
+    asked = replace(request(method, "/query?r=7"), headers=headers, body=b"x")
+
+    assert answer(ruleset, asked, NOBODY).decision == "unsupported-coding"
 
 
 def test_a_compensation_is_no_reason_to_refuse(ruleset: RuleSet) -> None:
@@ -348,3 +375,14 @@ def test_a_member_says_the_same_where_the_query_spells_it_so(value: object, text
     """Numbers and truths as JSON has them; nothing else is one text, and what the query has not is never the same."""
     assert contradicts({"r": value}, "r", text) is differs  # type: ignore[dict-item]  # any JSON value
     assert contradicts({"$set": {"r": value}}, "r", text) is differs  # type: ignore[dict-item]  # any JSON value
+
+
+@pytest.mark.parametrize(
+    ("target", "advice"), [("/when/query", "Send it in the query"), ("/query?r=7", "Send it once")]
+)
+@pytest.mark.parametrize(("kind", "body"), [(URLENCODED, "r=8"), (MULTIPART, parts("r"))], ids=["a form", "parts"])
+def test_the_refusal_says_where_it_stands(ruleset: RuleSet, target: str, advice: str, kind: str, body: str) -> None:
+    """In the body alone, or in both."""
+    refused = told(ruleset, target, body, kind)
+
+    assert (refused.decision, advice in (refused.detail or "")) == ("ambiguous-target", True)

@@ -147,11 +147,15 @@ def test_a_header_that_some_read_as_another_is_ambiguous(name: str, kind: Kind) 
         (["br"], True),
     ],
 )
-def test_a_form_is_read_only_as_it_is_sent(codings: list[str], refused: bool) -> None:
-    """A server that ignores the coding would find fields in the coded bytes; coded JSON is no JSON to it."""
+def test_a_body_is_read_only_as_it_is_sent(codings: list[str], refused: bool) -> None:
+    """A server that ignores the coding would find fields in the coded bytes, and no members in JSON."""
     fields = [("Content-Encoding", coding) for coding in codings]
-    form = body_fault(untyped(("Content-Type", FORM), *fields, body=b"a=1"), "form")
-    json = body_fault(untyped(("Content-Type", "application/json"), *fields, body=b"{}"), "json")
+    sent: dict[Kind, Request] = {
+        "form": untyped(("Content-Type", FORM), *fields, body=b"a=1"),
+        "json": untyped(("Content-Type", "application/json"), *fields, body=b"{}"),
+    }
+    for kind, one in sent.items():
+        fault = body_fault(one, kind)
 
-    assert (None if form is None else form.decision) is (UNSUPPORTED_CODING if refused else None)
-    assert json is None
+        assert (None if fault is None else fault.decision) is (UNSUPPORTED_CODING if refused else None)
+        assert body_fault(one, kind, undoes_codings=True) is None

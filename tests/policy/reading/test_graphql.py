@@ -36,6 +36,7 @@ def target(raw: str) -> Target:
         ({"query": "{ b }", "operationName": None, "variables": None, "extensions": None}, "query { b }"),
         ({"query": "query A { a } mutation B { b }", "operationName": "B"}, "mutation { b }"),
         ({"query": "query A { a }", "operationName": ""}, "query { a }"),
+        ({"query": "query null { a } mutation B { b }", "operationName": "null"}, "query { a }"),
         ({"query": "subscription { c }", "extensions": {"clientLibrary": {"name": "x"}}}, "subscription { c }"),
     ],
 )

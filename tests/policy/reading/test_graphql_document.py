@@ -30,6 +30,7 @@ def operation(text: str, name: str | None = None, **variables: JsonValue) -> Ope
         ("mutation { a @skip(if: true) b @include(if: false) }", "mutation { a, b }"),
         ("mutation { ...F @skip(if: true) a } fragment F on M { b }", "mutation { a, b }"),
         ("mutation { __typename a { b } }", "mutation { a }"),
+        ('mutation { docs { up(id: "7") { id } } }', "mutation { docs }"),
         ("query { __typename }", "query { __typename }"),
         ("query { __schema { types { name } } }", "query { __schema }"),
         ("# mutation { a }\n{ b }", "query { b }"),
@@ -85,6 +86,7 @@ def test_a_document_that_is_not_valid_or_not_plain_is_ambiguous(text: str) -> No
     [
         ('mutation { a(id: "x") }', "id", "x"),
         ('mutation { a(id: """x""") }', "id", "x"),
+        ('mutation { a(id: "\\u0078") }', "id", "x"),
         ("mutation { a(id: 7) }", "id", Number("7")),
         ("mutation { a(id: 7.0) }", "id", Number("7.0")),
         ("mutation { a(kind: BODY) }", "kind", "BODY"),
@@ -106,6 +108,7 @@ def test_a_document_that_is_not_valid_or_not_plain_is_ambiguous(text: str) -> No
         ("mutation ($o: I) { a(input: $o) }", "input.none", MISSING),
         ('mutation ($w: I = {id: "d"}) { a(input: $w) }', "input.id", "d"),
         ("mutation ($o: I) { a(input: $o) }", "input", None),
+        ('mutation ($n: ID = "d") { a(id: $n) }', "id", None),
         ("mutation ($l: [ID]) { a(ids: $l) }", "ids", []),
         ('mutation { a(id: "x") b: a(id: "x") __typename }', "id", "x"),
         ('mutation { a(id: "x") ...F } fragment F on M { b(id: "x") }', "id", "x"),
@@ -113,8 +116,8 @@ def test_a_document_that_is_not_valid_or_not_plain_is_ambiguous(text: str) -> No
     ],
 )
 def test_an_argument_is_a_literal_or_a_variables_value(text: str, path: str, value: JsonValue | Missing) -> None:
-    """A variable's default counts where the caller sent none; a list or an object is no name."""
-    told = operation(text, v="from-variable", o={"id": "inner"}, l=["x"])
+    """A variable's default counts where the caller sent none, not null; a list or an object is no name."""
+    told = operation(text, v="from-variable", o={"id": "inner"}, l=["x"], n=None)
 
     assert told.argument(tuple(path.split("."))) == value
 
@@ -135,6 +138,7 @@ def test_many_root_fields_of_long_variables_are_compared_in_good_time() -> None:
         'mutation { a(id: "x") b: a(id: "y") }',
         'mutation { a(id: "x") b }',
         'mutation { a(id: "x", id: "y") }',
+        'mutation { a(id: "x") b: a(id: "y") @skip(if: true) }',
         "mutation { a(id: $v) }",
         'mutation { a(id: "7") b: a(id: 7) }',
     ],

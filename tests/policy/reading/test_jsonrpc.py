@@ -197,3 +197,10 @@ def test_in_an_event_stream_each_answer_has_the_new_id(end: bytes) -> None:
 def test_a_call_has_its_id_as_it_is_spelled(request_body: bytes, spelled: str | None) -> None:
     """Nothing is answered to what is no call of JSON-RPC 2.0, or has no id to answer to."""
     assert call_id(request_body) == spelled
+
+
+def test_to_other_methods_such_names_are_arguments() -> None:
+    """An API that is no MCP server may have an argument of the name."""
+    first = call(method="pay", params={"requestState": 1})
+
+    assert digest(first) != digest(call(method="pay", params={"requestState": 2}))

@@ -143,3 +143,28 @@ def test_a_query_that_names_another_method_is_told(query: str, overrides: bool) 
 
     assert (refused is not None) is overrides
     assert refused is None or refused.decision is AMBIGUOUS_TARGET
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("/save", ""),
+        ("/save=1&x=/publish", "1"),
+        ("x=1&/save", ""),
+        ("/publish", None),
+        ("", None),
+        ("/publish&/save", AMBIGUOUS_TARGET),
+        ("/save&/publish", AMBIGUOUS_TARGET),
+        ("%2Fpublish=&/save=", AMBIGUOUS_TARGET),
+        ("/save&/", AMBIGUOUS_TARGET),
+        ("/save&/save", AMBIGUOUS_TARGET),
+        ("/save&save", AMBIGUOUS_TARGET),
+    ],
+)
+def test_of_actions_there_is_one(query: str, found: object) -> None:
+    """SvelteKit runs the one that the first name with a slash names, whatever follows."""
+    target = read_target(f"/q?{query}")
+    assert isinstance(target, Target)
+    told = read_query(target, "/save")
+
+    assert (told.decision if isinstance(told, Refused) else told) == found

@@ -57,6 +57,45 @@ def test_each_rule_says_why_it_did_not_match(ruleset: RuleSet) -> None:
     assert [one.entry for one in explanation.considered if one.taken] == ["rule one"]
 
 
+def test_it_says_which_bodies_are_sent(tmp_path: Path) -> None:
+    """Where the mount lists them. One of another type is refused, whichever entry would take it."""
+    listed = rules(tmp_path, HEAD + POLICY.replace("path: /x", "path: /x, bodies: [json, text/csv]"))
+
+    explanation = explain(listed, request("PUT", "/x/7", ("Content-Type", "text/plain"), body="{}"), CALLER)
+
+    assert explanation.answer.decision == "no-policy"
+    assert explanation.bodies == ("application/json", "text/csv")
+    assert "  bodies     application/json, text/csv\n" in str(explanation)
+    assert not any(one.taken for one in explanation.considered)
+
+
+def test_it_says_of_which_entry_a_request_says_too_much(tmp_path: Path) -> None:
+    """The detail says what; the entry that would have taken it says that its list is why."""
+    policy = (
+        "read_only:\n  - {match: POST /x, when: {query: {dry: '1'}}, only: {query: [dry]}}\n"
+        "writes:\n  - {name: one, match: POST /x, resource: x}\n"
+    )
+    explanation = explain(rules(tmp_path, HEAD + policy), request("POST", "/x?dry=1&job.x=1"), CALLER)
+
+    assert explanation.answer.decision == "no-policy"
+    assert explanation.answer.detail is not None
+    assert "the query has 'job.x', which the policy does not list" in explanation.answer.detail
+    assert {one.entry: (one.why, one.taken) for one in explanation.considered} == {
+        "read_only": ("would take it, but the request says more than `only` lists: see the detail", False),
+        "rule one": ("would take it, but the request itself is refused: see the detail", False),
+    }
+
+
+def test_it_says_which_entry_lists_what_a_body_may_say(tmp_path: Path) -> None:
+    """It is read for that, and not given."""
+    policy = "read_only:\n  - {match: POST /x, only: {json: [/a]}}\nwrites: []\n"
+    asked = request("POST", "/x", ("Content-Type", "application/json"))
+    explanation = explain(rules(tmp_path, HEAD + policy), asked, CALLER)
+
+    assert explanation.answer.decision == "body-needed"
+    assert [one.why for one in explanation.considered] == ["reads the body, which was not given"]
+
+
 def test_it_shows_how_claims_are_verified(tmp_path: Path) -> None:
     """The algorithms, whose keys and for which audience; a secret is not shown."""
     secret = "0123456789abcdef0123456789abcdef"

@@ -47,6 +47,7 @@ def test_every_example_is_valid(path: Path) -> None:
 def test_every_field_in_every_spelling_is_valid() -> None:
     """Durations and sizes as text, lists of one as their item, a capability as its header."""
     short = HEAD + "capabilities: {idempotency_key: Idempotency-Key}\ntoken_from: basic\nlimits: {body: 1024}\n"
+    short += "mount: {bodies: json}\n"
     rule = "defaults: {resource: x}\nwrites: [{name: a, match: PUT /a, when: {json: {/a: [1, null]}}}]\n"
 
     assert faults(read_source("a", EVERYTHING)) == []

@@ -13,7 +13,7 @@ from gateway.store.parking import retry
 from gateway.store.views import audit_views
 from gateway.store.views.audit_views import Sought
 from tests.store.fences import RESOURCE, SECRET, ask, bare, keyed, leased, name_of, resolved, state_of
-from tests.store.lost import LOST, lose
+from tests.store.lost import LOST, all_landed, lose
 from tests.store.parked import APPROVED, QUEUED, delivering, id_of, mail, parked, refused
 
 
@@ -25,6 +25,7 @@ async def test_an_accepted_loss_ends_leases_from_before_it_and_nothing_else(
 
     assert name_of(await ask(store, leased(lease.epoch))) == "lease-expired"
     assert name_of(await store.renew(RESOURCE, lease.epoch, SECRET)) == "lease-lost"
+    all_landed(store)
     assert name_of(await ask(store, keyed(bare(lease.epoch + 9)), ttl_s=0.0)) == "Admitted"
     assert raw.get(LOST) == b"%d accepted" % (lease.epoch + 1)
     assert 366 < raw.ttl(LOST) / 86_400 <= 367

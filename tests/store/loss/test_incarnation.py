@@ -15,10 +15,10 @@ from gateway.flow.clock import BootClock
 from gateway.store.connect import open_store
 from gateway.store.embedded import find_server
 from gateway.store.fence import FenceStore
-from gateway.store.keys import marks, resource_keys, store_record
+from gateway.store.keys import marks, resource_keys, shard_keys, store_record
 from gateway.store.links.topology import places
 from gateway.store.loss import losses
-from gateway.store.loss.incarnation import Incarnation
+from gateway.store.loss.incarnation import MARK, Incarnation
 from tests.store.fences import (
     OTHER_SECRET,
     PATIENCE_S,
@@ -97,6 +97,20 @@ async def test_marks_rise_and_the_incarnation_stays(store_url: str, raw: Any) ->
         assert raw.hget(store_record("000"), "incarnation").decode() == after.incarnation
         assert int(kept[b"one"]) >= after.mark
         assert places(one.store.link) == ["000"]
+        assert not await is_regressed(one)
+
+
+async def test_a_mark_that_is_executed_late_is_no_loss(store_url: str) -> None:
+    """Its connection stood still, and another has left later ones."""
+    async with remembering(store_url, "one") as one:
+        at = one.incarnation.remembered["000"]
+        late = "one", at.incarnation, str(at.mark), str(at.mark + 1), "x", "1000", ""
+        for _ in range(3):
+            await one.mark()
+        await one.store.run(MARK, shard_keys("000"), *late)
+        await one.mark()
+
+        assert one.told == []
         assert not await is_regressed(one)
 
 

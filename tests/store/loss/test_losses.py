@@ -14,8 +14,9 @@ from gateway.core.outcome import Outcome
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys
 from gateway.store.parking import Decide, decide, retry
-from tests.store.compensating import applied, asked
+from tests.store.compensating import UNDOABLE, applied, asked, record
 from tests.store.fences import (
+    HELD,
     OTHER_SECRET,
     RESOURCE,
     RETRIED,
@@ -30,7 +31,7 @@ from tests.store.fences import (
     name_of,
     state_of,
 )
-from tests.store.lost import LOST, lose
+from tests.store.lost import LOST, all_landed, lose
 from tests.store.parked import APPROVED, DeliveriesOf, begun, delivering, id_of, mail, parked, refused, taken
 
 Call = Callable[[FenceStore, Lease], Awaitable[object]]
@@ -87,6 +88,8 @@ async def test_a_new_lease_writes_once_nothing_forgotten_is_in_flight(store: Fen
     write = leased(new.epoch, OTHER_SECRET)
 
     assert name_of(await ask(store, write, ttl_s=30.0)) == "Waiting"
+    assert name_of(await ask(store, write, ttl_s=0.0)) == "Waiting"
+    all_landed(store)
     assert name_of(await ask(store, write, ttl_s=0.0, queued=True)) == "Admitted"
 
 
@@ -148,6 +151,19 @@ async def test_a_short_write_waits_for_a_longer_one_that_was_forgotten(
     assert name_of(await ask(store, write, ttl_s=3.0)) == told
 
 
+@pytest.mark.parametrize(("lasts_s", "told"), [(60.0, "Waiting"), (9.0, "Admitted")])
+async def test_taking_back_waits_for_a_write_that_was_forgotten(
+    store: FenceStore, raw: Any, lasts_s: float, told: str
+) -> None:
+    """It was in flight beside what is taken back, and may land after it (G3)."""
+    first = await admitted(store, keyed(bare(42, of=HELD)))
+    store.writes_last(lambda: lasts_s)
+    lose(raw, store.expected_ms() - 40_000, accepted=True)
+    await store.settle(first, "applied", "a test", UNDOABLE)
+
+    assert name_of(await asked(store, await record(store))) == told
+
+
 async def test_a_new_intent_waits_for_an_operator(store: FenceStore, lease: Lease) -> None:
     """Nobody knows whether it took effect before (G4); without a key there is nothing to be done twice."""
     new = await granted(store, "B", OTHER_SECRET)
@@ -186,6 +202,7 @@ async def test_an_upstream_that_refuses_the_second_itself_is_asked_again(store: 
     new = await granted(store, "B", OTHER_SECRET)
     again = replace(first, epoch=new.epoch, secret_digest=OTHER_SECRET)
 
+    all_landed(store)
     assert name_of(await ask(store, keyed(again), ttl_s=0.0)) == "Admitted"
 
 

@@ -8,7 +8,7 @@ from gateway.store.keys import resource_keys
 from gateway.store.loss import losses
 from tests.store.fences import OTHER_SECRET, RESOURCE, admitted, ask, bare, granted, leased, name_of, opened, settled
 from tests.store.losing import remembering
-from tests.store.lost import lose
+from tests.store.lost import all_landed, lose
 from tests.store.parked import delivering, mail, parked, taken
 
 
@@ -69,6 +69,7 @@ async def test_once_a_loss_is_accepted_an_older_epoch_is_only_stale(store_url: s
         assert isinstance(stale, Refused)
         assert (stale.decision, stale.facts.highest_epoch, stale.facts.holder) == (STALE_EPOCH, 60, None)
         assert stale.detail.startswith("Not forwarded: epoch 60 rules report/7, and epoch 55 is not newer.")
+        all_landed(store)
         assert name_of(await ask(store, bare(61, "H"), ttl_s=0.0)) == "Admitted"
 
 

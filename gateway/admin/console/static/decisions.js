@@ -54,7 +54,7 @@ function approve(intent) {
     ],
     fields: [note()],
     verb: "Approve and send",
-    act: (given) => decide(intent, "approve", { note: given.note, digest: intent.digest }),
+    act: (given) => decide(intent, "approve", { note: given.note, digest: intent.digest, since: intent.since }),
   });
 }
 
@@ -65,7 +65,7 @@ function deny(intent) {
     fields: [note("Note to the agent", "Why not. The agent reads it, and it stays in the audit trail.")],
     verb: "Deny",
     isGrave: true,
-    act: (given) => decide(intent, "deny", { note: given.note, digest: intent.digest }),
+    act: (given) => decide(intent, "deny", { note: given.note, digest: intent.digest, since: intent.since }),
   });
 }
 
@@ -105,7 +105,7 @@ function retry(intent) {
     ),
     fields: [note()],
     verb: "Send again",
-    act: (given) => decide(intent, "retry", { note: given.note, digest: intent.digest }),
+    act: (given) => decide(intent, "retry", { note: given.note, digest: intent.digest, since: intent.since }),
   });
 }
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from gateway.policy.entry import AnyEntry, Closed, Entry
+from gateway.policy.entry import AnyEntry, Closed, Entry, ReadOnly
 from gateway.policy.finding import Finding
 
 
@@ -19,6 +19,11 @@ def upstream_warning(entry: Entry, why: str) -> Finding:
 def closed_warning(closed: Closed, why: str) -> Finding:
     """Of an entry of `closed`, which has no name."""
     return _at(closed, f"this {why}")
+
+
+def read_only_warning(entry: ReadOnly, why: str) -> Finding:
+    """Of an entry of `read_only`, which has no name."""
+    return _at(entry, f"this {why}")
 
 
 def first_of_each(entries: Iterable[Entry], is_meant: Callable[[Entry], bool]) -> Iterator[tuple[Entry, int]]:

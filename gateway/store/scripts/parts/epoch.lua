@@ -93,7 +93,7 @@ end
 -- Make `to` the highest epoch. What belonged to the one before goes, its tickets become older ones, the count of
 -- revisions stays. The first write may be refused for want of memory, so that nothing is half done.
 function epochs.raise(to, ...)
-  redis.call('HSET', K.fence, 'v', '1', 'e', to)
+  redis.call('HSET', K.fence, 'v', '1', 'e', to, unpack(epochs.of_its_era(to)))
   redis.call('HDEL', K.fence, 'h', 'w', 'q', 'a', 's', 'k', 'x', 'l', 'c')
   if ... then
     redis.call('HSET', K.fence, ...)
@@ -126,22 +126,36 @@ function epochs.fault(fence, mine, holder, secret, now)
 end
 
 -- In which era a resource's epochs are: each time that an operator forgets them (reset.lua) another one begins, larger
--- than all before it, and epochs of two eras are not compared. `b` and `r` of the fence: '0' where nothing was ever
--- forgotten; a former version has kept `r` alone, and not when.
-function epochs.era(b, r)
-  return b or r and '1' or '0'
+-- than all before it, and epochs of two eras are not compared. Of the fence: '0' where nothing was ever forgotten. A
+-- former version has kept `r` alone, and not when; one that runs beside this begins no era either: where the epoch is
+-- behind the largest of its era, it has forgotten that one.
+function epochs.era(e, b, r, m)
+  local era = b or r and '1' or '0'
+  if m and (not e or epochs.less(e, m)) then
+    return epochs.next(era)
+  end
+  return era
 end
 
--- Whether what was sent at that millisecond had an epoch that an operator has forgotten since.
-function epochs.is_former(b, sent_at)
-  return b and tonumber(b) >= sent_at * 1000
+-- What the fence has to keep beside the epoch `to`, in fields and values: the largest of its era, and which era that
+-- is, if only `era` above tells. Nothing where no epoch was ever forgotten, as with nearly all resources.
+function epochs.of_its_era(to)
+  local e, b, r, m = unpack(redis.call('HMGET', K.fence, 'e', 'b', 'r', 'm'))
+  if not r or m == to then
+    return {}
+  end
+  local era = epochs.era(e, b, r, m)
+  if era == epochs.era(to, b, r) then
+    return { 'm', to }
+  end
+  return { 'm', to, 'b', era }
 end
 
 -- What every refusal tells: the highest epoch, its holder, its lease's end and the count of revisions, where they are,
 -- and the intent's id and state where its caller may know them. Where an operator has forgotten epochs, at the end the
 -- era.
 function epochs.refusal(word, now, intent, state)
-  local e, h, x, n, b, r = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'x', 'n', 'b', 'r'))
-  local era = epochs.era(b, r)
+  local e, h, x, n, b, r, m = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'x', 'n', 'b', 'r', 'm'))
+  local era = epochs.era(e, b, r, m)
   return { word, now, e or '', h or '', x or '', n or '0', intent or '', state or '', era ~= '0' and era or nil }
 end

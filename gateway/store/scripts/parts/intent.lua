@@ -12,7 +12,7 @@ local RECORD = '>I6I6I6I6I6I3I4Bc0Bc0Bc0Hc0Bc0Bc0I3c0Hc0Hc0Bc0I3c0I3c0I3c0'
 -- What few records have, a map in MessagePack: '' is what is not in it. A new field belongs here.
 local RARE = {
   'in_doubt', 'resolved_by', 'evidence', 'incidents', 'notify', 'parking', 'holds', 'compensates', 'heir',
-  'senders',
+  'senders', 'no_after', 'era',
 }
 -- Where the length of the state is: behind the seven numbers.
 local STATE_AT = #MARK + 38
@@ -97,8 +97,28 @@ function intents.new(id, about, now)
     resource = '', about = about, fingerprint = '', created_at = now, updated_at = now, sent_at = now, reason = '',
     retain = RESOLVED_MS, query = 0, asked = 0, in_doubt = '', resolved_by = '', evidence = '', answer = '',
     incidents = '', principal = '', native = '', notify = '', parking = '', holds = '',
-    compensates = '', heir = '', senders = '',
+    compensates = '', heir = '', senders = '', no_after = '', era = '',
   }
+end
+
+-- For how many ms from its end as unknown on no query's no counts, whatever the policies in force then say: an attempt
+-- may last as long as those said that it was sent by. `before`: of the attempts before it, one of which may have been
+-- executed; '' for none.
+function intents.no_after(before, asked)
+  return asked and before ~= '' and epochs.larger(before, asked) or asked or before
+end
+
+-- Whether its last attempt was made under the epoch `mine` of that era, which is '' in a record for '0'. No instants
+-- are compared: a clock may have been set back since.
+function intents.has_place(record, mine, era)
+  return record.epoch == mine and (record.era == '' and '0' or record.era) == era
+end
+
+-- Nobody saw the end of an attempt that became unknown just now: it may last for so many ms yet.
+function intents.may_last(record, ms)
+  if record.no_after ~= '' then
+    record.no_after = clock.text(record.no_after + ms)
+  end
 end
 
 -- Before the first write of a script: whatever is of the wrong type fails here. `...` are the states from which or to

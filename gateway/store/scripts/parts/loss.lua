@@ -13,16 +13,29 @@ function losses.read()
     return nil
   end
   local floor, state = string.match(kept, '^(%d+)( %l+)$')
-  return { floor = floor or epochs.LAST, open = state ~= ACCEPTED }
+  floor = floor or epochs.LAST
+  local lasts, found_at = string.match(redis.call('GET', K.shard .. 'lasts') or '', '^(%d+) (%d+)$')
+  return { floor = floor, open = state ~= ACCEPTED, lasts = tonumber(lasts or 0), begins = found_at or floor }
 end
 
 function losses.open(floor)
   redis.call('SET', K.lost, floor .. OPEN)
+  redis.call('DEL', K.shard .. 'lasts')
+end
+
+-- How long what is forgotten may be in flight, by whoever knows it longest. `found_at`: when the loss was found. That
+-- is a grace later for this, as for the floor, which is further ahead where the clock was set back.
+function losses.may_last(ms, found_at)
+  local known = string.match(redis.call('GET', K.shard .. 'lasts') or '', '^(%d+) ')
+  if not known or tonumber(known) < ms then
+    redis.call('SET', K.shard .. 'lasts', clock.text(ms) .. ' ' .. clock.text(found_at + GRACE_MS))
+  end
 end
 
 -- The floor is needed for as long as a lease from before the loss may live, and an intent be kept.
 function losses.accept(floor, ms)
   redis.call('SET', K.lost, floor .. ACCEPTED, 'PX', ms)
+  redis.call('PEXPIRE', K.shard .. 'lasts', ms)
 end
 
 -- Whether the shard is not the one that the asking gateway has known: it was emptied, or is another store's. What it
@@ -78,13 +91,18 @@ function losses.fault_of_all(loss, seen, fence, mine, holder, secret, now, told)
   return fault or secret ~= '' and losses.ended(loss, mine) and 'lease-expired' or nil
 end
 
--- Milliseconds until nothing is in flight any more of what the store has forgotten; `ttl`: how long a ticket lives. The
--- floor is a grace behind the moment at which the loss was found (regress.lua).
-function losses.in_flight_ms(loss, ttl, now)
-  return loss and loss.floor + ttl - now or 0
+-- When nothing is in flight any more of what the store has forgotten; `ttl`: how long a ticket lives, as far as the
+-- asking gateway knows.
+function losses.lands_at(loss, ttl)
+  return loss.begins + math.max(ttl, loss.lasts)
+end
+
+-- Milliseconds until then. `judged`: the instant by which tickets are judged, too.
+function losses.in_flight_ms(loss, ttl, judged)
+  return loss and losses.lands_at(loss, ttl) - judged or 0
 end
 
 -- The same as a number of older writes: what is forgotten counts as one.
-function losses.in_flight(loss, ttl, now)
-  return losses.in_flight_ms(loss, ttl, now) > 0 and 1 or 0
+function losses.in_flight(loss, ttl, judged)
+  return losses.in_flight_ms(loss, ttl, judged) > 0 and 1 or 0
 end

@@ -29,7 +29,7 @@ end
 
 -- What names one keeping under a key, as it is now (core/parking.py): the next request that is kept there has another
 -- one, and so has this one once a delivery of it has ended.
-local function keeping(record)
+function intents.keeping(record)
   local told = words.read(record.parking)
   return (told.since or '') .. '.' .. (told.failures or '') .. '.' .. (told.digest or '')
 end
@@ -37,7 +37,7 @@ end
 -- Whether a record is still what a deliverer took from the head of its resource's queue, under this epoch. A successor
 -- may have taken it over; or it was delivered by others and has left its key to another request.
 function intents.is_as_taken(record, epoch, taken)
-  return record and record.state == 'queued' and record.epoch == epoch and keeping(record) == taken
+  return record and record.state == 'queued' and record.epoch == epoch and intents.keeping(record) == taken
     and redis.call('LINDEX', queue_of(record.resource), 0) == record.id
 end
 

@@ -1,0 +1,114 @@
+"""All that a document names of what an operation's requests say."""
+
+from typing import Any
+
+import pytest
+
+from gateway.policy.openapi.documented import Documented, documented
+from gateway.policy.openapi.tree import Tree
+
+TEXT = {"type": "string"}
+AT = {"type": "object", "properties": {"x": TEXT, "y": TEXT}}
+KEY = {"securitySchemes": {"a": {"type": "apiKey", "in": "query", "name": "key"}, "b": {"type": "http"}}}
+FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
+
+
+def query(**more: Any) -> dict[str, Any]:
+    return {"name": "q", "in": "query", **more}
+
+
+@pytest.mark.parametrize(
+    ("parameter", "names"),
+    [
+        (query(schema=TEXT), ("q",)),
+        (query(schema={"type": "array", "items": TEXT}), ("q",)),
+        (query(schema={"type": "array", "items": TEXT}, name="q[]"), ("q[]",)),
+        (query(schema=AT), ("x", "y")),
+        (query(schema=AT, style="form", explode="true"), ("x", "y")),
+        (query(schema=AT, explode="false"), ("q",)),
+        (query(schema=AT, style="pipeDelimited"), ("q",)),
+        (query(schema=AT, style="deepObject"), ("q[x]", "q[y]")),
+        (query(content={JSON: {"schema": AT}}), ("q",)),
+        (query(), ("q",)),
+        ({"name": "h", "in": "header"}, ()),
+        ({"name": "p", "in": "path"}, ()),
+    ],
+)
+def test_a_parameter_is_named_as_it_is_spelled(parameter: Any, names: tuple[str, ...]) -> None:
+    """By style and `explode`, an object by its members."""
+    assert documented(Tree({}), {"parameters": [parameter]}, {}) == Documented(names, ())
+
+
+@pytest.mark.parametrize(
+    ("parameter", "why"),
+    [
+        (query(schema={"type": "object"}), "its query has `q`, which has members that the document does not name"),
+        (query(schema={"type": "array"}, style="deepObject"), "its query has `q`, which has members that the document"),
+        (query(schema={"properties": {"x": AT}}), "its query has `q`, which has members that the document"),
+        ({"$ref": "https://x.example"}, "a parameter was not read"),
+        (query(name=""), "its query has ``"),
+    ],
+    ids=["a map", "a list in brackets", "an object within one", "unread", "nameless"],
+)
+def test_where_a_query_may_have_others_nothing_is_listed(parameter: Any, why: str) -> None:
+    """Of the body neither: a list of that would close the query, too."""
+    found = documented(Tree({}), {}, {"parameters": [parameter]})
+
+    assert (found.query, found.json, found.form) == (None, None, None)
+    assert found.why.startswith(why)
+
+
+def test_a_key_of_the_api_in_the_query_is_named() -> None:
+    """Of whatever operation."""
+    assert documented(Tree({"components": KEY}), {}, {}).query == ("key",)
+
+
+def body(*types: str, schema: Any = AT) -> dict[str, Any]:
+    return {"requestBody": {"content": {name: {"schema": schema} for name in types}}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "said"),
+    [
+        ({}, Documented((), ())),
+        (body(JSON), Documented((), ("/x", "/y"))),
+        (body(f"{JSON}; charset=utf-8"), Documented((), ("/x", "/y"))),
+        (body("application/vnd.api+json"), Documented((), ("/x", "/y"))),
+        (body(JSON, "text/json", "application/*+json"), Documented((), ("/x", "/y"))),
+        (body(JSON, schema={"properties": {"at": AT}}), Documented((), ("/at/x", "/at/y"))),
+        (body("application/merge-patch+json", schema={"properties": {"at": AT}}), Documented((), ("/at",))),
+        (body(FORM), Documented((), None, ("x", "y"))),
+        (body("multipart/form-data"), Documented((), None, ("x", "y"))),
+        (body(JSON, FORM), Documented((), ("/x", "/y"), ("x", "y"))),
+    ],
+    ids=[
+        *("none", "JSON", "with a parameter", "as JSON", "ASP.NET's", "deeper", "a merge patch", "a form", "parts"),
+        "either",
+    ],
+)
+def test_a_bodys_names_are_those_of_all_its_types(operation: Any, said: Documented) -> None:
+    """In a merge patch a null takes out an object, so that its members are not listed one by one."""
+    assert documented(Tree({}), {}, operation) == said
+
+
+@pytest.mark.parametrize(
+    ("operation", "why"),
+    [
+        (body(JSON, "application/xml"), "it may be `application/xml`, whose members no list names"),
+        (body("*/*"), "it may be `*/*`, whose members no list names"),
+        (body("text/json"), "it may be `text/json`, whose members no list names"),
+        (body("application/octet-stream"), "it may be `application/octet-stream`, whose members no list names"),
+        (body(JSON, schema={}), "it is no JSON object, or one with members that the document does not name"),
+        (body(JSON, FORM, schema={"type": "object"}), "it is no JSON object, or one with members that the document"),
+        (body(FORM, schema={"type": "object"}), "it may have fields that the document does not name"),
+        ({"requestBody": {"$ref": "#/nowhere"}}, "it is not described"),
+        ({"requestBody": {}}, "it is not described"),
+    ],
+)
+def test_a_body_that_may_say_more_is_not_listed(operation: Any, why: str) -> None:
+    """The query is."""
+    found = documented(Tree({}), {}, operation)
+
+    assert (found.query, found.json, found.form) == ((), None, None)
+    assert found.why.startswith(why)

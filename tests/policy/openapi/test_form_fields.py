@@ -1,0 +1,58 @@
+"""The names of a form's fields, and of an object's members in a query."""
+
+from typing import Any
+
+import pytest
+
+from gateway.policy.finding import Wrong
+from gateway.policy.openapi.form_fields import bracketed, fields_of
+from gateway.policy.openapi.tree import Tree
+
+TEXT = {"type": "string"}
+FILE = {"type": "string", "format": "binary"}
+AT = {"type": "object", "properties": {"x": TEXT, "y": {"type": "object", "properties": {"z": TEXT}}}}
+DEEP = {"a": {"style": "deepObject", "explode": "true"}}
+TREE = Tree({"At": AT})
+
+
+def media(a: Any, encoding: Any = None) -> dict[str, Any]:
+    return {"schema": {"type": "object", "properties": {"a": a, "b": TEXT}}, "encoding": encoding}
+
+
+@pytest.mark.parametrize(
+    ("described", "is_multipart", "fields"),
+    [
+        (media(TEXT), False, ("a", "b")),
+        (media({"type": "array", "items": TEXT}), False, ("a", "b")),
+        (media(AT, DEEP), False, ("a[x]", "a[y][z]", "b")),
+        (media({"$ref": "#/At"}, DEEP), False, ("a[x]", "a[y][z]", "b")),
+        (media(AT), False, "it has `a`, whose fields the document does not name"),
+        (media({"type": "array", "items": AT}, DEEP), False, "it has `a`, whose fields the document does not name"),
+        (media({"type": "object"}, DEEP), False, "it has `a`, whose fields the document does not name"),
+        (media(AT), True, ("a", "b")),
+        (media(FILE), True, "it has a file (`a`), and with a list bodies are read whole"),
+        (media({"type": "array", "items": FILE}), True, "it has a file (`a`), and with a list bodies are read whole"),
+        (
+            media({"anyOf": [FILE, {"type": "null"}]}),
+            True,
+            "it has a file (`a`), and with a list bodies are read whole",
+        ),
+        (media({"contentMediaType": "a/b"}), True, "it has a file (`a`), and with a list bodies are read whole"),
+        (media({"contentMediaType": "a/b", "contentEncoding": "base64"}), True, ("a", "b")),
+        ({"schema": {"type": "object"}}, False, "it may have fields that the document does not name"),
+        ({}, True, "it may have fields that the document does not name"),
+    ],
+)
+def test_a_field_is_listed_where_all_clients_spell_it_alike(
+    described: Any, is_multipart: bool, fields: tuple[str, ...] | str
+) -> None:
+    """Neither an object without a style, nor a list of them; and a file is not read whole for a list."""
+    found = fields_of(TREE, described, is_multipart=is_multipart)
+
+    assert (found.message if isinstance(found, Wrong) else found) == fields
+
+
+def test_a_member_stands_in_brackets() -> None:
+    """Of objects that name all of them."""
+    assert bracketed(TREE, "f", AT) == ("f[x]", "f[y][z]")
+    assert bracketed(TREE, "f", {"type": "array", "items": TEXT}) is None

@@ -1,0 +1,113 @@
+"""A closed list of headers: what says more than those that are sent unasked has to be on it."""
+
+import pytest
+
+from gateway.core.caller import Caller
+from gateway.core.decision import Refused
+from gateway.policy.ruleset import RuleSet
+from tests.policy.asking import HEAD, name_of, request, rules
+
+POLICY = """\
+credentials: [{header: X-Api-Key, value: "key"}]
+capabilities: {idempotency_key: X-Native-Key, fencing_token: X-Epoch}
+read_only:
+  - {match: POST /r, when: {header: {x-dry: "1"}}, only: {header: []}}
+writes:
+  - {name: open, match: "PUT /o/{id}", resource: "o/{path.id}", only: {query: []}}
+  - {name: none, match: "PUT /n/{id}", resource: "n/{path.id}", only: {header: []}}
+  - name: some
+    match: PUT /s/{id}
+    resource: s/{header.x-tenant}/{path.id}
+    when: {header: {x-kind: a}}
+    intent: {mode: optional, key: ["{header.x-key}"]}
+    only: {header: [X-Trace, Cookie]}
+"""
+UNASKED = [
+    *("Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Connection", "Keep-Alive", "TE", "Date"),
+    *("Content-Type", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Expect", "If-Match", "Origin"),
+    *("Authorization", "Idempotency-Key", "Traceparent", "Tracestate", "Baggage", "B3", "X-Request-Id", "Via"),
+    *("Sec-Fetch-Mode", "Sec-CH-UA", "Referer", "Cache-Control", "Pragma", "Priority", "DNT", "From"),
+]
+DROPPED = [
+    *("Fencing-Token", "Fencing_Token", "Fencing-Whatever", "Fencegate-Key", "X-Forwarded-For", "X_Forwarded_For"),
+    *("X-Real-IP", "Sudo", "X-Api-Key", "X_Api_Key", "X-Native-Key", "X-Epoch", "X-Envoy-Retry-On"),
+]
+SAYING = [
+    *("Cookie", "X-Purge", "Is-Purge", "Content-Disposition", "Content-Owner", "If-Purge", "Accept-Purge", "Sec-Purge"),
+    *("Prefer", "Range", "X-Token", "User_Agent", "Content_Type", "Idempotency_Key", "Accept.", "Dry", "X-Dry"),
+]
+
+
+@pytest.fixture(scope="module")
+def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
+    return rules(tmp_path_factory.mktemp("headers"), HEAD + POLICY)
+
+
+@pytest.mark.parametrize("header", [*UNASKED, *DROPPED])
+def test_what_wants_nothing_need_not_be_listed(ruleset: RuleSet, header: str) -> None:
+    """What clients and proxies send by themselves, and what never reaches the API, in any spelling."""
+    assert name_of(ruleset.match(request("PUT", "/n/7", (header, "1")), Caller())) == "none"
+
+
+@pytest.mark.parametrize("header", SAYING)
+def test_what_else_is_there_has_to_be_listed(ruleset: RuleSet, header: str) -> None:
+    """Spring binds any header to a field of its name; one that is only spelled as a usual one is another."""
+    found = ruleset.match(request("PUT", "/n/7", (header, "1")), Caller())
+
+    assert name_of(found) == "no-policy"
+    assert isinstance(found, Refused)
+    assert f"header '{header.lower()}' is there" in found.detail
+
+
+@pytest.mark.parametrize("header", [*UNASKED, *SAYING])
+def test_where_none_is_listed_any_may_be_there(ruleset: RuleSet, header: str) -> None:
+    """Other lists say nothing of headers."""
+    assert name_of(ruleset.match(request("PUT", "/o/7", (header, "1")), Caller())) == "open"
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("X-Trace", "some"),
+        ("x-trace", "some"),
+        ("Cookie", "some"),
+        ("X-Key", "some"),
+        ("X_Trace", "no-policy"),
+        ("X.Key", "no-policy"),
+        ("X-Traces", "no-policy"),
+        ("X-Purge", "no-policy"),
+    ],
+)
+def test_what_the_rule_itself_looks_at_is_as_if_listed(ruleset: RuleSet, header: str, told: str) -> None:
+    """Its conditions, and what names its resource and its intents; in one spelling."""
+    fields = (("X-Kind", "a"), ("X-Tenant", "t"), (header, "1"))
+
+    assert name_of(ruleset.match(request("PUT", "/s/7", *fields), Caller())) == told
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ((("X-Dry", "1"),), "read"),
+        ((("X-Dry", "1"), ("Fencing-Token", "1.x")), "read"),
+        ((("X-Dry", "1"), ("X-Wet", "1")), "no-policy"),
+        ((("X-Dry", "1"), ("Cookie", "dry=0")), "no-policy"),
+    ],
+)
+def test_a_read_lists_headers_too(ruleset: RuleSet, fields: tuple[tuple[str, str], ...], told: str) -> None:
+    """Query and body, of which nothing is listed, may be anything."""
+    for target, body in (("/r", None), ("/r?x=1", '{"y": 2}')):
+        assert name_of(ruleset.match(request("POST", target, *fields, body=body), Caller())) == told
+
+
+def test_clients_of_mcp_send_headers_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Those of the protocol are sent unasked there."""
+    policy = (
+        "protocol: mcp\nmount: {path: /mcp}\n"
+        "writes: [{name: call, match: POST /mcp, resource: x, when: {tool: t}, only: {header: []}}]\n"
+    )
+    ruleset = rules(tmp_path_factory.mktemp("mcp"), HEAD + policy)
+    call = '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "t"}}'
+
+    for header, told in (("Mcp-Session-Id", "call"), ("MCP-Protocol-Version", "call"), ("X-Other", "no-policy")):
+        assert name_of(ruleset.match(request("POST", "/mcp", (header, "1"), body=call), Caller())) == told
