@@ -1,5 +1,6 @@
 """Somebody's word on what waits: approved or denied, once; and on what has failed: sent again."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -38,22 +39,16 @@ async def deny_intent(request: web.Request) -> web.Response:
 async def retry_intent(request: web.Request) -> web.Response:
     """Queue a failed intent again."""
     running = request.app[RUNNING]
-    document = await read_document(request, _KNOWN)
-    if isinstance(document, Refused):
-        return refusal(document)
-    note, digest, since_ms = note_of(document), _digest_of(document), _since_of(document)
-    if isinstance(note, Refused):
-        return refusal(note)
-    if isinstance(digest, Refused):
-        return refusal(digest)
-    if isinstance(since_ms, Refused):
-        return refusal(since_ms)
+    asked = _asked(await read_document(request, _KNOWN))
+    if isinstance(asked, Refused):
+        return refusal(asked)
     found = await find_record(request)
     if isinstance(found, Refused):
         return refusal(found)
     write = await _judged(running, found)
     if isinstance(write, Refused):
         return refusal(write)
+    note, digest, since_ms = asked.note, asked.digest, asked.since_ms
     record = await retry(running.store, found, note=note, by=OPERATOR, write=write, digest=digest, since_ms=since_ms)
     if isinstance(record, Refused):
         return refusal(record)
@@ -114,25 +109,33 @@ def _read(document: Document | Refused, verdict: Literal["approve", "deny"], app
     """What was decided. The digest names the request that the approver has looked at: another one may have taken its
     place under the same id. So may the same one, sent and asked for again: `since` tells the two apart.
     """
+    asked = _asked(document)
+    if isinstance(asked, Refused):
+        return asked
+    if verdict == "approve" and asked.digest is None:
+        return Refused(BAD_REQUEST, _NO_DIGEST)
+    return Decide(verdict, approver.principal, principal_of(approver), asked.note, asked.digest, asked.since_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A note, and what was looked at, as far as it is named: the digest of the request, and since when it waited."""
+
+    note: str
+    digest: str | None
+    since_ms: int | None
+
+
+def _asked(document: Document | Refused) -> _Asked | Refused:
     if isinstance(document, Refused):
         return document
-    note = note_of(document)
+    note, since_ms = note_of(document), _since_of(document)
+    digest = read_text(document, "digest", _LONGEST_DIGEST) if "digest" in document else None
     if isinstance(note, Refused):
         return note
-    if verdict == "approve" and "digest" not in document:
-        return Refused(BAD_REQUEST, _NO_DIGEST)
-    digest = _digest_of(document)
     if isinstance(digest, Refused):
         return digest
-    since_ms = _since_of(document)
-    if isinstance(since_ms, Refused):
-        return since_ms
-    return Decide(verdict, approver.principal, principal_of(approver), note, digest, since_ms)
-
-
-def _digest_of(document: Document) -> str | Refused | None:
-    """Of the request that was looked at, where it is named."""
-    return read_text(document, "digest", _LONGEST_DIGEST) if "digest" in document else None
+    return since_ms if isinstance(since_ms, Refused) else _Asked(note, digest, since_ms)
 
 
 def _since_of(document: Document) -> int | Refused | None:

@@ -63,7 +63,8 @@ async def show_resource(request: web.Request) -> web.Response:
 async def advance_resource(request: web.Request) -> web.Response:
     """Raise the epoch, to the one that the body names or to the next: every older one is refused from here on."""
     running, resource = request.app[RUNNING], _named(request, _ADVANCE)
-    wanted = _read_epoch(await read_document(request, frozenset({"epoch"})))
+    document = await read_document(request, frozenset({"epoch"}))
+    wanted = document if isinstance(document, Refused) else _read_epoch(document)
     if isinstance(wanted, Refused):
         return refusal(wanted)
     unknown = await check_name(running, resource)
@@ -83,8 +84,9 @@ async def reset_resource(request: web.Request) -> web.Response:
     """Forget the epoch, as of a resource that has no larger one left: whoever comes next begins anew."""
     running, resource = request.app[RUNNING], _named(request, _RESET)
     document = await read_document(request, frozenset({"note", "epoch"}))
-    looked_at = _read_epoch(document)
-    note = document if isinstance(document, Refused) else note_of(document)
+    if isinstance(document, Refused):
+        return refusal(document)
+    note, looked_at = note_of(document), _read_epoch(document)
     if isinstance(note, Refused):
         return refusal(note)
     if isinstance(looked_at, Refused):
@@ -122,9 +124,7 @@ def _named(request: web.Request, suffix: str) -> ResourceKey:
     return ResourceKey(unquote(path.removeprefix(PREFIX).removesuffix(suffix)))
 
 
-def _read_epoch(document: Document | Refused) -> Epoch | Refused | None:
-    if isinstance(document, Refused):
-        return document
+def _read_epoch(document: Document) -> Epoch | Refused | None:
     named = document.get("epoch")
     if named is None:
         return None

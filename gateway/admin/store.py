@@ -6,7 +6,7 @@ from gateway.admin.answer import refusal
 from gateway.admin.document import Document, note_of, read_document
 from gateway.admin.query import read_query
 from gateway.admin.running import OPERATOR, RUNNING
-from gateway.core.decision import BAD_REQUEST, NOTHING_LOST, Refused
+from gateway.core.decision import BAD_REQUEST, WRONG_STORE_STATE, Refused
 from gateway.core.epoch import parse_u64
 from gateway.core.problem import instant
 from gateway.store.loss import losses
@@ -24,11 +24,11 @@ async def show_store(request: web.Request) -> web.Response:
 async def accept_loss(request: web.Request) -> web.Response:
     """Let writes go on after a loss; what waited in the store then is unknown from now on."""
     document = await read_document(request, frozenset({"note", "floor"}))
-    note = document if isinstance(document, Refused) else note_of(document)
+    if isinstance(document, Refused):
+        return refusal(document)
+    note, looked_at = note_of(document), _read_floor(document)
     if isinstance(note, Refused):
         return refusal(note)
-    assert not isinstance(document, Refused), "it has a note"
-    looked_at = _read_floor(document)
     if isinstance(looked_at, Refused):
         return refusal(looked_at)
     running = request.app[RUNNING]
@@ -37,7 +37,7 @@ async def accept_loss(request: web.Request) -> web.Response:
         return refusal(became_unknown)
     if became_unknown is None:
         detail = "Nothing was done: the store has lost nothing that was not accepted before; see `GET /api/v1/store`."
-        return refusal(Refused(NOTHING_LOST, detail))
+        return refusal(Refused(WRONG_STORE_STATE, detail))
     running.log.warning("an operator accepted what the store lost", became_unknown=became_unknown, note=note)
     shown = _members(await losses.states(running.store))
     return web.json_response({"became_unknown": became_unknown, "store": shown})

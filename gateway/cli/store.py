@@ -63,10 +63,10 @@ def accept_loss(note: str, admin: str, *, as_json: bool) -> None:
     api = read_admin(admin)
     found = api.get(_PATH)["servers"]
     assert isinstance(found, list)
-    floors = [int(server["loss"]["floor"]) for server in found if server["loss"] is not None]
+    losses = [server["loss"] for server in found if server["loss"] is not None]
+    floors = [int(loss["floor"]) for loss in losses if loss["accepted_at"] is None]
     # A call that comes late accepts no loss that was found since.
-    document: dict[str, object] = {"note": note}
-    accepted = api.post(f"{_PATH}/accept", document | ({"floor": str(max(floors))} if floors else {}))
+    accepted = api.post(f"{_PATH}/accept", {"note": note, "floor": str(max(floors, default=0))})
     if as_json:
         print_json(accepted)
         return

@@ -43,8 +43,10 @@ _OVERRIDES = frozenset(
         b"x-http-verb",
         # Feathers: any other method of a service, at a POST.
         b"x-service-method",
-        # Next.js: an action of any page, at any path.
+        # An action of any page, at any path: Next.js, React Router, Qwik City.
         b"next-action",
+        b"rsc-action-id",
+        b"x-qrl",
         b"x-original-method",
         b"x-original-url",
         b"x-original-path",
@@ -69,6 +71,10 @@ _OVERRIDES = frozenset(
         b"path-translated",
     )
 )
+
+# October and Winter CMS run the handler that `X-October-Request-Handler` names, of any page; their like, what is called
+# alike. Frameworks have their own `X-Something-Method-Override`.
+_OVERRIDING_ENDS = (b"-request-handler", b"-ajax-handler", b"-method-override", b"-method-overrides")
 
 ANONYMOUS = "anonymous"
 DEFAULT_TENANT = "default"
@@ -118,11 +124,17 @@ def overrides_request(headers: Headers) -> Refused | None:
 
     Such a request is two: a read that deletes, or a write under another rule's name.
     """
-    if _OVERRIDES.isdisjoint(headers.names()) and _OVERRIDES.isdisjoint(headers.respelled()):
+    every = (*headers.names(), *headers.respelled())
+    if _OVERRIDES.isdisjoint(every) and not any(name.endswith(_OVERRIDING_ENDS) for name in every):
         return None
-    shown = next(name for name in headers.names() if plain_name(name) in _OVERRIDES).decode("latin-1").title()
+    shown = next(filter(_overrides, headers.names())).decode("latin-1").title()
     detail = f"Not forwarded: {shown} would make another request of this one. Send the one that is meant, without it."
     return Refused(AMBIGUOUS_TARGET, detail)
+
+
+def _overrides(name: bytes) -> bool:
+    plain = plain_name(name)
+    return plain in _OVERRIDES or plain.endswith(_OVERRIDING_ENDS)
 
 
 def token_in_target(control: Control, target: Target) -> Refused | None:

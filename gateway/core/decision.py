@@ -126,8 +126,8 @@ NOT_IN_QUARANTINE = _decision("not-in-quarantine", 404, "fix-request", "This is 
 NO_SUCH_PAUSE = _decision("no-such-pause", 404, "fix-request", "There is no such pause")
 NO_SUCH_NOTIFICATION = _decision("no-such-notification", 404, "stop", "There is no such notification")
 WRONG_STATE = _decision("wrong-state", 409, "stop", "The intent's state does not allow this")
-# The same word for a store that has lost nothing.
-NOTHING_LOST = replace(WRONG_STATE, title="The store's state does not allow this")
+# The same word for a store: it has lost nothing, or something else since.
+WRONG_STORE_STATE = replace(WRONG_STATE, title="The store's state does not allow this")
 EPOCHS_EXHAUSTED = _decision("epochs-exhausted", 409, "stop", "No larger epoch exists")
 UNAUTHENTICATED = _decision("unauthenticated", 401, "stop", "The caller is not known")
 POLICIES_INVALID = _decision("policies-invalid", 422, "fix-request", "The policy files are not valid")

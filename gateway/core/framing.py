@@ -36,8 +36,9 @@ def head_fault(method: str, headers: Headers, *, is_http_10: bool = False) -> st
         # RFC 9110, section 9.3.8: the answer is the request as it arrived.
         return "the answer to TRACE would show the credentials that the gateway adds"
     if asks_for_upgrade(headers):
-        # RFC 9110, section 7.8, lets a server ignore it. But behind it are writes that no rule would see, and a parser
-        # on the way may take what follows for another protocol's. A rule may take a WebSocket's handshake.
+        # RFC 9110, section 7.8, lets a server ignore it, as an offer of HTTP/2 is here. But behind it are writes no
+        # rule would see, and a parser on the way may take what follows for another protocol's. A rule may take a
+        # WebSocket's handshake.
         fault = handshake_fault(method, headers)
         if fault is not None or is_http_10:
             return fault or "a WebSocket handshake is HTTP/1.1"

@@ -210,6 +210,13 @@ class Upstream:
     drops_cookies: bool = False
     term: Term = field(default_factory=Term, repr=False, compare=False)
 
+    @property
+    def outlasts_two(self) -> bool:
+        """Whether it remembers a key for longer than two attempts may last: else one that took its whole time is never
+        sent again, for that would end when the key is forgotten.
+        """
+        return self.native_key is not None and self.native_key.retain_s > 2 * self.timeouts.total_s
+
 
 @dataclass(frozen=True, slots=True)
 class Fence:

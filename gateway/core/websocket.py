@@ -26,8 +26,16 @@ TRY_AGAIN_LATER: CloseCode = 1013
 
 
 def asks_for_upgrade(headers: Headers) -> bool:
-    """Whether the request wants another protocol, whichever."""
-    return headers.first(b"upgrade") is not None
+    """Whether the request wants another protocol, whichever; not if it only offers HTTP/2."""
+    return headers.first(b"upgrade") is not None and not offers_http2(headers)
+
+
+def offers_http2(headers: Headers) -> bool:
+    """Whether a client would go on in HTTP/2, as Java's and `curl --http2` offer (RFC 7540, 3.2). It is answered
+    in HTTP/1.1, and the offer goes no further (RFC 9110, section 7.8)."""
+    if [value.strip().lower() for value in headers.all(b"upgrade")] != [b"h2c"]:
+        return False
+    return len(headers.all(b"http2-settings")) == 1 and _options(headers) >= {b"upgrade", b"http2-settings"}
 
 
 def handshake_fault(method: str, headers: Headers) -> str | None:

@@ -78,7 +78,8 @@ class Admitted:
     `revision` counts the writes applied before this one; None where the rule does not count. `intent` is the record's
     id; of a write without a key, the one that it gets if it ends unknown. `attempt` counts how often the intent was
     admitted, from 1; `in_doubt`: an attempt before this one may have been executed. `era` is its epoch's: larger each
-    time that an operator has forgotten the resource's epochs.
+    time that an operator has forgotten the resource's epochs. `sent_ms` is when the first attempt in doubt was
+    admitted, by the store's clock; zero where nobody says.
     """
 
     write: Write
@@ -88,6 +89,7 @@ class Admitted:
     attempt: int = 1
     in_doubt: bool = False
     era: int = 0
+    sent_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ RETRY_AFTER_S = 1
 _LONGEST_LINE = 256
 # A claim that was verified a moment ago is not verified again: that costs more than all else of an admission.
 _PROVED_FOR_S = 1.0
+# An answer of the store that took longer may be of a time before what has changed since: a withdrawn key, a pause.
+_SOON_S = 0.5
 
 
 class Admission:
@@ -116,7 +118,7 @@ class Admission:
         if self._clock.boot() - claim.at < _PROVED_FOR_S:
             return None
         proved = await self._claims.verify(claim.presented, terms, write.resource)
-        if write.rule.upstream.term.is_over:
+        if _is_over(write):
             raise PoliciesChanged
         return proved if isinstance(proved, Refused) else None
 
@@ -140,10 +142,6 @@ class Admission:
                 if _is_over(write):
                     raise PoliciesChanged
                 reply, deadline = await self._ask(write, is_gone, queued=True, behind=line.behind_first)
-                if isinstance(reply, Admitted) and _is_over(write):
-                    # This process may have been stopped since it asked.
-                    await self._abandon(write, reply.ticket)
-                    raise PoliciesChanged
             return reply, deadline
         finally:
             if line.leave(place):
@@ -160,19 +158,37 @@ class Admission:
         ticket = self._store.new_ticket(write.resource)
         ttl_s = write.rule.upstream.timeouts.total_s
         deadline = self._clock.after(ttl_s)
+        asked_at = deadline.boot - ttl_s
         if disproved is not None:
             return disproved, deadline
         try:
-            if deadline.boot - ttl_s > self._pauses.open_until and (paused := await self._pauses.judge(write)):
+            if asked_at > self._pauses.open_until and (paused := await self._pauses.judge(write)):
                 return paused, deadline
-            return await self._store.admit(write, ticket, ttl_s=ttl_s, queued=queued, behind=behind), deadline
+            reply = await self._store.admit(write, ticket, ttl_s=ttl_s, queued=queued, behind=behind)
+            if queued or self._clock.boot() - asked_at > _SOON_S:
+                # The connection stood still, or this process did.
+                return await self._looked_again(write, reply), deadline
+            return reply, deadline
         except StoreUnavailable as away:
             self._tasks.spawn(self._abandon(write, ticket))
             return store_is_away(away), deadline
+        except PoliciesChanged:
+            # It is judged anew, and is not to find its own ticket.
+            await self._abandon(write, ticket)
+            raise
         except BaseException:
             # Cancelled: the call may still reach the store, and nothing will be sent under its ticket.
             self._tasks.spawn(self._abandon(write, ticket))
             raise
+
+    async def _looked_again(self, write: Write, reply: AdmitReply) -> AdmitReply:
+        """The answer, unless what has changed meanwhile forbids to act on it. Raises as `barred`."""
+        if _is_over(write):
+            raise PoliciesChanged
+        if isinstance(reply, Admitted) and (barred := await self.barred(write)):
+            await self._abandon(write, reply.ticket)
+            return barred
+        return reply
 
     async def _abandon(self, write: Write, ticket: TicketId) -> None:
         try:

@@ -33,6 +33,7 @@ from gateway.flow.room import PATIENCE_S, Room, no_room
 from gateway.flow.undoing import undoable
 from gateway.policy.amount import read_costs
 from gateway.policy.match import Matched, NeedsBody, Read
+from gateway.policy.only import Only
 from gateway.policy.reading.jsonrpc import bare_call
 from gateway.policy.ruleset import RuleSet
 
@@ -149,6 +150,9 @@ class Gate:
         caller = asked.caller
         if isinstance(judged, _Turned):
             return _refuse(caller, judged.refused, judged.upstream)
+        only = judged.only
+        # It was judged as it came.
+        asked = asked if only is None else replace(asked, request=only.sent(asked.request))
         if isinstance(judged, Read):
             told = await self._reading.run(judged.upstream, judged.counted, asked.request, asked.body, caller)
             return Ended(told, judged.upstream.name)
@@ -161,17 +165,17 @@ class Gate:
         return Ended(told, rule.upstream.name, rule.name, write.resource, write.epoch, write.holder, intent_id)
 
     async def _judge_write(self, rules: RuleSet, matched: Matched, judged: Request, asked: "_Asked") -> "_Write":
-        rule, caller = matched.entry.rule, asked.caller
+        rule, only, caller = matched.entry.rule, matched.entry.only, asked.caller
         if rule.errors == "jsonrpc":
             await _as_call(caller, judged.body or b"")
         # The match may have looked at its type only: it is parsed by whoever reads it first.
         size = len(judged.body or b"")
         resource = await parsed(size, partial(rules.resolve, matched, judged, asked.principal))
         if isinstance(resource, Refused):
-            return _Write(rule, None, resource)
+            return _Write(rule, None, resource, only)
         barred = self._barring.bars(rule, resource, asked.principal, asked.control.holder)
         if barred is not None:
-            return _Write(rule, resource, barred)
+            return _Write(rule, resource, barred, only)
         claim = None if rule.signed is None else await prove(self._claims, rule, resource, asked.control)
         write = _identified(rule, resource, asked, claim)
         if isinstance(write, Write) and rule.intent.mode != "off":
@@ -190,7 +194,7 @@ class Gate:
             write = await parsed(size, partial(called, write, matched))
         if isinstance(write, Write) and asked.principal.rights.quota is not None:
             write = await self._spends(rule, resource, asked) or write
-        return _Write(rule, resource, write)
+        return _Write(rule, resource, write, only)
 
     async def _spends(self, rule: Rule, resource: ResourceKey | None, asked: "_Asked") -> Refused | None:
         """Once a request, however often it is judged: its caller does not pay for changed policies."""
@@ -275,6 +279,7 @@ class _Write:
     rule: Rule
     resource: ResourceKey | None
     write: Write | Refused
+    only: Only | None
 
 
 _Judged = _Turned | Read | _Write

@@ -257,7 +257,11 @@ def _unknown(admitted: Admitted, why: str) -> Refused:
     if write.intent is not None:
         what_to_do = "Do not send it under another key; with the same one it is not sent twice."
     if write.intent is not None and write.rule.intent.on_unknown == "retry":
-        what_to_do = "Repeat it with the same key: the upstream itself refuses a second execution."
+        what_to_do = (
+            "Repeat it with the same key: the upstream itself refuses a second execution."
+            if write.rule.upstream.outlasts_two
+            else "Do not send it under another key; with the same one it is sent again while the upstream remembers it."
+        )
     detail = f"The write was sent and may or may not have happened. {what_to_do}"
     facts = Facts(resource=write.resource, epoch=write.epoch, intent=admitted.intent, intent_state="unknown")
     return Refused(OUTCOME_UNKNOWN, detail, facts, why)

@@ -28,7 +28,7 @@ from gateway.policy.ruleset import RuleSet
 
 @dataclass(frozen=True, slots=True)
 class Rejudged:
-    """The rule that took the write takes it still. `write` is as admission knows it, `request` as it came."""
+    """The rule that took the write takes it still. `write` is as admission knows it, `request` as it is sent."""
 
     write: Write
     request: Request
@@ -74,7 +74,9 @@ async def judge_again(record: IntentRecord, kept: KeptRequest, rules: RuleSet) -
         return NotTaken("its body is larger than `limits.body`")
     write = replace(_write_of(record, rule), trace_id=request.trace_id)
     write = await parsed(size, partial(undoable, write, matched, judged, caller))
-    return Rejudged(await parsed(size, partial(called, write, matched)), request, matched)
+    only = matched.entry.only
+    sent = request if only is None else only.sent(request)
+    return Rejudged(await parsed(size, partial(called, write, matched)), sent, matched)
 
 
 def lacks_approval(record: IntentRecord, rule: Rule) -> bool:

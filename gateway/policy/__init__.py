@@ -13,5 +13,6 @@ Carries its part of G6: a write that no rule matches, or that can be read in two
 requests of one key are one action only if they say the same, as far as the rule compares them.
 
 The way of a file: `load` → `source` (YAML with positions) → `defaults` → `schema` (shape) → `compile` → `review.lint`
-(what only all files together can show) → `ruleset`. The way of a request: `reading` → `match` → `part` and `template`.
+(what only all files together can show) → `ruleset`. The way of a request: `reading` → `match`, which
+asks `lenient` what other servers make of its path → `part` and `template`.
 """

@@ -10,7 +10,7 @@ from operator import and_, or_
 
 from gateway.core.decision import Refused
 from gateway.policy.condition import Condition, GraphqlCondition, JsonCondition, Subject
-from gateway.policy.doubtful_value import Trait, doubt_of, is_plain, traits_of
+from gateway.policy.doubtful_value import Trait, doubt_of, is_plain, is_respelled, may_be_in_doubt, traits_of
 from gateway.policy.reading.operation import Operation
 
 
@@ -45,6 +45,12 @@ class Aspect:
             return self._others | self._wanting.get(found, 0)
         named = (self._wanting.get((found.kind, name), 0) for name in found.fields)
         return self._others | self._wanting.get((found.kind, None), 0) | reduce(and_, named)
+
+    def may_doubt(self, found: Subject) -> bool:
+        """Whether what a request has there may be taken for what is wanted; told sooner than which entries that are."""
+        if self.has_doubts or (self.is_json and may_be_in_doubt(found)):
+            return True
+        return found not in self._wanting and is_respelled(found, self._traits.__contains__)
 
     def doubt(self, found: Subject, left: int) -> Refused | None:
         """The refusal of a value that none of the entries `left` wants, and that some API takes for one they do."""

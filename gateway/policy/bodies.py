@@ -10,7 +10,7 @@ from gateway.core.decision import NO_POLICY, Refused
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Mount
 from gateway.policy.reading.beside import brings_body
-from gateway.policy.reading.body_type import OF_THE_BODY, coding_fault, parameter_fault, read_type
+from gateway.policy.reading.body_type import OF_THE_BODY, coding_fault, is_of_form, parameter_fault, read_type
 
 _READS = "the policy lists which bodies this API is sent"
 _ALLOW = "or have the policy (`mount.bodies`) allow it first"
@@ -18,7 +18,8 @@ _MOST_SHOWN = 64
 
 
 class Bodies:
-    """Media types in lower case. `undoes_codings`: whether the API undoes the coding of a body, of any of them."""
+    """Media types in lower case. `undoes_codings`: whether the API undoes the coding of a body, of any but a form or
+    a multipart one."""
 
     __slots__ = ("_advice", "_types", "_undoes", "_usual")
 
@@ -50,7 +51,9 @@ class Bodies:
             return found
         if found.name not in self._types:
             return self._unlisted(f"this one is {found.name[:_MOST_SHOWN].decode()}")
-        return parameter_fault(found, _READS) or (None if self._undoes else coding_fault(headers, _READS))
+        fault = parameter_fault(found, _READS)
+        is_form = is_of_form(found.name)
+        return fault or coding_fault(headers, _READS, is_form=is_form, undoes_codings=self._undoes)
 
     def _unlisted(self, why: str) -> Refused:
         return Refused(NO_POLICY, f"Nothing was forwarded: {_READS}, and {why}. {self._advice}, {_ALLOW}.")

@@ -15,10 +15,9 @@ from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.core.request import Request
 from gateway.policy.aspect import Aspect, aspects_of
 from gateway.policy.condition import read_subject
-from gateway.policy.doubtful_value import may_be_in_doubt
 from gateway.policy.entry import AnyEntry, Closed
-from gateway.policy.lenient_paths import LenientPaths
-from gateway.policy.lenient_segment import lenient_segments
+from gateway.policy.lenient.paths import LenientPaths
+from gateway.policy.lenient.segment import lenient_segments
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import Pattern
 from gateway.policy.reading.body import Body, BodyWanted
@@ -145,8 +144,7 @@ class _Batch:
                 found = read_subject(aspect.condition, request, body)
                 if isinstance(found, BodyWanted | Refused):
                     return found
-                may_doubt = aspect.has_doubts or (aspect.is_json and may_be_in_doubt(found))
-                doubt = aspect.doubt(found, left) if may_doubt else None
+                doubt = aspect.doubt(found, left) if aspect.may_doubt(found) else None
                 if doubt is not None:
                     return doubt
                 asked.add(aspect)

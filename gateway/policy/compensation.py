@@ -20,7 +20,7 @@ from gateway.core.kept_request import keep_request
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Upstream
 from gateway.core.target import Ambiguous, Target, read_target
-from gateway.policy.cut_path import is_divided
+from gateway.policy.lenient.cut_path import is_divided
 from gateway.policy.part import Part, Unfit, read_part
 from gateway.policy.pattern import split_slash
 from gateway.policy.reading.body import Body, BodyWanted

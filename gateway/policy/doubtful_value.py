@@ -39,8 +39,15 @@ class OtherWord:
     word: str
 
 
+@dataclass(frozen=True, slots=True)
+class Caseless:
+    """A named text without its case: ASP.NET reads the names of an enum in any."""
+
+    text: str
+
+
 # What is known of values that a policy names: the kinds of them, the numbers among them, spelled as text or not.
-Trait = Kind | Decimal | OtherWord
+Trait = Kind | Decimal | OtherWord | Caseless
 Has = Callable[[Trait], bool]
 
 # A form's box that is ticked says `on`.
@@ -51,6 +58,7 @@ _TRUTH_LIKE = frozenset((*_OTHERS, "t", "f", "y", "n", ""))
 # So long at most; a longer one is no number that anybody means.
 _NUMBER = re.compile(r"[+-]?(?=[\d.]{1,40}(?:[eE]|$))\d*\.?\d*(?:[eE][+-]?\d{1,3})?")
 _BITS = (0, 1)
+_LONGEST_LIST = 4096
 _BASES = {"0x": 16, "#": 16, "0o": 8, "0b": 2}
 _IN_CODE = re.compile(r"([+-]?)(0[xob]|#)([0-9a-f]{1,40})")
 _SUFFIXES = ("d", "f", "l")
@@ -81,11 +89,12 @@ def _traits_of_text(text: str) -> Iterator[Trait]:
         yield amount
     elif other is None:
         yield "word"
+        yield _caseless(text)
 
 
 def is_plain(trait: Trait) -> bool:
     """Whether it leaves no doubt of anything in text, nor of another text in JSON that is no number."""
-    return trait in ("text", "word")
+    return trait in ("text", "word") or isinstance(trait, Caseless)
 
 
 def may_be_in_doubt(found: Subject) -> bool:
@@ -97,6 +106,23 @@ def may_be_in_doubt(found: Subject) -> bool:
         case Text(text):
             return text[:1] in _BEGIN_NUMBERS or not text[:1].isascii()
     return False
+
+
+def is_respelled(found: Subject, has: Has) -> bool:
+    """Whether a text is a named one in another case or, in JSON, one of a list with commas (`Preview, purge`), as .NET
+    reads several names of an enum. So long a text as nobody names in a list may be one."""
+    match found:
+        case str():
+            return has(_caseless(found))
+        case Text(text):
+            if len(text) > _LONGEST_LIST:
+                return "," in text and has("word")
+            return any(has(_caseless(piece)) for piece in text.split(","))
+    return False
+
+
+def _caseless(text: str) -> Caseless:
+    return Caseless(text.strip().casefold())
 
 
 def doubt_of(condition: Condition, found: Subject, has: Has) -> Refused | None:
@@ -115,6 +141,8 @@ def doubt_of(condition: Condition, found: Subject, has: Has) -> Refused | None:
             advice = _in_json(has) or _in_one_value(has)
         case Truth() | Absent() | Present() | Operation() | None:
             advice = None
+    if advice is None and is_respelled(found, has):
+        advice = "Send it spelled as the policy spells it, alone."
     if advice is None:
         return None
     why = f"a rule looks at {condition}, and APIs differ in what they take this value for"

@@ -1,4 +1,4 @@
-"""Which header names a policy may read, and which it may put on a forwarded request."""
+"""Which header names a policy may read, list, put on a forwarded request, and replay."""
 
 import re
 
@@ -44,6 +44,13 @@ def header_to_read(name: str) -> str | Wrong:
     if is_control_header(lower.encode()) or lower in _CONNECTION | _SECRET:
         return Wrong(f"header `{name}` cannot be read by a rule; use one that says what is written")
     return lower
+
+
+def header_to_list(name: str) -> bytes | Wrong:
+    """A header that agents may send, as `only` lists it, in lower case."""
+    if not _TOKEN.fullmatch(name):
+        return Wrong(f"`{name}` is not a header name; write such as `X-Trace`")
+    return name.lower().encode("ascii")
 
 
 def header_that_arrives(name: str, upstream: Upstream) -> str | Wrong:

@@ -29,18 +29,16 @@ from gateway.core.websocket import asks_for_upgrade
 from gateway.core.write import ResourceKey
 from gateway.policy.bodies import Bodies
 from gateway.policy.choice import Choice, Placed
-from gateway.policy.closed_reads import ClosedReads
-from gateway.policy.closed_writes import CUT_IS_CLOSED, ClosedWrites
-from gateway.policy.cut_path import is_divided, readings_where_cut
-from gateway.policy.doubtful_path import DoubtfulPaths
 from gateway.policy.entry import AnyEntry, Closed, Entry, ReadOnly
-from gateway.policy.index_paths import IndexPaths
-from gateway.policy.lenient_segment import lenient_segments
+from gateway.policy.lenient.closed_reads import ClosedReads
+from gateway.policy.lenient.closed_writes import CUT_IS_CLOSED, ClosedWrites
+from gateway.policy.lenient.cut_path import is_divided, readings_where_cut
+from gateway.policy.lenient.doubtful_path import DoubtfulPaths
+from gateway.policy.lenient.segment import lenient_segments
 from gateway.policy.only import Only
 from gateway.policy.own_host import OwnHost
 from gateway.policy.paths import Paths
 from gateway.policy.pattern import READ_METHODS, Pattern, Shape, split_slash
-from gateway.policy.program_paths import ProgramPaths
 from gateway.policy.reading.beside import brings_body
 from gateway.policy.reading.beside_path import query_overrules
 from gateway.policy.reading.body import Body, BodyWanted, body_of, unread_body
@@ -78,6 +76,10 @@ class Read:
     counted: ResourceKey | None
     entry: ReadOnly | None = None
 
+    @property
+    def only(self) -> Only | None:
+        return None if self.entry is None else self.entry.only
+
 
 @dataclass(frozen=True, slots=True)
 class NeedsBody:
@@ -103,11 +105,9 @@ class Index:
         "_counted",
         "_doubtful",
         "_graphql",
-        "_indices",
         "_merged",
         "_needs_body",
         "_own_host",
-        "_programs",
         "upstream",
     )
 
@@ -120,9 +120,8 @@ class Index:
         placed = [Placed(entry, pattern) for entry in entries for pattern in entry.matcher.patterns]
         self._choice = Choice(placed)
         paths = [one.pattern for one in placed if not one.is_anywhere]
-        self._doubtful = DoubtfulPaths(upstream.mount, deeper, paths)
-        self._programs = ProgramPaths(paths) or None
-        self._indices = IndexPaths(one.pattern for one in placed if not isinstance(one.entry, Closed))
+        opened = (one.pattern for one in placed if not isinstance(one.entry, Closed))
+        self._doubtful = DoubtfulPaths(upstream.mount, deeper, paths, opened)
         self._closed_writes = ClosedWrites(upstream, placed, self._choice) or None
         self._closed_reads = ClosedReads(upstream, entries) or None
         self._counted = _counted(placed)
@@ -183,9 +182,6 @@ class Index:
         if isinstance(entry, Closed):
             return _closed(entry)
         doubt = self._doubtful.of_taken(request.method, placed.pattern, request.target)
-        if doubt is None and self._programs:
-            doubt = self._programs.refusal(request.method, placed.pattern, request.target)
-        doubt = doubt or self._indices.refusal(request.method, placed.pattern, request.target)
         if doubt is not None:
             return doubt
         closed: BodyWanted | Refused | None = _fault_where_cut(entry, request.target)
@@ -196,7 +192,8 @@ class Index:
         if isinstance(entry, ReadOnly):
             if request.method == "DELETE" and brings_body(request) and not entry.matcher.reads_body:
                 return _READ_WITH_BODY
-            lacking = self._overruled(placed, request, body) if self._merged else None
+            # It changes nothing as long as its body makes no other request of it.
+            lacking = body.overruled(_captured(placed, request), merged=True) if self._merged else None
             if lacking is None and entry.only is not None:
                 lacking = _says_more(entry, entry.only, request, body)
             if lacking is not None:
@@ -210,7 +207,7 @@ class Index:
         as_task = refused_as_task(body) if self.upstream.protocol == "mcp" else None
         if as_task is not None:
             return as_task
-        matched = Matched(entry, placed.pattern.captured(split_slash(request.target)[0]), body)
+        matched = Matched(entry, _captured(placed, request), body)
         lacking = None
         if self._merged or (matched.path and request.target.query is not None):
             lacking = body.overruled(matched.path, merged=self._merged)
@@ -220,11 +217,6 @@ class Index:
         if lacking is not None:
             return NeedsBody(self.upstream, matched) if isinstance(lacking, BodyWanted) else lacking
         return matched
-
-    def _overruled(self, placed: Placed, request: Request, body: Body) -> BodyWanted | Refused | None:
-        """What is lacking of a body that changes nothing as long as it makes no other request of this one."""
-        path = placed.pattern.captured(split_slash(request.target)[0])
-        return body.overruled(path, merged=True)
 
     def _read(self, request: Request, caller: Caller) -> Read | Refused:
         if self.upstream.reads == "deny":
@@ -270,6 +262,10 @@ class Index:
                 return None
             agreed = name
         return None if agreed is None else ResourceKey(agreed)
+
+
+def _captured(placed: Placed, request: Request) -> Mapping[str, str]:
+    return placed.pattern.captured(split_slash(request.target)[0])
 
 
 def _fault_where_cut(entry: Entry | ReadOnly, target: Target) -> Refused | None:

@@ -50,6 +50,10 @@ class Only:
             return _fault_of_form(body, self.form)
         return None if self.json is None else _fault_of_json(body, self.json)
 
+    def sent(self, request: Request) -> Request:
+        """The request as it goes to the API."""
+        return request if self.header is None else self.header.without_idle(request)
+
     @property
     def lists_body(self) -> bool:
         return self.json is not None or self.form is not None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gateway.core.target import Ambiguous, Target, read_target
 from gateway.policy.escape import escaped_path
 from gateway.policy.finding import Wrong
-from gateway.policy.lenient_segment import lenient_segment
+from gateway.policy.lenient.segment import lenient_segment
 from gateway.policy.reading.hidden import hidden_in
 
 READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -11,7 +11,7 @@ from gateway.core.request import Headers, Request
 from gateway.core.rule import Mount
 from gateway.core.target import Ambiguous, read_target
 from gateway.policy.condition import Amount, Scalar, scalar
-from gateway.policy.cut_path import is_divided
+from gateway.policy.lenient.cut_path import is_divided
 from gateway.policy.reading.jsonbody import JsonReader, Missing, Pointer
 
 Verdict = Literal["applied", "not_applied", "duplicated", "unclear"]

@@ -15,7 +15,7 @@ from gateway.core.places import overloaded
 from gateway.core.request import Headers, Request
 from gateway.core.target import Ambiguous, read_target
 from gateway.core.trace import Trace
-from gateway.core.websocket import asks_for_upgrade
+from gateway.core.websocket import asks_for_upgrade, offers_http2
 from gateway.flow.gate import Ended, Gate
 from gateway.policy.ruleset import RuleSet
 from gateway.proxy.agent_api import AgentApi
@@ -84,7 +84,7 @@ class Listener:
         reply, ended = Reply(raw, body), None
         if trace is not None:
             reply.trace_id = trace.id
-        if fault is not None or handshake or self._is_ending:
+        if fault is not None or handshake or self._is_ending or offers_http2(headers):
             # Behind a handshake that is not taken may stand another protocol's bytes, or a request in disguise.
             reply.close_after()
         if body.length is None and isinstance(raw.protocol, Connection):

@@ -19,6 +19,7 @@ a resource is in one shard, so that one script reaches it in a cluster.
     k   of a lease that was granted to a call with a key: which call, and what its secret is made of
     r   the largest epoch that an operator has forgotten (reset)
     b   the era that began with the last reset, by the microsecond: epochs are compared within one (parts/epoch.lua)
+    m   the largest epoch of that era, where there was a reset: by it one through a former version is noticed
     On a larger epoch all but v, n, p, u, g, r and b begin anew.
 `t:RESOURCE`, a hash: tickets in flight of the highest epoch, packed. `o:RESOURCE`: those of older epochs. Both
     vanish when they are empty; drain and `serial` ask for their length, which costs the same for one and for thousands.
@@ -53,10 +54,10 @@ a resource is in one shard, so that one script reaches it in a cluster.
 
 `lost`, a string, there only after a loss of acknowledged work: the epoch below which leases have ended, and whether an
     operator has accepted it (parts/loss.lua); `lasts` beside it: for how many milliseconds what is forgotten may be in
-    flight, and from when on. `store`, a hash in one shard of each server: its `incarnation`, and when, why and by whom
-    its last loss was found and accepted. `marks` beside it: the last mark of each process, and when; and `lasting`, a
-    sorted set: for how many milliseconds writes of any rules last, by the one until which one may be in flight
-    (lasting.py).
+    flight, from when on, and the floor of the loss of which that was told. `store`, a hash in one shard of each
+    server: its `incarnation`, and when, why and by whom its last loss was found and accepted. `marks` beside it: the
+    last mark of each process, and when; and `lasting`, a sorted set: for how many milliseconds writes of any rules
+    last, by the one until which one may be in flight (lasting.py).
 
 `fg:{$UPSTREAM/RULE}:` begins the keys of a rule's budgets, which belong to no resource (parts/budget.lua): `s`, which
     are used; `b:BUDGET` and `v:BUDGET`, what counts in one, and its amounts; `r:ID`, what has been reserved for an

@@ -159,6 +159,14 @@ class Asking:
                 return answer
         raise StoreUnavailable("it is executed later than it was asked, again and again")
 
+    async def run_in_time(self, script: Script, keys: Sequence[str], *arguments: str | bytes) -> Answer:
+        """As `run`, of such a script: its last argument is when the call has been given up."""
+        for _ in range(_IN_TIME):
+            answer = await self.run(script, keys, *arguments, str(self.given_up_ms()))
+            if answer.word != "late":
+                return answer
+        raise StoreUnavailable("it is executed later than it was asked, again and again")
+
     def given_up_ms(self) -> int:
         """When a call that is made now has been given up, at the latest that the store's clock may say."""
         return self._clock.furthest_ms() + round(self.answers_within_s * 1000)

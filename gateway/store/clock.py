@@ -21,6 +21,10 @@ class StoreClock:
         # servers whose clocks differ take turns, and are no steps.
         self._furthest_s = 0.0
         self._steady_since = 0.0
+        # As the last reply said, and the largest ever; and where the clock stood when it was set back last.
+        self._last_s: float | None = None
+        self._largest_s = 0.0
+        self._stood_at_s: float | None = None
         self.longest_s: Callable[[], float] = _no_time
         """How long a ticket may live, of any gateway's, as far as this one knows (lasting.py)."""
         self.read = clock.boot
@@ -43,10 +47,19 @@ class StoreClock:
         """
         return min(self.expected_ms() / 1000 - store_ms / 1000, self.read() - self._steady_since)
 
+    def set_back(self) -> str:
+        """In words, where it ever was: what is from before that instant may be so much older than it looks."""
+        if self._stood_at_s is None:
+            return ""
+        assert self._last_s is not None
+        by_s = self._largest_s - self._last_s
+        return f" set-back:{round(by_s * 1000)} before:{round(self._stood_at_s * 1000)}"
+
     def learn(self, store_ms: int, asked: float, answered: float) -> None:
         """The store read `store_ms` at some instant between two readings of this machine's clock."""
         least, most = store_ms / 1000 - answered, store_ms / 1000 - asked
         offset = self._offset_s
+        self._follow(least, most, answered)
         if offset is None or most < offset - _GRACE_S:
             # A clock that went back makes tickets look younger: nothing ends early.
             self._offset_s = self._furthest_s = least
@@ -67,6 +80,21 @@ class StoreClock:
         elif answered - self._stepped_at >= max(_LEAST_HOLD_S, self.longest_s()):
             self._offset_s = least
             self._stepped_at = None
+
+    def _follow(self, least: float, most: float, answered: float) -> None:
+        """Whether anybody believes it or not."""
+        last = self._last_s
+        if last is None:
+            self._last_s = self._largest_s = least
+            return
+        if most < last - _GRACE_S:
+            self._stood_at_s = max(answered + last, self._stood_at_s or 0.0)
+            self._last_s = least
+            return
+        # Between question and answer it may have been read at any instant.
+        last = self._last_s = min(max(last, least), most)
+        if last > self._largest_s:
+            self._largest_s = last
 
 
 def _no_time() -> float:

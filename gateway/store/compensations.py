@@ -47,7 +47,9 @@ class Compensations:
         about = json.dumps([write.intent.key, write.intent.tenant, write.intent.target], ensure_ascii=False)
         facts = Facts(resource=first.resource, intent=first.id, intent_state=first.state)
         second = intent_id(write.resource, write.intent.digest)
-        words = _words(write, queued=queued) + self._store.lasts_beyond(write.rule.upstream.timeouts.total_s)
+        ttl_s = write.rule.upstream.timeouts.total_s
+        self._store.lasting.note(ttl_s)
+        words = _words(write, queued=queued) + self._store.times(ttl_s)
         answer = await self._store.run(
             COMPENSATE,
             resource_keys(write.resource),
@@ -58,7 +60,7 @@ class Compensations:
             case "admitted":
                 epoch, attempt = answer.rest
                 admitted = Admitted(replace(write, epoch=Epoch(number(epoch))), ticket, None, second, number(attempt))
-                self._store.has_admitted(admitted, write.rule.upstream.timeouts.total_s)
+                self._store.has_admitted(admitted, ttl_s)
                 return admitted
             case "wait-busy":
                 return Waiting("busy", number(answer.rest[0]) / 1000)

@@ -99,16 +99,17 @@ class FenceStore(Asking):
         await self._abandoned.close()
         await super().close()
 
-    def lasts_beyond(self, ttl_s: float) -> str:
-        """In words, where writes of other rules last longer: the store may have forgotten one of those."""
-        return f" lasts:{self.lasts_ms()}" if self.lasting() > ttl_s else ""
+    def times(self, ttl_s: float) -> str:
+        """In words: for how long one may be in flight that is forgotten, where that is longer; and of the clock."""
+        longest_s = self.lasting()
+        return (f" lasts:{round(longest_s * 1000)}" if longest_s > ttl_s else "") + self._clock.set_back()
 
     def new_ticket(self, resource: ResourceKey) -> TicketId:
         return TicketId(f"{shard_of(resource)}{self.gateway}{next(self._tickets):x}")
 
     async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         self.lasting.note(ttl_s)
-        words = self._words.admit(write, ttl_s, queued=queued, behind=behind) + self.lasts_beyond(ttl_s)
+        words = self._words.admit(write, ttl_s, queued=queued, behind=behind) + self.times(ttl_s)
         answer = await self._ask_to_admit(write, ticket, words)
         answer = self._acknowledged.compared(answer, write.resource)
         found = reply.admit_reply(answer, write, ticket)
@@ -120,7 +121,7 @@ class FenceStore(Asking):
 
     async def would_admit(self, write: Write, ticket: TicketId, *, queued: bool, behind: int) -> AdmitReply | Ready:
         """What admission would say now. It moves the records as an admission does, but makes no ticket."""
-        words = self._words.admit(write, 0.0, queued=queued, behind=behind)
+        words = self._words.admit(write, 0.0, queued=queued, behind=behind) + self.times(0.0)
         answer = await self._ask_to_admit(write, ticket, f"{words} probes")
         return reply.ready(answer) if answer.word == "ready" else reply.admit_reply(answer, write, ticket)
 
@@ -131,7 +132,7 @@ class FenceStore(Asking):
         """
         one = await parked(request)
         place = await take_place(self.link, one.bytes, write.principal, self.parked_bytes)
-        words = self._words.park(write, one.digest, place.room) + self.lasts_beyond(0.0)
+        words = self._words.park(write, one.digest, place.room) + self.times(0.0)
         try:
             answer = await self._ask_to_admit(write, _NO_TICKET, words, one.packed)
         except ErrorReply:
@@ -151,7 +152,7 @@ class FenceStore(Asking):
 
     async def would_park(self, write: Write) -> IntentRecord | Replayed | Refused | Ready:
         """What has become of the write, or that it would be taken."""
-        words = f"{self._words.park(write, '', 0)}{self.lasts_beyond(0.0)} probes"
+        words = f"{self._words.park(write, '', 0)}{self.times(0.0)} probes"
         answer = await self._ask_to_admit(write, _NO_TICKET, words)
         if answer.word == "ready":
             return reply.ready(answer)
@@ -165,7 +166,7 @@ class FenceStore(Asking):
     async def deliver(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         """Admit a write that was queued: as `admit`, but only its epoch counts, and that it is still what was taken."""
         self.lasting.note(ttl_s)
-        words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self.lasts_beyond(ttl_s)
+        words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self.times(ttl_s)
         about = write.resource, ticket, self.gateway, reply.intent_of(write, ticket), self._expected()
         taken = str(write.epoch), write.keeping
         answer = await self._ask_in_era(
@@ -283,7 +284,7 @@ class FenceStore(Asking):
         answer = await self._ask_in_time(GRANT, resource, spelled)
         lease = reply.lease_reply(answer, Asked("Not granted", resource, None))
         if isinstance(lease, Lease):
-            known.note(resource, lease.epoch, answer.era)
+            known.note(resource, lease.epoch, answer.era, leased=True)
         else:
             known.doubt_where(answer, resource)
         return lease
@@ -312,18 +313,18 @@ class FenceStore(Asking):
         return reply.register_reply(answer, Asked("Not registered", resource, epoch))
 
     async def advance(
-        self, resource: ResourceKey, epoch: Epoch | None, request: str, *, by_clock: bool = True, highest: str = ""
+        self, resource: ResourceKey, epoch: Epoch | None, request: str, *, by_clock: bool = True
     ) -> Epoch | Refused:
         """Raise the highest epoch to `epoch` or the next one (`by_clock`: not behind the store's clock), and end the
-        lease. `request` identifies the call, so that its repeat raises nothing; `highest`: which epoch it is to end.
-        """
-        known, about = self._acknowledged, (resource, "" if epoch is None else str(epoch), request)
-        how = "operator", "by-clock" if by_clock else "", highest
-        answer = await self._ask_in_era(
-            ADVANCE, resource, lambda: (*about, str(known.largest(resource)), str(known.era(resource)), *how)
-        )
-        if answer.word == "seen":
-            return await self.advance(resource, epoch, request, by_clock=by_clock, highest=text(answer.rest[0]))
+        lease. `request` identifies the call, so that its repeat raises nothing."""
+        known, about, ends = self._acknowledged, (resource, "" if epoch is None else str(epoch), request), ""
+
+        def spelled() -> tuple[str, ...]:
+            seen = str(known.largest(resource)), str(known.era(resource))
+            return *about, *seen, "operator", "by-clock" * by_clock, ends
+
+        while (answer := await self._ask_in_era(ADVANCE, resource, spelled)).word == "seen":
+            ends = text(answer.rest[0])
         advanced = reply.advance_reply(answer, Asked("Not advanced", resource, epoch))
         if not isinstance(advanced, Refused):
             known.note(resource, advanced, answer.era)

@@ -56,9 +56,9 @@ async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> Int
     Refused: `wrong-state`, also where a newer epoch rules or the time is over; `forbidden` for who made the request;
     `no-such-intent`.
     """
-    about = decide.verdict, decide.by, decide.principal or "", decide.note, decide.digest or ""
-    keys = resource_keys(record.resource)
-    answer = await store.run(DECIDE, keys, record.resource, record.id, *about, _keeping(record, decide.since_ms))
+    who = decide.verdict, decide.by, decide.principal or "", decide.note
+    about = record.resource, record.id, *who, decide.digest or "", _keeping(record, decide.since_ms)
+    answer = await store.run_in_time(DECIDE, resource_keys(record.resource), *about)
     match answer.word:
         case "decided":
             now = record_of(answer)
@@ -112,7 +112,7 @@ async def retry(
         if refused is not None:
             return refused
     about = record.resource, record.id, note, by, kept, _keeping(record, since_ms)
-    answer = await store.run(RETRY, resource_keys(record.resource), *about)
+    answer = await store.run_in_time(RETRY, resource_keys(record.resource), *about)
     if write is not None and costs and answer.word != "queued":
         await give_back(store, write.rule, record.id, attempt)
     match answer.word:

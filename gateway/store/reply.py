@@ -94,11 +94,12 @@ def _asked(undone: Undone, write: Write) -> Asked:
 
 
 def _admitted(answer: Answer, write: Write, ticket: TicketId) -> Admitted:
-    revision, attempt, doubt = answer.rest
+    revision, attempt, doubt, sent_ms = answer.rest
     counts = write.rule.revision == "gateway"
     intent = intent_of(write, ticket)
     counted = number(revision) if counts else None
-    return Admitted(write, ticket, counted, intent, number(attempt), text(doubt) != "", answer.era)
+    in_doubt = text(doubt) != ""
+    return Admitted(write, ticket, counted, intent, number(attempt), in_doubt, answer.era, number(sent_ms))
 
 
 def _replayed(answer: Answer, write: Write) -> Replayed:

@@ -39,7 +39,8 @@ class _RuleWords:
         notify = rule.upstream.notify
         told = "" if notify is None else f" notify:{','.join(notify.events)}"
         self.admit += told
-        self.settle = counts + holds + told
+        leased = " leased" if rule.authority == "lease" else ""
+        self.settle = leased + counts + holds + told
 
 
 class Words:
@@ -93,7 +94,7 @@ class Words:
         own = self._of(rule)
         text = f"{self._by}{admitted.attempt}{own.settle}"
         if write.intent is not None:
-            text += own.intent
+            text += f"{own.intent} sent:{admitted.sent_ms}" if admitted.sent_ms else own.intent
         if write.sequence is not None and rule.fence.sequence != "off":
             text += f" sequence:{write.sequence}"
         if admitted.in_doubt:
@@ -133,8 +134,8 @@ def _no_words(rule: Rule) -> str:
 
 def _intent_words(rule: Rule) -> str:
     terms = rule.intent
-    text = f" retain:{round(terms.retain_s * 1000)}"
+    text = f" retain:{round(terms.retain_s * 1000)}{_no_words(rule)}"
     if terms.ask_after_s is not None:
-        text += f" query:{round(terms.ask_after_s * 1000)}{_no_words(rule)}"
+        text += f" query:{round(terms.ask_after_s * 1000)}"
     native = rule.upstream.native_key
     return text if native is None else f"{text} native:{native.header.decode('ascii').lower()}"

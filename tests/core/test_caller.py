@@ -134,6 +134,8 @@ def test_what_belongs_to_the_gateway_is_told_by_its_name(name: bytes, is_ours: b
         *("Path-Info", "X-Path-Info", "X-HTTP-Path-Override", "X-Original-Path", "X-Rewrite-URI"),
         *("X-Tunneled-Method", "X_Tunneled_Method", "X-Method-Override"),
         *("X-RestLi-Method", "X-Rest-Method", "X-HTTP-Verb", "X-Service-Method", "x_service.method", "Next-Action"),
+        *("X-OCTOBER-REQUEST-HANDLER", "X_Winter.Request_Handler", "X-Ajax-Handler", "Rsc-Action-Id", "X-QRL"),
+        *("HTTP-Method-Override", "X-Any_Method.Overrides"),
     ],
 )
 def test_an_override_is_refused_in_every_spelling(name: str) -> None:
@@ -144,7 +146,7 @@ def test_an_override_is_refused_in_every_spelling(name: str) -> None:
     assert refused.detail.startswith(f"Not forwarded: {name.lower().title()} would make another request")
 
 
-@pytest.mark.parametrize("name", ["X-HTTP-Methods", "X.Api.Version", "X_Request_Id", "Method-Override"])
+@pytest.mark.parametrize("name", ["X-HTTP-Methods", "X.Api.Version", "X_Request_Id", "Method-Override", "X-Handler"])
 def test_a_name_that_nobody_takes_for_an_override_passes(name: str) -> None:
     """A dot or an underscore alone is no fault."""
     assert overrides_request(Headers(((name.encode(), b"1"),))) is None

@@ -95,7 +95,7 @@ def test_no_two_decisions_share_a_name() -> None:
     assert (refusal.name, refusal.status, refusal.action) == (kept_no_more.name, kept_no_more.status, "fix-request")
     assert constants.pop("GRANT_ENDED").name == constants["LEASE_LOST"].name
     assert constants.pop("GRANT_IN_PROGRESS").name == constants["LEASE_HELD"].name
-    assert constants.pop("NOTHING_LOST").name == constants["WRONG_STATE"].name
+    assert constants.pop("WRONG_STORE_STATE").name == constants["WRONG_STATE"].name
     exceeded, unresolved = constants["QUOTA_EXCEEDED"], constants["RESOURCE_UNRESOLVED"]
     assert constants.pop("KEYS_SPENT").name == exceeded.name
     of_budgets = [constants.pop(name) for name in ("BUDGET_EXCEEDED", "BEYOND_ANY_BUDGET", "AMOUNT_UNRESOLVED")]

@@ -10,6 +10,7 @@ from gateway.core.websocket import (
     asks_for_upgrade,
     close_frame,
     handshake_fault,
+    offers_http2,
     switch_fault,
 )
 
@@ -36,6 +37,29 @@ def test_any_upgrade_asks_for_one() -> None:
     """Whatever its protocol."""
     assert asks_for_upgrade(Headers(((b"Upgrade", b"h2c"),)))
     assert not asks_for_upgrade(Headers(((b"Connection", b"upgrade"),)))
+
+
+BOTH, SETTINGS = (b"Connection", b"Upgrade, HTTP2-Settings"), (b"HTTP2-Settings", b"AAM")
+
+
+@pytest.mark.parametrize(
+    ("fields", "offers"),
+    [
+        ((BOTH, (b"Upgrade", b"h2c"), SETTINGS), True),
+        (((b"Connection", b"http2-settings"), (b"Connection", b"upgrade"), (b"upgrade", b"H2C"), SETTINGS), True),
+        ((BOTH, (b"Upgrade", b"h2c")), False),
+        ((BOTH, (b"Upgrade", b"h2c"), SETTINGS, SETTINGS), False),
+        (((b"Connection", b"Upgrade"), (b"Upgrade", b"h2c"), SETTINGS), False),
+        ((BOTH, (b"Upgrade", b"h2c, websocket"), SETTINGS), False),
+        ((BOTH, (b"Upgrade", b"h2c"), (b"Upgrade", b"websocket"), SETTINGS), False),
+        ((BOTH, (b"Upgrade", b"h2"), SETTINGS), False),
+        ((BOTH, SETTINGS), False),
+    ],
+)
+def test_an_offer_of_http2_asks_for_nothing(fields: tuple[tuple[bytes, bytes], ...], offers: bool) -> None:
+    """As Java's client and curl make it: whole, and of nothing else."""
+    assert offers_http2(Headers(fields)) is offers
+    assert asks_for_upgrade(Headers(fields)) is (not offers and any(name.lower() == b"upgrade" for name, _ in fields))
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from gateway.core.clock import Deadline
-from gateway.core.decision import OVERLOADED, STALE_EPOCH, TOKEN_INVALID, Refused
+from gateway.core.decision import OVERLOADED, PAUSED, STALE_EPOCH, TOKEN_INVALID, Refused
 from gateway.core.faults import CallerGone, PoliciesChanged, StoreUnavailable
+from gateway.core.pause import PausesInForce, Scope, WidePause
 from gateway.core.places import Places
 from gateway.core.rule import Authority, Fence, Rule
 from gateway.core.term import Term
@@ -16,8 +17,10 @@ from gateway.core.write import Admitted, Waiting
 from gateway.flow import admission
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
+from gateway.flow.pauses import Pauses
 from gateway.flow.tasks import Tasks
 from gateway.flow.waiting import Wakes
+from tests.hand_clock import HandClock
 from tests.playbook.caller import ScriptedCaller
 from tests.playbook.given import RESOURCE, UPSTREAM, write
 from tests.playbook.script import STUCK, Transcript
@@ -316,4 +319,70 @@ async def test_nor_does_one_that_is_over_when_the_store_has_answered() -> None:
     with pytest.raises(PoliciesChanged):
         await door.come(ends)
 
-    assert await door.closed() == ["admit t1", "admit t2 queued", "abandon t2"]
+    assert await door.closed() == ["admit t1", "admit t2 queued", "abandon t2", "leave"]
+
+
+class Standing(Door):
+    """The store's first answer takes so long; meanwhile something happens."""
+
+    def __init__(self, took_s: float, meanwhile: Callable[["Standing"], None]) -> None:
+        super().__init__(ADMIT)
+        clock, say, records = HandClock(), self.said.say, Told()
+        self.in_force = records.in_force_now
+        self.pauses = Pauses(self.store, records, clock, self.wakes)
+        self.admission = Admission(self.store, clock, self.wakes, self.tasks, self.pauses, self.places)
+        self.rule = replace(PATIENT, upstream=replace(UPSTREAM, term=Term()))
+
+        def asked(line: str) -> None:
+            say(line)
+            if line == "admit t1":
+                clock.now += took_s
+                meanwhile(self)
+
+        self.said.say = asked
+
+
+class Told:
+    """The wide pauses that are in force by now."""
+
+    def __init__(self) -> None:
+        self.in_force_now: PausesInForce = {}
+
+    async def in_force(self) -> PausesInForce:
+        return dict(self.in_force_now)
+
+
+def a_pause(door: Standing) -> None:
+    door.in_force[Scope("all")] = WidePause("p", Scope("all"), "sent twice", "operator", 1)
+
+
+def another_policy(door: Standing) -> None:
+    door.rule.upstream.term.end()
+
+
+@pytest.mark.parametrize("meanwhile", [a_pause, another_policy])
+async def test_an_answer_that_was_long_in_coming_admits_nothing_that_was_forbidden_since(
+    meanwhile: Callable[[Standing], None],
+) -> None:
+    """The connection stood still, or the process: nothing is sent, nor left in flight."""
+    door = Standing(5.0, meanwhile)
+
+    if meanwhile is a_pause:
+        refused = await door.come(door.rule)
+        assert isinstance(refused, Refused) and refused.decision is PAUSED
+    else:
+        with pytest.raises(PoliciesChanged):
+            await door.come(door.rule)
+
+    assert await door.closed() == ["admit t1", "abandon t1"]
+
+
+@pytest.mark.parametrize(
+    ("took_s", "meanwhile"), [(0.1, another_policy), (5.0, lambda _: None)], ids=["at once", "nothing has changed"]
+)
+async def test_another_answer_admits(took_s: float, meanwhile: Callable[[Standing], None]) -> None:
+    """What was looked at a moment ago is not looked at again, and what has not changed is no reason."""
+    door = Standing(took_s, meanwhile)
+
+    assert ticket(await door.come(door.rule)) == "t1"
+    assert await door.closed() == ["admit t1"]

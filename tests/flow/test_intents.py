@@ -9,7 +9,7 @@ from gateway.core.decision import OUTCOME_UNKNOWN, Refused
 from gateway.core.faults import BrokenAnswer
 from gateway.core.intent import KeptAnswer
 from gateway.core.outcome import LateAnswer, NoReply, NotSent, Overdue
-from gateway.core.rule import IntentTerms, Rule
+from gateway.core.rule import IntentTerms, NativeKey, OnUnknown, Rule
 from gateway.core.write import Replayed
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
@@ -151,19 +151,26 @@ async def test_an_intent_that_was_found_to_be_applied_says_who_found_out(evidenc
 
 
 @pytest.mark.parametrize(
-    ("terms", "what_to_do"),
+    ("on_unknown", "retain_s", "what_to_do"),
     [
-        (REQUIRED, "Do not send it under another key; with the same one it is not sent twice."),
+        ("hold", 86400, "Do not send it under another key; with the same one it is not sent twice."),
+        ("retry", 86400, "Repeat it with the same key: the upstream itself refuses a second execution."),
         (
-            IntentTerms("required", on_unknown="retry"),
-            "Repeat it with the same key: the upstream itself refuses a second execution.",
+            "retry",
+            UPSTREAM.timeouts.total_s,
+            "Do not send it under another key; with the same one it is sent again while the upstream remembers it.",
         ),
     ],
-    ids=["hold", "retry"],
+    ids=["hold", "retry", "a key that is forgotten early"],
 )
-async def test_an_unknown_outcome_says_what_the_key_is_good_for(terms: IntentTerms, what_to_do: str) -> None:
+async def test_an_unknown_outcome_says_what_the_key_is_good_for(
+    on_unknown: OnUnknown, retain_s: float, what_to_do: str
+) -> None:
     """The problem names the intent and its state."""
-    played = await Play(NoReply("closed", "lost"), terms).run()
+    play = Play(NoReply("closed", "lost"), IntentTerms("required", on_unknown=on_unknown))
+    upstream = replace(UPSTREAM, native_key=NativeKey(b"X-Key", retain_s))
+    play.rule = replace(play.rule, upstream=upstream)
+    played = await play.run()
 
     refused = played.caller.refusals[0]
     assert refused.decision is OUTCOME_UNKNOWN

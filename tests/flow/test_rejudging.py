@@ -1,6 +1,6 @@
 """A kept request is judged anew: by the rules in force, as its agent's own repeat would be."""
 
-import zlib
+import gzip
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,7 +71,7 @@ async def test_a_tools_call_is_the_call_that_it_was(tmp_path: Path) -> None:
 
 async def test_a_body_in_a_coding_is_read_too(tmp_path: Path) -> None:
     """As when it came: where the API undoes codings."""
-    coded = replace(KEPT, headers=(*HEADERS, (b"Content-Encoding", b"deflate")), body=zlib.compress(BODY))
+    coded = replace(KEPT, headers=(*HEADERS, (b"Content-Encoding", b"gzip")), body=gzip.compress(BODY, mtime=0))
     undoing = POLICY.replace("path: /mails", "path: /mails, coded_bodies: undone")
 
     assert isinstance(await judged(tmp_path, undoing, coded), Rejudged)

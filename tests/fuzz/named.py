@@ -11,7 +11,7 @@ _SEPARATORS = re.compile(rb"[&;]")
 _PLAIN = re.compile(rb"[a-z0-9]+")
 _READS = frozenset(("ping", "tools/list"))
 _NOTES = frozenset(("notifications/initialized",))
-_WINDOWS = {b"gzip": 31, b"x-gzip": 31}
+_GZIP = 31
 
 
 def by_field(text: bytes) -> bytes | None:
@@ -85,13 +85,13 @@ def _json(message: Message) -> object:
 
 
 def _decoded(message: Message) -> bytes | None:
-    codings = [one.strip().lower() for value in message.values(b"content-encoding") for one in value.split(b",")]
-    codings = [one for one in codings if one not in (b"", b"identity")]
-    if not codings:
+    lines = message.values(b"content-encoding")
+    if all(one.strip().lower() in (b"", b"identity") for value in lines for one in value.split(b",")):
         return message.body
-    if len(codings) > 1 or codings[0] not in _WINDOWS:
+    # Servers that undo a coding know it by its exact name.
+    if lines != [b"gzip"]:
         return None
-    inflate = zlib.decompressobj(_WINDOWS[codings[0]])
+    inflate = zlib.decompressobj(_GZIP)
     try:
         plain = inflate.decompress(message.body)
     except zlib.error:

@@ -24,7 +24,8 @@ from gateway.core.rule import (
 )
 from gateway.core.write import ResourceKey
 
-# One that forgets has forgotten an hour before the first attempt: no step of the store's clock brings that back.
+# A repeat, which may take an hour, has to reach its API before the key is forgotten. One that forgets has forgotten an
+# hour before the first attempt: no step of the store's clock brings that back.
 _UPSTREAMS = {
     name: Upstream(
         "reports",
@@ -33,9 +34,9 @@ _UPSTREAMS = {
         native_key=NativeKey(header, retain_s),
     )
     for name, header, retain_s in (
-        ("remembers", b"Idempotency-Key", 3600.0),
+        ("remembers", b"Idempotency-Key", 7200.0),
         ("forgets", b"Idempotency-Key", -3600.0),
-        ("remembers another", b"X-Key", 3600.0),
+        ("remembers another", b"X-Key", 7200.0),
     )
 }
 RETAIN_S = 7200.0

@@ -88,7 +88,9 @@ class Fence:
         self, admitted: Admitted, proved: Outcome, answer: KeptAnswer | None, abandoned: bool = False
     ) -> Settled:
         write, id, since = admitted.write, admitted.ticket, len(self.trail)
-        if not abandoned and (self.highest is None or write.epoch > self.highest):
+        # What takes another intent back brings no epoch that is gone.
+        is_gone = self.highest is None and admitted.intent not in self.taking_back
+        if not abandoned and (is_gone or (self.highest is not None and write.epoch > self.highest)):
             self._raise(write.epoch, write.holder)
         ticket, record = self._take(id), self.records.get(admitted.intent)
         incident = None
@@ -145,6 +147,8 @@ class Fence:
         second = self.records.setdefault(key, Record(key, write, holder, id))
         self.taking_back[key] = first.id
         second.begin(write, holder, id, self.trail)
+        # The upstream is never asked what became of it.
+        second.no_after_s = 0.0
         first.step("compensating", self.trail)
         admitted = Admitted(write, id, None, key, second.attempts)
         self.tickets[id] = Ticket(admitted, holder, None, True, write.rule.revision == "gateway")
@@ -248,13 +252,15 @@ class Fence:
 
     def _judge_order(self, write: Write) -> Told | None:
         fence = write.rule.fence
-        if not self._has_place(write):
-            if fence.order == "strict" and self.used:
-                return self._refusal("stale-epoch", write)
-            if not self._is_in_sequence(write):
-                return self._refusal("out-of-sequence", write)
-            counts = write.rule.revision == "gateway"
-            if counts and write.if_revision is not None and write.if_revision != self.revision:
+        has_place = self._has_place(write)
+        if fence.order == "strict" and self.used and not has_place:
+            return self._refusal("stale-epoch", write)
+        if not self._is_in_sequence(write) and not (has_place and self.sequence == write.sequence):
+            return self._refusal("out-of-sequence", write)
+        if write.rule.revision == "gateway" and write.if_revision is not None:
+            # Its own attempt has counted.
+            fits = (write.if_revision, write.if_revision + 1) if has_place else (write.if_revision,)
+            if self.revision not in fits:
                 return self._refusal("revision-mismatch", write)
         held_by = self._held_by(write)
         if held_by is not None:

@@ -34,6 +34,35 @@ def in_text(named: list[str], sent: str) -> str | None:
     return None if refused is None else refused.detail
 
 
+@pytest.mark.parametrize(
+    ("sent", "is_refused"),
+    [
+        *(("Purge", True), ("PURGE", True), ("preview, purge", True), ("purge,", True)),
+        *((f"{'preview,' * 600}purge", True), (f"{'x,' * 3000}", True)),
+        *(("preview", False), ("purged", False), ("purge it", False), ("a,b", False), ("", False), ("x" * 5000, False)),
+    ],
+)
+def test_a_word_in_another_case_is_no_other_word(sent: str, is_refused: bool) -> None:
+    """ASP.NET reads the name of an enum in any, and several with commas between; in a header it may be a list."""
+    assert (in_json(["purge"], f'"{sent}"') is not None) is is_refused
+    assert (in_text(["purge"], sent) is not None) is (is_refused and "," not in sent)
+
+
+def test_two_words_that_differ_in_case_may_both_be_named(tmp_path: Path) -> None:
+    """Then both are the policy's own."""
+    ruleset = rules(
+        tmp_path,
+        f"{HEAD}writes:\n"
+        "  - {name: small, match: PUT /x, resource: x, when: {json: {/v: purge}}}\n"
+        "  - {name: large, match: PUT /x, resource: x, when: {json: {/v: PURGE}}}\n"
+        "  - {name: other, match: PUT /x, resource: x}\n",
+    )
+
+    sent = {"purge": "small", "PURGE": "large", "Purge": "ambiguous-target", "move": "other"}
+    for value, told in sent.items():
+        assert name_of(ruleset.match(request("PUT", "/x", body=f'{{"v": "{value}"}}'), CALLER)) == told
+
+
 @pytest.mark.parametrize("sent", ["0", "2", "-1", "2.0", '"2"', '"02"', '"+2"', '"1e1"', '"2.5"'])
 def test_beside_a_word_stands_no_number(sent: str) -> None:
     """It is a word's place in an enum to Jackson, protobuf, .NET and Rails, and some of them take digits so too."""

@@ -4,6 +4,7 @@ import pytest
 
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
+from gateway.policy.match import Matched
 from gateway.policy.ruleset import RuleSet
 from tests.policy.asking import HEAD, name_of, request, rules
 
@@ -23,10 +24,16 @@ writes:
     only: {header: [X-Trace, Cookie]}
 """
 UNASKED = [
-    *("Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Connection", "Keep-Alive", "TE", "Date"),
+    *("Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Connection", "Keep-Alive", "TE"),
     *("Content-Type", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Expect", "If-Match", "Origin"),
-    *("Authorization", "Idempotency-Key", "Traceparent", "Tracestate", "Baggage", "B3", "X-Request-Id", "Via"),
-    *("Sec-Fetch-Mode", "Sec-CH-UA", "Referer", "Cache-Control", "Pragma", "Priority", "DNT", "From"),
+    *("Authorization", "Idempotency-Key", "Traceparent", "Tracestate", "B3", "X-Request-Id"),
+    *("X-Datadog-Trace-Id", "Sentry-Trace", "Uber-Trace-Id", "Newrelic", "Elastic-APM-Traceparent"),
+    *("Sec-Fetch-Mode", "Sec-WebSocket-Key", "Referer"),
+]
+IDLE = [
+    *("Via", "Cache-Control", "Pragma", "Priority", "DNT", "Max-Forwards", "Baggage", "Sec-CH-UA", "SEC-CH-Any"),
+    *("Save-Data", "Early-Data", "Upgrade-Insecure-Requests", "Sec-GPC", "Sec-Purpose", "CDN-Loop"),
+    *("Request-Id", "Correlation-Context", "CF-Ray", "X-Stainless-Lang"),
 ]
 DROPPED = [
     *("Fencing-Token", "Fencing_Token", "Fencing-Whatever", "Fencegate-Key", "X-Forwarded-For", "X_Forwarded_For"),
@@ -34,6 +41,7 @@ DROPPED = [
 ]
 SAYING = [
     *("Cookie", "X-Purge", "Is-Purge", "Content-Disposition", "Content-Owner", "If-Purge", "Accept-Purge", "Sec-Purge"),
+    *("Date", "From", "Warning", "Digest", "Sec-Fetch-Any", "X-Datadog-Any", "Via.", "Max_Forwards", "Sec_CH-UA"),
     *("Prefer", "Range", "X-Token", "User_Agent", "Content_Type", "Idempotency_Key", "Accept.", "Dry", "X-Dry"),
 ]
 
@@ -43,10 +51,39 @@ def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
     return rules(tmp_path_factory.mktemp("headers"), HEAD + POLICY)
 
 
-@pytest.mark.parametrize("header", [*UNASKED, *DROPPED])
+@pytest.mark.parametrize("header", [*UNASKED, *IDLE, *DROPPED])
 def test_what_wants_nothing_need_not_be_listed(ruleset: RuleSet, header: str) -> None:
     """What clients and proxies send by themselves, and what never reaches the API, in any spelling."""
     assert name_of(ruleset.match(request("PUT", "/n/7", (header, "1")), Caller())) == "none"
+
+
+@pytest.mark.parametrize(
+    ("header", "arrives"), [*((name, True) for name in UNASKED), *((name, False) for name in IDLE)]
+)
+def test_what_means_nothing_to_the_api_does_not_reach_it(ruleset: RuleSet, header: str, arrives: bool) -> None:
+    """A browser's `Priority` or a proxy's `Via` is no field of a form, which Spring would make of it."""
+    asked = request("PUT", "/n/7", (header, "8"), ("X-Api-Key", "k"), (header.lower(), "9"))
+    found = ruleset.match(asked, Caller())
+
+    assert isinstance(found, Matched) and found.entry.only is not None
+    sent = found.entry.only.sent(asked)
+    assert [name.lower() for name in sent.headers.names()] == [
+        name for name in asked.headers.names() if arrives or name != header.lower().encode()
+    ]
+    assert len(sent.headers.pairs) == (3 if arrives else 1)
+
+
+def test_what_is_listed_arrives(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """So does everything where headers are not listed."""
+    policy = 'writes:\n  - {name: a, match: "PUT /a", resource: a, only: {query: [], header: [Via]}}\n'
+    open_ = '  - {name: b, match: "PUT /b", resource: b, only: {query: []}}\n'
+    ruleset = rules(tmp_path_factory.mktemp("via"), HEAD + policy + open_)
+
+    for path, told in (("/a", {b"via"}), ("/b", {b"via", b"priority"})):
+        asked = request("PUT", path, ("Via", "1.1 a"), ("Priority", "u=1"))
+        found = ruleset.match(asked, Caller())
+        assert isinstance(found, Matched) and found.entry.only is not None
+        assert set(found.entry.only.sent(asked).headers.names()) == told
 
 
 @pytest.mark.parametrize("header", SAYING)

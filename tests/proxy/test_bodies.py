@@ -135,8 +135,6 @@ async def test_a_coded_body_is_not_touched(store_url: str, tmp_path: Path) -> No
         (None, b'{"id": "7"}'),
         ("identity", b'{"id": "7"}'),
         ("gzip", gzip.compress(b'{"id": "7"}', mtime=0)),
-        ("x-gzip", gzip.compress(b'{"id": "7"}', mtime=0)),
-        ("deflate", zlib.compress(b'{"id": "7"}')),
         (None, b' {"id": 7, "more": [1, {"id": 8}]} '),
     ],
 )
@@ -158,6 +156,10 @@ async def test_a_rule_reads_the_decoded_body_and_forwards_the_coded_one(
     ("coding", "body", "status", "decision"),
     [
         ("br", b"x", 415, "unsupported-coding"),
+        ("x-gzip", gzip.compress(b'{"id": "7"}', mtime=0), 415, "unsupported-coding"),
+        ("GZIP", gzip.compress(b'{"id": "7"}', mtime=0), 415, "unsupported-coding"),
+        ("deflate", zlib.compress(b'{"id": "7"}'), 415, "unsupported-coding"),
+        ("deflate, identity", zlib.compress(b'{"id": "7"}'), 415, "unsupported-coding"),
         ("gzip, gzip", gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0), 415, "unsupported-coding"),
         ("gzip", b'{"id": "7"}', 415, "unsupported-coding"),
         ("gzip", gzip.compress(b'{"id": "7"}', mtime=0)[:-1], 415, "unsupported-coding"),

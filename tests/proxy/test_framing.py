@@ -52,8 +52,10 @@ FAULTS = {
     "a loop back": b"TRACE /reports/7 HTTP/1.1\r\nHost: gateway\r\nFencing-Token: TOKEN\r\n\r\n",
     "a WebSocket": b"GET /reports/7 HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-    "h2c": b"GET /reports/7 HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
-    b"HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
+    "h2c without its settings": b"GET /reports/7 HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+    b"Upgrade: h2c\r\n\r\n",
+    "h2c beside WebSocket": b"GET /reports/7 HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+    b"Upgrade: h2c, websocket\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
     "h2c for a write": PUT + b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 3\r\n\r\nabc",
     "an upgrade that no Connection names": PUT + b"Upgrade: anything/1\r\nContent-Length: 3\r\n\r\nabc",
     "h2c by prior knowledge": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
@@ -105,6 +107,33 @@ async def test_faulty_framing_is_refused_and_its_connection_closed(store_url: st
         assert (forwarded, gate.upstream.partial) == ([], [])
         assert await gate.highest("report/7") == before
         assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "body"),
+    [
+        (b"GET", b"\r\n"),
+        (b"PUT", b"Content-Length: 3\r\n\r\nabc"),
+        (b"PUT", b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"),
+    ],
+)
+async def test_an_offer_of_http2_is_answered_in_http1(
+    store_url: str, tmp_path: Path, method: bytes, body: bytes
+) -> None:
+    """As Java's client makes it with any request. The upstream hears nothing of it, and nobody of what is behind it."""
+    offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n"
+    head = b" /reports/7 HTTP/1.1\r\nHost: gateway\r\nFencing-Token: TOKEN\r\n"
+    async with stack(store_url, tmp_path) as gate:
+        await gate.lease("report/7")
+        behind = b"DELETE" + head + b"\r\n"
+        taken = await _conversation(gate, method + head + offer + body + behind)
+
+        assert taken.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert b"\r\nConnection: close\r\n" in taken
+        (seen,) = gate.upstream.seen
+        assert seen.line == f"{method.decode()} /reports/7 HTTP/1.1"
+        assert seen.body == (b"" if method == b"GET" else b"abc")
+        assert [seen.values(name) for name in ("Upgrade", "HTTP2-Settings")] == [[], []]
 
 
 async def test_as_many_fields_as_servers_take_pass(store_url: str, tmp_path: Path) -> None:

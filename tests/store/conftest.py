@@ -20,9 +20,10 @@ _TOPOLOGIES = ["server", *(pytest.param(name, marks=pytest.mark.slow) for name i
 _EXERCISES = {
     *("admit", "ask", "audit", "audit_chain", "audit_seals", "audit_views"),
     *("budgeted", "budgets", "compensations", "compensation_views"),
-    *("deliveries", "evidence", "extend", "intent_views", "intents", "kept_requests", "lease", "letters"),
-    *("native_keys", "outbox", "parking", "pause", "pauses", "pause_views", "peek", "prune", "quarantine", "questions"),
-    *("quotas", "records", "reservations", "resolve", "resource_views", "settle", "stale_deliveries", "sweep", "turns"),
+    *("deliveries", "evidence", "extend", "intent_views", "intents", "kept_requests", "lease", "lease_keys"),
+    *("letters", "native_keys", "outbox", "parking", "pause", "pauses", "pause_views", "peek", "prune", "quarantine"),
+    *("questions", "quotas", "records", "reservations", "resolve", "resource_views", "retries", "settle"),
+    *("stale_deliveries", "sweep", "turns"),
     *("former", "overtaken_deliveries", "parked_wholeness", "share", "wholeness"),
 }
 

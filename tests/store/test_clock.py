@@ -99,6 +99,27 @@ def test_the_furthest_that_it_may_say_counts_steps_that_nobody_believes_yet() ->
     assert (clock.expected_ms(), clock.furthest_ms()) == (5_001_000, 8_601_000)
 
 
+STEPS: dict[str, tuple[list[float], str]] = {
+    "never": ([5000, 5000.9, 5000], ""),
+    "a step": ([5000, 4970], " set-back:30000 before:5000000"),
+    "two steps": ([5000, 4970, 4960], " set-back:40000 before:5000000"),
+    "a step forward that nobody believed": ([5000, 5030, 5000], " set-back:30000 before:5030000"),
+    "it has caught up": ([5000, 4970, 5000], " set-back:0 before:5000000"),
+}
+
+
+@pytest.mark.parametrize("steps", STEPS)
+def test_what_is_from_before_a_clock_was_set_back_may_be_older(steps: str) -> None:
+    """By all steps together; until the instant at which it stood then."""
+    (first, *others), words = STEPS[steps]
+    hand = HandClock()
+    clock = learned(hand, first)
+    for store_s in others:
+        hear(clock, hand, store_s)
+
+    assert clock.set_back() == words
+
+
 def test_a_clock_that_was_set_back_right_never_jumped() -> None:
     """A step that is taken back before it was believed is forgotten, and a later one waits its own time."""
     hand = HandClock()

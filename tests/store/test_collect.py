@@ -7,6 +7,7 @@ import pytest
 
 from gateway.core.decision import Refused
 from gateway.core.delivery import GivenUp
+from gateway.core.rule import Authority, Fence
 from gateway.core.write import ResourceKey
 from gateway.store.collect import collect
 from gateway.store.fence import FenceStore
@@ -28,9 +29,12 @@ from tests.store.fences import (
     leased,
     name_of,
     opened,
+    rule,
     settled,
+    state_of,
 )
 from tests.store.losing import remembering
+from tests.store.overdue import make_overdue
 from tests.store.parked import APPROVED, delivered, delivering, id_of, leased_mail, parked, queued
 
 FENCE, TICKETS, OLDER, WAITERS, _, _, SHARD = resource_keys(RESOURCE)
@@ -221,6 +225,46 @@ async def test_what_takes_back_an_intent_of_a_collected_lease_brings_its_epoch_n
     assert (newer.epoch > lease.epoch, newer.drained) == (True, True)
 
 
+async def test_an_outcome_that_comes_after_its_lease_was_collected_brings_its_epoch_not_back(
+    store: FenceStore, raw: Any
+) -> None:
+    """G1, G5: it is recorded; a newer lease may have been granted, and what failed before that is not sent again."""
+    now_ms = store.expected_ms()
+    renewed = made_old(raw, now_ms, 2 * DAY_MS, ended_ago_ms=-LEASE_MS)
+    write = leased_mail("one", renewed.epoch)
+    await parked(store, write)
+    async with delivering(store) as queue:
+        await delivered(queue, write, "not_applied", GivenUp())
+    failed = await store.recall(id_of(write))
+    assert failed is not None
+    late = await admitted(store, keyed(replace(leased(renewed.epoch), rule=replace(HELD, authority="lease"))))
+    make_overdue(raw, RESOURCE, late.ticket)
+    await store.sweep(RESOURCE, late.ticket)
+    made_old(raw, now_ms)
+    assert await go(store) == (1, 1)
+
+    await settled(store, late, "applied")
+
+    assert (await state_of(store), await store.look(RESOURCE)) == ("applied", None)
+    told = await retry(store, failed, note="again", by="operator")
+    assert isinstance(told, Refused) and "newer ones are no longer known" in told.detail
+
+
+@pytest.mark.parametrize("authority", ["lease", "header"])
+async def test_an_outcome_brings_an_epoch_back_that_can_only_be_lost(
+    store: FenceStore, raw: Any, authority: Authority
+) -> None:
+    """G1: of a lease of today, and of an old number from elsewhere."""
+    write = leased((await granted(store)).epoch) if authority == "lease" else bare(42)
+    one = await admitted(store, write)
+    raw.delete(FENCE, TICKETS)
+
+    await settled(store, one, "applied")
+
+    found = await store.look(RESOURCE)
+    assert found is not None and found.epoch == write.epoch
+
+
 async def test_whoever_had_it_is_refused_as_before_and_the_next_lease_is_larger(store_url: str, raw: Any) -> None:
     """Also at a gateway that has seen the epoch, and would miss it."""
     async with remembering(store_url) as one, opened(store_url) as another:
@@ -233,6 +277,24 @@ async def test_whoever_had_it_is_refused_as_before_and_the_next_lease_is_larger(
         assert name_of(await ask(one.store, leased(old.epoch))) == "token-invalid"
         assert name_of(await one.store.peek(leased(old.epoch))) == "token-invalid"
         assert (await granted(one.store, "B", OTHER_SECRET)).epoch > old.epoch
+        assert one.told == []
+
+
+async def test_what_was_collected_right_behind_a_mark_is_not_missed(store_url: str, raw: Any) -> None:
+    """A gateway has heard of an old lease's epoch, and of a place under it, in the last second; it connects anew."""
+    async with remembering(store_url) as one:
+        await one.mark_no_more()
+        await one.mark()
+        old = made_old(raw, one.store.expected_ms(), ended_ago_ms=-LEASE_MS)
+        strict = replace(leased(old.epoch), rule=replace(rule(Fence(order="strict")), authority="lease"))
+        await ended(one.store, strict, "applied")
+        assert name_of(await ask(one.store, leased(old.epoch - 1))) == "stale-epoch"
+        made_old(raw, one.store.expected_ms())
+        assert await go(one.store) == (1, 1)
+
+        raw.client_kill_filter(_type="normal", skipme=True)
+        await one.store.look(RESOURCE)
+
         assert one.told == []
 
 

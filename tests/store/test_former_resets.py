@@ -68,6 +68,27 @@ async def test_a_reset_through_a_former_version_is_one_too(
         assert one.told == []
 
 
+async def test_who_has_seen_what_a_former_version_has_forgotten_tells_of_no_loss(store_url: str, raw: Any) -> None:
+    """Not over a new connection either: whether it has seen the epochs before that alone, or those since, too."""
+    async with remembering(store_url) as one, remembering(store_url) as two:
+        await one.mark_no_more()
+        await two.mark_no_more()
+        for each in (one, two):
+            await ended(each.store, bare(HIGHEST), "applied")
+        await forget(one.store)
+        for each in (one, two):
+            await ended(each.store, bare(9), "applied")
+        reset_by_a_former_version(raw)
+        written_by_a_former_version(raw, 3, "B")
+        assert name_of(await ask(two.store, bare(2))) == "stale-epoch"
+
+        for each in (one, two):
+            each.store.link.at(FENCE).leave()
+            await each.mark()
+
+        assert (one.told, two.told) == ([], [])
+
+
 async def forget_tickets(raw: Any) -> None:
     """Whatever is in flight has ended."""
     raw.delete(*resource_keys(RESOURCE)[1:3])

@@ -254,6 +254,27 @@ async def test_a_retry_in_doubt_has_the_place_of_the_attempt_before(
     assert name_of(await ask(store, replace(write, intent=None))) != "Admitted"
 
 
+@pytest.mark.parametrize(
+    ("fence", "counts", "told_of"),
+    [
+        (Fence(sequence="increasing"), False, "out-of-sequence"),
+        (Fence(sequence="contiguous"), False, "out-of-sequence"),
+        (Fence(), True, "revision-mismatch"),
+    ],
+    ids=["increasing", "contiguous", "a revision"],
+)
+async def test_a_retry_in_doubt_has_no_place_behind_which_another_came(
+    store: FenceStore, fence: Fence, counts: bool, told_of: str
+) -> None:
+    """It would write over what it never saw. It stays unknown, and its caller is told so."""
+    of = unknown_is("retry", rule(fence, counts=counts), native_s=3600.0)
+    write = keyed(bare(42, of=of, sequence=1, if_revision=0))
+    await ended(store, write, "unknown")
+    await ended(store, replace(write, intent=None, sequence=2, if_revision=1), "applied")
+
+    assert told(await ask(store, write)) == (told_of, "unknown")
+
+
 async def test_a_retry_in_doubt_under_a_newer_epoch_needs_a_place_of_its_own(store: FenceStore) -> None:
     """The successor's sequence begins at one; the revision is counted once all the same."""
     of = unknown_is("retry", rule(Fence(sequence="contiguous"), counts=True), native_s=3600.0)

@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from gateway.core.rule import Fence, IntentTerms, NativeKey, OnUnknown, Rule
+from gateway.core.write import Write
 from gateway.store.fence import FenceStore
+from gateway.store.keys import intent_record, resource_keys
 from gateway.store.resets import reset
 from tests.intending import RULE, ended, intended
 from tests.store.asked import id_of
-from tests.store.fences import ask, name_of
+from tests.store.fences import admitted, ask, name_of
 from tests.store.overdue import make_sent_before
 
 KEY = NativeKey(b"Idempotency-Key")
@@ -61,6 +63,60 @@ async def test_it_is_sent_again_only_where_it_comes_while_the_upstream_remembers
     make_sent_before(raw, id_of(write), sent_before_s)
 
     assert name_of(await ask(store, write, ttl_s=30.0)) == told
+
+
+@pytest.mark.parametrize(("by_s", "told"), [(15, "Admitted"), (45, "outcome-unknown")])
+async def test_an_attempt_from_before_the_clock_was_set_back_is_as_much_older(
+    store: FenceStore, by_s: int, told: str
+) -> None:
+    """As the gateway saw it. What was sent since is as old as it looks."""
+    write = intended("k", of=rule(NativeKey(b"Idempotency-Key", retain_s=60.0)))
+    since = intended("l", of=write.rule)
+    now = store._clock.read()
+    store._clock.learn(store.expected_ms() + by_s * 1000, now, now)
+    await ended(store, write, "unknown")
+    assert name_of(await ask(store, write, ttl_s=30.0)) == told
+
+    store._clock._stood_at_s = 0.0
+    await ended(store, since, "unknown")
+    assert name_of(await ask(store, since, ttl_s=30.0)) == "Admitted"
+
+
+def forget(raw: Any, write: Write) -> None:
+    """The store has nothing of it."""
+    fence, current, older, *_ = resource_keys(write.resource)
+    raw.delete(fence, current, older, intent_record(id_of(write)))
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["the first is there", "nothing is there"])
+async def test_an_attempt_that_the_store_forgot_is_as_old_as_the_first_in_doubt(
+    store: FenceStore, raw: Any, is_there: bool
+) -> None:
+    """A replica took over that did not have it. The upstream has known the key since the first one."""
+    write = intended("k", of=rule(NativeKey(b"Idempotency-Key", retain_s=60.0)))
+    await ended(store, write, "unknown")
+    make_sent_before(raw, id_of(write), 40)
+    kept = raw.dump(intent_record(id_of(write)))
+    second = await admitted(store, write, ttl_s=15.0)
+    forget(raw, write)
+    if is_there:
+        raw.restore(intent_record(id_of(write)), 0, kept)
+
+    await store.settle(second, "unknown", "closed", None)
+
+    assert name_of(await ask(store, write, ttl_s=30.0)) == "outcome-unknown"
+    assert name_of(await ask(store, write, ttl_s=15.0)) == "Admitted"
+
+
+async def test_an_attempt_is_as_old_as_its_admission_also_where_its_end_comes_late(store: FenceStore, raw: Any) -> None:
+    """The store was away for so long, and came back without it."""
+    write = intended("k", of=rule(NativeKey(b"Idempotency-Key", retain_s=60.0)))
+    one = await admitted(store, write, ttl_s=30.0)
+    forget(raw, write)
+
+    await store.settle(replace(one, sent_ms=one.sent_ms - 40_000), "unknown", "closed", None)
+
+    assert name_of(await ask(store, write, ttl_s=30.0)) == "outcome-unknown"
 
 
 @pytest.mark.parametrize("ahead_s", [0, 30])

@@ -5,7 +5,7 @@ from gateway.admin.call import Answer, Call
 from gateway.admin.routes.recurring import ON_DOCUMENT, ON_LIST
 from gateway.admin.shapes import requests
 from gateway.admin.shapes.schema import ref
-from gateway.core.decision import NOTHING_LOST, STORE_UNAVAILABLE, WRONG_STATE
+from gateway.core.decision import STORE_UNAVAILABLE, WRONG_STORE_STATE
 
 CALLS = (
     Call(
@@ -22,7 +22,7 @@ CALLS = (
         store.accept_loss,
         "go on after a loss: leases from before it have ended, and what waited is unknown",
         (Answer("The store as it is then.", ref("LossAccepted")),),
-        (*ON_DOCUMENT, STORE_UNAVAILABLE, NOTHING_LOST, WRONG_STATE),
+        (*ON_DOCUMENT, STORE_UNAVAILABLE, WRONG_STORE_STATE),
         body=requests.ACCEPTED,
     ),
 )

@@ -7,7 +7,6 @@ from typing import TypeVar
 from gateway.core.rule import Fence, Rule, Upstream
 from gateway.core.token import TokenSource
 from gateway.policy import schema
-from gateway.policy.bare_plus import plus_fault
 from gateway.policy.compile.body import check_conditions, check_parts, form_conditions, graphql_conditions
 from gateway.policy.compile.budget import check_retain, compile_amounts, compile_budgets
 from gateway.policy.compile.compensation import check_compensation_reads, compile_compensation
@@ -29,10 +28,11 @@ from gateway.policy.condition import (
     contradiction,
     parse_scalar,
 )
-from gateway.policy.encoded_slash import slash_fault
 from gateway.policy.entry import Entry, Matcher, ReadOnly
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_that_arrives
+from gateway.policy.lenient.bare_plus import plus_fault
+from gateway.policy.lenient.encoded_slash import slash_fault
 from gateway.policy.pattern import Pattern, parse_pattern
 from gateway.policy.reading.jsonbody import parse_pointer
 from gateway.policy.report import Report
@@ -77,8 +77,17 @@ def compile_write(
         risk=shape.effect.risk,
         budgets=compile_budgets(report, path, shape),
     )
-    said = compile_amounts(report, path, shape), compile_only(report, path, shape, upstream)
-    entry = Entry(matcher, rule, template, key, fingerprint, compensation, shape.effect.weight, *said)
+    entry = Entry(
+        matcher=matcher,
+        rule=rule,
+        template=template,
+        key=key,
+        fingerprint=fingerprint,
+        compensation=compensation,
+        weight=shape.effect.weight,
+        amounts=compile_amounts(report, path, shape),
+        only=compile_only(report, path, shape, upstream),
+    )
     entry = replace(entry, only=with_looked_at(entry.only, entry))
     _check_reads(report, path, entry)
     return entry

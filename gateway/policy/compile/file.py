@@ -6,7 +6,6 @@ from itertools import chain
 from gateway.core.rule import DEFAULT_OUTCOMES, Limits, Mount, NativeKey, Origin, Protocol, Timeouts, Tls, Upstream
 from gateway.core.target import Ambiguous, Target, read_target
 from gateway.policy import schema
-from gateway.policy.bare_plus import plus_fault
 from gateway.policy.compile.bodies import compile_bodies
 from gateway.policy.compile.closed import compile_closed
 from gateway.policy.compile.entry import compile_read_only, compile_write
@@ -21,6 +20,7 @@ from gateway.policy.compile.via import compile_via
 from gateway.policy.entry import Policy
 from gateway.policy.finding import Finding, Wrong
 from gateway.policy.header_name import header_to_replay, header_to_send
+from gateway.policy.lenient.bare_plus import plus_fault
 from gateway.policy.name import parse_name
 from gateway.policy.outcomes import compile_outcomes
 from gateway.policy.report import Report
@@ -155,20 +155,19 @@ def _mount(report: Report, shape: schema.Policy, json_types: frozenset[bytes]) -
     host, port = site or (None, None)
     if port is not None and shape.host != "preserve":
         report.add(("mount", "host"), "a port counts only where `Host` is forwarded (`host: preserve`); remove it")
-    formats = compile_format_endings(report, mount)
     compiled = Mount(
-        segments,
-        host,
-        mount.strip,
-        mount.encoded_slash,
-        mount.delimiters,
-        mount.plus,
-        formats,
-        mount.names,
-        mount.form_in_json,
-        mount.coded_bodies,
-        port,
-        compile_bodies(report, mount, json_types),
+        segments=segments,
+        host=host,
+        strip=mount.strip,
+        encoded_slash=mount.encoded_slash,
+        delimiters=mount.delimiters,
+        plus=mount.plus,
+        format_endings=compile_format_endings(report, mount),
+        names=mount.names,
+        form_in_json=mount.form_in_json,
+        coded_bodies=mount.coded_bodies,
+        port=port,
+        bodies=compile_bodies(report, mount, json_types),
     )
     fault = plus_fault(mount.path, compiled)
     if fault is not None:

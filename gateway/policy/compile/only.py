@@ -1,6 +1,5 @@
 """`only` of a rule or of what is `read_only`: what it lists, and whether all that is looked at is among it."""
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
@@ -11,6 +10,7 @@ from gateway.policy import schema
 from gateway.policy.condition import FormCondition, GraphqlCondition, HeaderCondition, JsonCondition, QueryCondition
 from gateway.policy.entry import Entry, ReadOnly
 from gateway.policy.finding import Wrong
+from gateway.policy.header_name import header_to_list
 from gateway.policy.listed_headers import ListedHeaders
 from gateway.policy.only import Only, tree_of
 from gateway.policy.part import Part
@@ -26,7 +26,6 @@ T = TypeVar("T")
 
 # GraphQL over HTTP: where the operation stands.
 _DOCUMENT = Pointer("/query", ("query",))
-_TOKEN = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -69,7 +68,7 @@ def _lists(report: Report, where: Path, listed: schema.Only, upstream: Upstream,
     if listed.header is not None:
         own = OF_MCP if upstream.protocol == "mcp" else frozenset()
         header = ListedHeaders(
-            own.union(_compiled(report, (*where, "header"), listed.header, _field)),
+            own.union(_compiled(report, (*where, "header"), listed.header, header_to_list)),
             withheld(upstream, believed=False, observed=observed),
         )
     return Only(
@@ -97,12 +96,6 @@ def _form_name(text: str) -> str | Wrong:
     if is_unclosed(text) or hidden_in(text) or overriding_among((text,), FORM_COMMANDS):
         return Wrong(f"a form with a field {text!r} is read in two ways, and refused anyway; remove it")
     return text
-
-
-def _field(text: str) -> bytes | Wrong:
-    if not _TOKEN.fullmatch(text):
-        return Wrong(f"`{text}` is not a header name; write such as `X-Trace`")
-    return text.lower().encode("ascii")
 
 
 def with_looked_at(only: Only | None, entry: Entry | ReadOnly) -> Only | None:

@@ -9,10 +9,10 @@ from typing import Literal, get_args
 from gateway.core.rule import Mount
 from gateway.core.target import Ambiguous, read_target
 from gateway.policy import schema
-from gateway.policy.bare_plus import plus_fault
 from gateway.policy.condition import Scalar, parse_scalar
-from gateway.policy.cut_path import is_divided
 from gateway.policy.finding import Wrong
+from gateway.policy.lenient.bare_plus import plus_fault
+from gateway.policy.lenient.cut_path import is_divided
 from gateway.policy.outcomes import parse_codes
 from gateway.policy.query import SUCCESS, Bound, Comparison, Expected, Proof, Query, Subject
 from gateway.policy.reading.jsonbody import parse_pointer

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 from gateway.policy.compile.json_types import parse_media_type
 from gateway.policy.finding import Wrong
-from gateway.policy.openapi.body import FORM, JSON, JSON_TOO, MULTIPART
+from gateway.policy.openapi.media import FORM, JSON, JSON_TOO, MULTIPART
 from gateway.policy.openapi.operation import Operation
 from gateway.policy.openapi.wording import comment, scalar
 

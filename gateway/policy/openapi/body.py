@@ -1,27 +1,21 @@
-"""The body of an operation: its types, and which members it has at its top, or in the one object that it has."""
+"""Which members the body of an operation has at its top, or in the one object that it has."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from gateway.policy.compile.json_types import parse_json_type
 from gateway.policy.finding import Wrong
+from gateway.policy.openapi.media import FORM, JSON, content_of, plain_type
 from gateway.policy.openapi.parameter import Kind, kind_of
-from gateway.policy.openapi.tree import Node, Tree, is_true, items_of, text_of
+from gateway.policy.openapi.tree import Node, Tree, is_true, items_of
 from gateway.policy.openapi.vocabulary import singular, words
 
-JSON = "application/json"
-FORM = "application/x-www-form-urlencoded"
-MULTIPART = "multipart/form-data"
-# As ASP.NET describes each JSON body; its callers send the plain type.
-JSON_TOO = frozenset({"text/json", "application/*+json"})
-
-_TYPES = 200
 _MEMBERS = 500
 _MERGED = 20
 # A schema may be made of itself.
 _SCHEMAS = 100
 _NESTED = 4
+_MADE_OF = ("allOf", "oneOf", "anyOf")
 _ATTRIBUTES = "attributes"
 # A member that holds all that is said, and not one that refers to another thing.
 _HOLDERS = frozenset(
@@ -71,7 +65,7 @@ def body_members(tree: Tree, operation: Node, path: str = "") -> BodyMembers:
         if isinstance(schema, Wrong):
             plain = False
             continue
-        plain = plain and not any(name in schema for name in ("allOf", "oneOf", "anyOf"))
+        plain = plain and not any(name in schema for name in _MADE_OF)
         found += islice(schemas_in(tree, schema), _SCHEMAS)
     kinds, within = _kinds(tree, found), ""
     if len(kinds) < 2:
@@ -79,7 +73,7 @@ def body_members(tree: Tree, operation: Node, path: str = "") -> BodyMembers:
         within, inner = ("", []) if member and not _holds_all(member, path) else _within(tree, found, member)
         kinds, found = (_kinds(tree, inner), inner) if within else (kinds, found)
     required = {name for one in found for name in _required(one)}
-    exact = plain and not within and [name for name, _ in media] == ["application/json"]
+    exact = plain and not within and [name for name, _ in media] == [JSON]
     is_file = bool(media) and not any(_is_read(name) for name, _ in media)
     return BodyMembers(kinds, exact, frozenset(required & kinds.keys()), is_file, within)
 
@@ -114,39 +108,15 @@ def _below(tree: Tree, value: object) -> list[Node]:
     return [] if isinstance(schema, Wrong) else list(islice(schemas_in(tree, schema), _SCHEMAS))
 
 
-def body_types(tree: Tree, operation: Node) -> tuple[str, ...] | None:
-    """Each once; none where it has no body. None: it has one, and of what type is not told."""
-    if operation.get("requestBody") is None:
-        return ()
-    return tuple(dict.fromkeys(map(plain_type, list(content_of(tree, operation))[:_TYPES]))) or None
-
-
-def json_types(tree: Tree, operation: Node) -> tuple[str, ...]:
-    """Those of its types that end in `+json`."""
-    types = map(plain_type, list(content_of(tree, operation))[:_TYPES])
-    return tuple(name for name in types if name.endswith("+json") and not isinstance(parse_json_type(name), Wrong))
-
-
-def content_of(tree: Tree, operation: Node) -> Node:
-    """OpenAPI 3.1, section 4.8.13: by media types, or ranges of them, what is described."""
-    body = tree.resolved(operation.get("requestBody"))
-    content = None if isinstance(body, Wrong) else body.get("content")
-    return content if isinstance(content, Mapping) else {}
-
-
-def plain_type(name: object) -> str:
-    return text_of(name).partition(";")[0].strip().lower()
-
-
 def _is_read(name: object) -> bool:
     plain = plain_type(name)
-    return plain in ("application/json", FORM) or plain.endswith("+json")
+    return plain in (JSON, FORM) or plain.endswith("+json")
 
 
 def schemas_in(tree: Tree, schema: Node, depth: int = 0) -> Iterator[Node]:
     """It, and what it is made of."""
     yield schema
-    listed = (items_of(schema.get(name), _MERGED) for name in ("allOf", "oneOf", "anyOf")) if depth < _NESTED else ()
+    listed = (items_of(schema.get(name), _MERGED) for name in _MADE_OF) if depth < _NESTED else ()
     for one in (one for some in listed for one in some):
         found = tree.resolved(one)
         if not isinstance(found, Wrong):

@@ -7,13 +7,16 @@ not name, nothing is listed of that part, and the reason is told.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gateway.policy.compile.json_types import parse_json_type
+from gateway.core.caller import is_control_header, overrides_request
+from gateway.core.request import Headers
 from gateway.policy.finding import Wrong
-from gateway.policy.openapi.body import FORM, JSON_TOO, MULTIPART, content_of, plain_type
+from gateway.policy.header_name import header_to_list
 from gateway.policy.openapi.form_fields import bracketed, fields_of
+from gateway.policy.openapi.media import FORM, JSON, JSON_TOO, MULTIPART, content_of, ends_in_json, plain_type
 from gateway.policy.openapi.members import may_be_object, members_of, pointers
 from gateway.policy.openapi.parameter import parameters
 from gateway.policy.openapi.tree import Node, Tree, text_of
+from gateway.policy.reading.ordinary_headers import is_idle, is_needed
 
 # In a patch of this type a null takes out whatever stands there, an object too.
 _MERGE_PATCH = "application/merge-patch+json"
@@ -27,13 +30,14 @@ _FREE = "which has members that the document does not name"
 @dataclass(frozen=True, slots=True)
 class Documented:
     """The names of a query's parameters, the pointers into a JSON body, and the names of a form's fields; None where
-    it is not all of them, and `why`.
+    it is not all of them, and `why`. `header`: those beyond what clients send unasked; with `Cookie`, if any is named.
     """
 
     query: tuple[str, ...] | None = ()
     json: tuple[str, ...] | None = None
     form: tuple[str, ...] | None = None
     why: str = ""
+    header: tuple[str, ...] = ()
 
 
 def documented(tree: Tree, item: Node, operation: Node) -> Documented:
@@ -41,14 +45,17 @@ def documented(tree: Tree, item: Node, operation: Node) -> Documented:
     query = _query(tree, item, operation)
     if isinstance(query, Wrong):
         return Documented(None, why=query.message)
+    header = tuple(_headers(tree, item, operation))
     if "requestBody" not in operation:
-        return Documented(query, ())
+        return Documented(query, (), header=header)
     body = _body(tree, operation)
-    return Documented(query, why=body.message) if isinstance(body, Wrong) else Documented(query, *body)
+    if isinstance(body, Wrong):
+        return Documented(query, why=body.message, header=header)
+    return Documented(query, *body, header=header)
 
 
 def _query(tree: Tree, item: Node, operation: Node) -> tuple[str, ...] | Wrong:
-    names = dict.fromkeys(_keys_in_query(tree))
+    names = dict.fromkeys(name for place, name in _keys(tree) if place == "query" and name.isprintable() and name)
     for parameter in parameters(item, operation):
         found = tree.resolved(parameter)
         if isinstance(found, Wrong):
@@ -62,14 +69,31 @@ def _query(tree: Tree, item: Node, operation: Node) -> tuple[str, ...] | Wrong:
     return tuple(names)
 
 
-def _keys_in_query(tree: Tree) -> Iterator[str]:
+def _headers(tree: Tree, item: Node, operation: Node) -> Iterator[str]:
+    """Each once, whatever its case. Those that no client could send are left out: the gateway's own, and those that
+    would make another request of it."""
+    found = (tree.resolved(parameter) for parameter in parameters(item, operation))
+    named = [(text_of(one.get("in")), text_of(one.get("name"))) for one in found if not isinstance(one, Wrong)]
+    known: set[bytes] = set()
+    for place, parameter in (*named, *_keys(tree)):
+        name = "Cookie" if place == "cookie" else parameter
+        lower = header_to_list(name) if place in ("header", "cookie") else None
+        if not isinstance(lower, bytes) or lower in known or is_needed(lower) or is_idle(lower):
+            continue
+        if is_control_header(lower) or overrides_request(Headers(((lower, b""),))) is not None:
+            continue
+        known.add(lower)
+        yield name
+
+
+def _keys(tree: Tree) -> Iterator[tuple[str, str]]:
+    """Where callers show a key of theirs, and its name there."""
     components = tree.root.get("components")
     schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
     for value in list(schemes.values())[:_SCHEMES] if isinstance(schemes, Mapping) else ():
         scheme = tree.resolved(value)
-        if not isinstance(scheme, Wrong) and (scheme.get("type"), scheme.get("in")) == ("apiKey", "query"):
-            name = text_of(scheme.get("name"))
-            yield from (name,) if name.isprintable() and name else ()
+        if not isinstance(scheme, Wrong) and scheme.get("type") == "apiKey":
+            yield text_of(scheme.get("in")), text_of(scheme.get("name"))
 
 
 def _names(tree: Tree, parameter: Node) -> tuple[str, ...] | None:
@@ -98,9 +122,9 @@ def _body(tree: Tree, operation: Node) -> _Lists | Wrong:
     types = {plain_type(name) for name, _ in content}
     for name, described in content:
         own = plain_type(name)
-        if own in JSON_TOO and "application/json" in types:
+        if own in JSON_TOO and JSON in types:
             continue
-        kind = "json" if _is_json(own) else "form" if own in (FORM, MULTIPART) else None
+        kind = "json" if own == JSON or ends_in_json(own) else "form" if own in (FORM, MULTIPART) else None
         if kind is None:
             return Wrong(f"it may be `{own[:_SHOWN]}`, whose members no list names")
         media = described if isinstance(described, Mapping) else {}
@@ -109,10 +133,6 @@ def _body(tree: Tree, operation: Node) -> _Lists | Wrong:
             return found
         lists.setdefault(kind, {}).update(dict.fromkeys(found))
     return tuple(lists["json"]) if "json" in lists else None, tuple(lists["form"]) if "form" in lists else None
-
-
-def _is_json(name: str) -> bool:
-    return name == "application/json" or (name.endswith("+json") and not isinstance(parse_json_type(name), Wrong))
 
 
 def _pointers(tree: Tree, media: Node, name: str) -> tuple[str, ...] | Wrong:

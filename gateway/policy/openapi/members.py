@@ -25,6 +25,8 @@ _ALTERNATIVES = ("anyOf", "oneOf")
 _SURPRISES = ("patternProperties", "if", "then", "else", "dependentSchemas", "dependencies", "$dynamicRef")
 # True, and a schema, let others in.
 _OTHERS = ("additionalProperties", "unevaluatedProperties")
+# Beside a reference they say more of what it leads to.
+_SPEAKING = frozenset({"properties", "required", "allOf", "type", "nullable", *_ALTERNATIVES, *_SURPRISES, *_OTHERS})
 
 
 def members_of(tree: Tree, value: object) -> Members | None:
@@ -68,11 +70,13 @@ class _Reading:
 
     def top(self, value: object) -> Members | None:
         """A body of null is no body to most, and none that its caller needs."""
-        found = self._plain(value)
-        alternatives = [] if found is None else _alternatives(found)
-        others = [one for one in alternatives if not _is_null(self.tree, one)]
-        if len(others) == 1 < len(alternatives):
-            return self.top(others[0])
+        while next(self.left, None) is not None:
+            found = self._plain(value)
+            alternatives = [] if found is None else _alternatives(found)
+            others = [one for one in alternatives if not _is_null(self.tree, one)]
+            if len(others) != 1 or len(alternatives) == 1:
+                break
+            value = others[0]
         return self._object(value, frozenset(), is_part=False)
 
     def _plain(self, value: object) -> Node | None:
@@ -123,9 +127,6 @@ class _Reading:
         if is_list and ("prefixItems" in schema or any(name in schema for name in ("allOf", *_ALTERNATIVES))):
             return None
         return self._object(schema.get("items") if is_list else value, above, is_part=False) or None
-
-
-_SPEAKING = frozenset({"properties", "required", "allOf", "type", "nullable", *_ALTERNATIVES, *_SURPRISES, *_OTHERS})
 
 
 def _is_open(schema: Node, *, is_part: bool) -> bool:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
+from gateway.policy.openapi.media import FORM, MULTIPART
 from gateway.policy.openapi.proposal import Proposal
 from gateway.policy.openapi.wording import REASON_LENGTH, comment, scalar
 
 _WIDTH = 118
 _IN_BODY = "{json:"
+_FORMS = frozenset((FORM, MULTIPART))
 
 
 def only_lines(each: Proposal, indent: str, *, of_read: bool = False) -> Iterator[str]:
@@ -19,11 +21,15 @@ def only_lines(each: Proposal, indent: str, *, of_read: bool = False) -> Iterato
         return
     if said.why:
         yield f"{indent}# Its body is not listed: {comment(said.why, REASON_LENGTH)}."
+        if not _FORMS.isdisjoint(each.operation.body_types or _FORMS):
+            told = "A field `_method` in it is another method to Rails, Laravel and Symfony: there list `form`."
+            yield f"{indent}# {told}"
     lists = {"query": _with(said.query, each.path.query)}
     if said.json is not None:
         lists["json"] = _with(said.json, _read_by(each))
     if said.form is not None:
         lists["form"] = said.form
+    lists["header"] = said.header
     texts = [f"{name}: [{', '.join(map(scalar, some))}]" for name, some in lists.items()]
     line = f"{indent}only: {{{', '.join(texts)}}}"
     if len(line) <= _WIDTH:

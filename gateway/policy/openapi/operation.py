@@ -7,8 +7,9 @@ from pathlib import Path
 from gateway.core.caller import overrides_request
 from gateway.core.request import Headers
 from gateway.policy.finding import Wrong
-from gateway.policy.openapi.body import BodyMembers, body_members, body_types, json_types
+from gateway.policy.openapi.body import BodyMembers, body_members
 from gateway.policy.openapi.documented import Documented, documented
+from gateway.policy.openapi.media import body_types, ends_in_json
 from gateway.policy.openapi.parameter import Kind, parameter_kinds, parameters
 from gateway.policy.openapi.tree import Node, Tree, is_true, items_of, read_tree, text_of
 from gateway.policy.openapi.writing_read import WritingRead, writing_read
@@ -49,10 +50,10 @@ class Credential:
 class Operation:
     """One writing operation. `path` as the document has it, `server` one of its own, `faults` what was not readable.
 
-    `json_types`: the types of its body that end in `+json`. `kinds`: what the parameters of its path are, by name;
-    `query`: those of its query, of which it wants `wanted`. `rests`: those of its path that may be several segments.
-    `marked`: those with a mark before each value. `documented`: all that requests say beside, where that was asked for.
-    `body_types`: all types of its body; None where it has one, and they are not told.
+    `kinds`: what the parameters of its path are, by name; `query`: those of its query, of which it wants `wanted`.
+    `rests`: those of its path that may be several segments. `marked`: those with a mark before each value.
+    `documented`: all that requests say beside, where that was asked for. `body_types`: all types of its body; None
+    where it has one, and they are not told.
     """
 
     method: str
@@ -63,7 +64,6 @@ class Operation:
     hinted_read: bool
     server: str | None
     faults: tuple[str, ...]
-    json_types: tuple[str, ...] = ()
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     body: BodyMembers = field(default_factory=BodyMembers)
     query: Mapping[str, Kind] = field(default_factory=dict)
@@ -75,6 +75,11 @@ class Operation:
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
+
+    @property
+    def json_types(self) -> tuple[str, ...]:
+        """The types of its body that end in `+json`."""
+        return tuple(filter(ends_in_json, self.body_types or ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,23 +137,22 @@ def _operations(tree: Tree, path: str, item: Node, *, names_all: bool) -> Iterat
             continue
         beside = _beside(tree, item, found)
         yield Operation(
-            method.upper(),
-            path,
-            text_of(found.get("operationId")),
-            text_of(found.get("summary")) or text_of(found.get("description")),
-            beside.headers,
-            _is_hinted_read(found),
-            _server(found) or _server(item),
-            beside.faults,
-            json_types(tree, found),
-            parameter_kinds(tree, item, found, "path"),
-            body_members(tree, found, path),
-            parameter_kinds(tree, item, found, "query"),
-            beside.wanted,
-            beside.rests,
-            beside.marked,
-            documented(tree, item, found) if names_all else None,
-            body_types(tree, found),
+            method=method.upper(),
+            path=path,
+            operation_id=text_of(found.get("operationId")),
+            summary=text_of(found.get("summary")) or text_of(found.get("description")),
+            headers=beside.headers,
+            hinted_read=_is_hinted_read(found),
+            server=_server(found) or _server(item),
+            faults=beside.faults,
+            kinds=parameter_kinds(tree, item, found, "path"),
+            body=body_members(tree, found, path),
+            query=parameter_kinds(tree, item, found, "query"),
+            wanted=beside.wanted,
+            rests=beside.rests,
+            marked=beside.marked,
+            documented=documented(tree, item, found) if names_all else None,
+            body_types=body_types(tree, found),
         )
 
 

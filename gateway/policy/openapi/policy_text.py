@@ -70,7 +70,8 @@ def _head(source: str, document: Document, count: int) -> Iterator[str]:
     yield f"# Proposed by `fencegate import-openapi` from {comment(source)}{title}, {count} writing operations."
     yield "# What the document does not say is marked DECIDE. An operation without a rule stays closed (`no-policy`)."
     if any(each.documented is not None for each in document.operations):
-        yield "# Each rule lists what the document names of its requests (`only`): one that says more is refused."
+        yield "# Each rule lists what the document names of its requests (`only`), or says why not: more is refused."
+        yield "# Headers that your clients send besides, such as those of a vendor's SDK, have to be added to `header`."
     yield ""
 
 
@@ -163,8 +164,9 @@ def _mount(
     if names.are_merged:
         yield "# A body may name another thing than its path: every body is read, as JSON, form or multipart."
         options += ", names: merged"
-    yield from bodies[1]
-    options += bodies[0]
+    option, told = bodies
+    yield from told
+    options += option
     yield f"mount: {{path: /{upstream}, strip: true{options}}}"
 
 

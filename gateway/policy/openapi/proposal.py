@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.core.rule import Mount
-from gateway.policy.encoded_slash import slash_fault
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_to_read, header_to_send
+from gateway.policy.lenient.encoded_slash import slash_fault
 from gateway.policy.openapi.callers_own import CallersOwn
 from gateway.policy.openapi.doubt import Doubt, Items
 from gateway.policy.openapi.operation import Document, Header, Operation
@@ -242,9 +242,9 @@ def _fault(match: str, resource: str, path: Translation) -> str | None:
 
 def _marked(operation: Operation, path: Translation) -> str | None:
     name = next((one.name for one in path.slots if one.name in operation.marked), None)
-    return (
-        None if name is None else f"`{{{name}}}` has a mark before its value (`style`), which no match can say exactly"
-    )
+    if name is None:
+        return None
+    return f"`{{{name}}}` has a mark before its value (`style`), which no match can say exactly"
 
 
 def _reads_like(operation: Operation, last_segment: str) -> str | None:

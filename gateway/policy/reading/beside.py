@@ -32,14 +32,16 @@ def beside_query(
 ) -> BesideQuery | Refused | None:
     """As what some server reads fields from the body; None if it has none. Refused where its headers do not tell.
 
-    `other`: what only those read as a form to whom any body is one. `undoes_codings`: whether its upstream does.
+    `other`: what only those read as a form to whom any body is one. `undoes_codings`: whether its upstream does,
+    of all but forms.
     """
     if not has_body(request):
         return None
     kind = _kind(request, json_types)
-    if undoes_codings or kind is None or isinstance(kind, Refused):
+    if kind is None or isinstance(kind, Refused):
         return kind
-    return coding_fault(request.headers, _READS) or kind
+    is_form = kind in ("form", "multipart")
+    return coding_fault(request.headers, _READS, is_form=is_form, undoes_codings=undoes_codings) or kind
 
 
 def _kind(request: Request, json_types: frozenset[bytes]) -> BesideQuery | Refused | None:
@@ -137,7 +139,9 @@ def only_in_query(name: str) -> Refused:
 
 def misplaced(name: str) -> Refused:
     """The refusal of a name in a body of another type than the one in which a rule looks for it."""
-    detail = f"Nothing was forwarded: a rule looks for {name} in a body of another type, and the API may find it here."
+    detail = (
+        f"Nothing was forwarded: a rule looks for {name} in JSON or a urlencoded form, and the API may find it here."
+    )
     return Refused(AMBIGUOUS_TARGET, f"{detail} Send it without.")
 
 

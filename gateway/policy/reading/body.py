@@ -49,6 +49,7 @@ class Body:
     MCP's SDK for Python does."""
 
     __slots__ = (
+        "_beside",
         "_faults",
         "_form",
         "_json",
@@ -79,6 +80,7 @@ class Body:
         self._operation: Operation | Refused | None = None
         self._within: frozenset[str] | None = None
         self._faults: dict[Kind, Refused | None] = {}
+        self._beside: tuple[BesideQuery | Refused | None] | None = None
 
     @property
     def is_there(self) -> bool:
@@ -104,8 +106,7 @@ class Body:
         if not self.is_there and not self._request.headers.all(b"content-type"):
             return BodyWanted()
         if kind not in self._faults:
-            undoes = self._mount.coded_bodies == "undone"
-            self._faults[kind] = body_fault(self._request, kind, self._json_types, undoes_codings=undoes)
+            self._faults[kind] = body_fault(self._request, kind, self._json_types, undoes_codings=self._undoes_codings)
         return self._faults[kind] or (None if self.is_there else BodyWanted())
 
     def find(self, pointer: Pointer) -> JsonValue | Missing | Refused:
@@ -151,7 +152,7 @@ class Body:
 
     @property
     def calls_itself_form(self) -> bool:
-        """Whether its type names a form, be it spelled as none can read it."""
+        """Whether its type is a form's, even if what stands beside it, or a second type, keeps it from being read."""
         lines = self._request.headers.all(b"content-type")
         return any(line.partition(b";")[0].strip().lower() in FORM_TYPES for line in lines)
 
@@ -256,8 +257,14 @@ class Body:
         return operation if isinstance(operation, Refused) else operation.argument(path)
 
     def _beside_query(self) -> BesideQuery | Refused | None:
-        undoes = self._mount.coded_bodies == "undone"
-        return beside_query(self._request, self._json_types, undoes_codings=undoes)
+        if self._beside is None:
+            # Told once: each parameter and field asks.
+            self._beside = (beside_query(self._request, self._json_types, undoes_codings=self._undoes_codings),)
+        return self._beside[0]
+
+    @property
+    def _undoes_codings(self) -> bool:
+        return self._mount.coded_bodies == "undone"
 
     def _said_otherwise(self, name: str, text: str | None, kind: Literal["json", "other"]) -> Refused | None:
         """The refusal of a body that is no form and has another value for a query parameter."""

@@ -17,11 +17,14 @@ Kind = Literal["json", "form"]
 FORM = b"application/x-www-form-urlencoded"
 MULTIPART = b"multipart/form-data"
 FORM_TYPES = frozenset((FORM, MULTIPART))
-_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+# The one coding that all read alike who undo any.
+_UNDONE = b"gzip"
+# RFC 9110, section 5.6.2.
+TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 # RFC 9110, sections 8.3.1 and 5.6.6, without what some readers take for another type or for none: tabs, several blanks,
 # a parameter of nothing; and without what a reader who knows no quotes would cut at: commas, semicolons, escapes.
-_PARAMETER = rb" ?; ?(" + _TOKEN + rb")=(" + _TOKEN + rb'|"[ !#-+\--:<-\[\]-~]+")'
-PLAIN_TYPE = re.compile(rb"(" + _TOKEN + rb"/" + _TOKEN + rb")((?:" + _PARAMETER + rb")*)")
+_PARAMETER = rb" ?; ?(" + TOKEN + rb")=(" + TOKEN + rb'|"[ !#-+\--:<-\[\]-~]+")'
+PLAIN_TYPE = re.compile(rb"(" + TOKEN + rb"/" + TOKEN + rb")((?:" + _PARAMETER + rb")*)")
 _PARAMETERS = re.compile(_PARAMETER)
 # Readers that take `_` or `.` for `-` see a second field in another spelling; others do not.
 OF_THE_BODY = frozenset((b"content-type", b"content-encoding"))
@@ -45,7 +48,7 @@ def body_fault(
     """Why the body cannot be read as `kind`, for its headers. An empty one without a type is JSON: it has no members.
 
     `json_types`: what its upstream reads as JSON; of `application/x+json` many make nothing. `undoes_codings`: whether
-    it undoes the coding of what it reads.
+    it undoes the coding of what it reads, but forms.
 
     Refused: `ambiguous-target`, and `unsupported-coding` as `coding_fault` is.
     """
@@ -58,7 +61,8 @@ def body_fault(
         return found
     if found.name not in (json_types if kind == "json" else (FORM,)):
         return _ambiguous(f"{reads}, and Content-Type calls it something else.", _ADVICE[kind])
-    return parameter_fault(found, reads) or (None if undoes_codings else coding_fault(headers, reads))
+    fault = parameter_fault(found, reads)
+    return fault or coding_fault(headers, reads, is_form=kind == "form", undoes_codings=undoes_codings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,10 @@ def read_type(headers: Headers, reads: str, advice: str) -> MediaType | Refused:
 def parameter_fault(found: MediaType, reads: str) -> Refused | None:
     """The refusal of a parameter that says nothing to a server that knows the type. Laravel looks for `/json` and
     `+json` in the whole field: a form with `; a=+json` is JSON to it."""
+    if found.name.startswith(b"multipart/") and any(name == b"boundary" for name, _ in found.parameters[1:]):
+        # aws-multipart-parser takes what stands between the first equals sign and the next.
+        why = f"{reads}, and some take the first parameter of a multipart body's type for its boundary."
+        return _ambiguous(why, "Say `boundary` before `charset=utf-8`, or no charset.")
     for parameter, value in found.parameters:
         if parameter == b"boundary" and found.name.startswith(b"multipart/"):
             continue
@@ -122,14 +130,28 @@ def _hides_boundary(parameters: tuple[tuple[bytes, bytes], ...]) -> bool:
     )
 
 
-def coding_fault(headers: Headers, reads: str) -> Refused | None:
+def coding_fault(headers: Headers, reads: str, *, is_form: bool, undoes_codings: bool = False) -> Refused | None:
     """The refusal of a body in any coding. Most servers do not undo one: Laravel finds no members in coded JSON, and
-    goes on without them; Bottle and Rack find a form's fields among the coded bytes, whose head has room for any."""
-    if not _is_coded(headers):
+    goes on without them; Bottle and Rack find a form's fields among the coded bytes, whose head has room for any.
+
+    `undoes_codings`: a body in plain gzip passes. Any other coding does not: aiohttp and Echo know `deflate, identity`
+    and `GZIP` for none, and `deflate` is one of two formats. `is_form`: nor does a form or a multipart body, which no
+    client codes: multer, busboy and formidable search the coded bytes for fields, whatever Express undoes.
+    """
+    if not _is_coded(headers) or (undoes_codings and not is_form and headers.all(b"content-encoding") == [_UNDONE]):
         return None
     detail = f"Not forwarded: {reads}, and many servers do not undo a request's coding."
-    advice = "Send it without Content-Encoding; of an API that does undo it the policy may say `coded_bodies: undone`"
+    advice = "Send it without Content-Encoding"
+    if undoes_codings and not is_form:
+        advice = f"{advice}, or in `gzip` alone"
+    elif not is_form:
+        advice = f"{advice}; of an API that does undo it the policy may say `coded_bodies: undone`"
     return Refused(UNSUPPORTED_CODING, f"{detail} {advice}.")
+
+
+def is_of_form(name: bytes) -> bool:
+    """Whether a type (lower case) is a form's or that of a body of parts."""
+    return name == FORM or name.startswith(b"multipart/")
 
 
 def _respelled(headers: Headers) -> Refused | None:

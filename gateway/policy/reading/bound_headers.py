@@ -12,12 +12,14 @@ from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIXES
 from gateway.core.kept_request import is_credential
 from gateway.core.request import Headers
 from gateway.policy.reading.lenient_name import folded, readings
-from gateway.policy.reading.ordinary_headers import ORDINARY
+from gateway.policy.reading.ordinary_headers import is_idle, is_needed
 
-# What clients, libraries and proxies send by themselves: with a rule that looks for `date`, each of their requests
-# would be in doubt. Claims are dropped, or a trusted proxy's.
-_ORDINARY = ORDINARY | CLAIMS | {b"prefer", b"range"}
-_ORDINARY_BEGINNINGS = (b"accept-", b"content-", b"fencegate-", b"fencing-", b"if-", b"sec-", *CLAIMS_PREFIXES)
+# With a rule that looks for `priority` in a query, each request of a browser would be in doubt, as it sends a header of
+# this name unasked. Claims are dropped, or a trusted proxy's.
+_ORDINARY = CLAIMS | {b"prefer", b"range"}
+# Only older clients send it, and it is a usual name of a field.
+_A_FIELD_TOO = b"request-id"
+_ORDINARY_BEGINNINGS = (b"fencegate-", b"fencing-", b"sec-", *CLAIMS_PREFIXES)
 
 
 def header_named(headers: Headers, name: str) -> Refused | None:
@@ -40,6 +42,8 @@ def _beside(name: str, header: str) -> Refused:
 def _readings(header: bytes) -> tuple[str, ...]:
     """None of one that is sent for its own sake."""
     plain = plain_name(header)
-    if plain in _ORDINARY or plain.startswith(_ORDINARY_BEGINNINGS) or is_credential(plain):
+    if plain in _ORDINARY or plain.startswith(_ORDINARY_BEGINNINGS) or is_credential(plain) or is_needed(plain):
+        return ()
+    if is_idle(plain) and plain != _A_FIELD_TOO:
         return ()
     return readings(header.decode("utf-8", "replace"))

@@ -10,18 +10,22 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
-from gateway.policy.reading.body_type import PLAIN_TYPE
+from gateway.policy.reading.body_type import PLAIN_TYPE, TOKEN
 from gateway.policy.reading.lenient_name import folded, readings
 from gateway.policy.reading.multipart import boundary_of
 from gateway.policy.reading.overriding import FORM_COMMANDS, overriding_among
 from gateway.policy.reading.parameters import MOST_FIELDS
 
 _LINE_END = b"\r\n"
-_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([^\x00-\x08\x0a-\x1f\x7f]*)")
+_LOWER = bytes(range(256)).lower()
+# As common clients draw them. Some readers put a boundary into a regular expression, or cut it at a mark.
+_BOUNDARY = re.compile(rb"[0-9A-Za-z+_.-]+")
+_HEADER = re.compile(rb"(" + TOKEN + rb"): ?([^\x00-\x08\x0a-\x1f\x7f]*)")
 # A name without quotes, and a file's name as RFC 8187 spells it, are what some clients send.
 _PARAMETER = rb"""; ?([a-z-]+\*?)=(?:"([^"\\]*)"|([!#$%&*+.^_`|~0-9A-Za-z'-]+))"""
 _DISPOSITION = re.compile(rb"(?:form-data|attachment|inline|file)((?:" + _PARAMETER + rb")*)")
 _PARAMETERS = re.compile(_PARAMETER)
+# What a reader who knows no quotes takes for the name's beginning, within a value.
 _NAME = re.compile(rb"name[\s*]*=", re.IGNORECASE)
 _KNOWN = frozenset((b"name", b"filename", b"filename*"))
 # All that common clients send with a part. Rack looks for `Content-Disposition: …; name=` anywhere in a part's head, in
@@ -41,8 +45,8 @@ _HEADERS = frozenset(
 # bytes, spelled in both ways, has a thousand.
 _LONGEST_HEAD = 1536
 _NAMING = (b"content-disposition", b"content-id")
-# RFC 2047. Tomcat and ASP.NET undo it in a part's name: `=?UTF-8?Q?id?=` is `id` to them.
-# In a file's name .NET sends one.
+# RFC 2047. Tomcat and ASP.NET undo it in a part's name: `=?UTF-8?Q?id?=` is `id` to them. In a file's name .NET itself
+# sends one.
 _ENCODED_WORD = "=?"
 
 
@@ -70,6 +74,8 @@ def read_form_parts(content_type: bytes, body: bytes) -> FormParts | Refused:
     if found is None:
         return _ambiguous("its Content-Type does not say one plain boundary")
     subtype, boundary = found
+    if not _BOUNDARY.fullmatch(boundary):
+        return _ambiguous("its boundary has other characters than letters, digits, `-`, `_`, `.` and `+`")
     names: list[str] = []
     is_form = subtype == b"form-data"
     try:
@@ -89,7 +95,12 @@ def read_form_parts(content_type: bytes, body: bytes) -> FormParts | Refused:
 
 
 def _parts(body: bytes, boundary: bytes) -> Iterator[bytes]:
-    """Header and content of each part. Nothing may stand before the first delimiter, nor behind the last."""
+    """Header and content of each part. Nothing may stand before the first delimiter, nor behind the last.
+
+    The boundary's own text stands in delimiters alone. Some readers look for it in lines without their ends, a bare one
+    within it too (h3), some with the quotes around it (h3, parse-multipart-data), some without the dashes before it
+    (CGI.pm, for two old browsers), and some put its type into lower case first.
+    """
     dashes = b"--" + boundary
     first, last = dashes + _LINE_END, _LINE_END + dashes + b"--"
     whole = body.removesuffix(_LINE_END)
@@ -98,8 +109,8 @@ def _parts(body: bytes, boundary: bytes) -> Iterator[bytes]:
     if body.count(dashes) > MOST_FIELDS:
         raise _Unclear(f"it has more than {MOST_FIELDS} parts, and some servers drop the others")
     parts = whole[len(first) : -len(last)].split(_LINE_END + first)
-    if body.count(dashes) != len(parts) + 1:
-        raise _Unclear("its boundary stands where no part begins")
+    if body.translate(_LOWER, _LINE_END).count(boundary.lower()) != len(parts) + 1:
+        raise _Unclear("the text of its boundary stands where no part begins")
     yield from parts
 
 

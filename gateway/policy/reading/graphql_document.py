@@ -6,7 +6,7 @@ This module alone needs the parser, which takes 0.1 s to import: `graphql.py` im
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from graphql import (
     BooleanValueNode,
@@ -32,11 +32,17 @@ from gateway.core.decision import Refused
 from gateway.policy.reading.graphql import ambiguous_graphql
 from gateway.policy.reading.jsonbody import MISSING, JsonValue, Missing, Number
 from gateway.policy.reading.operation import Operation
+from gateway.policy.reading.twin import Names
 
 # Texts belong into variables; in the document each of their escapes costs the parser 2 us.
 _LONGEST = 64 << 10
-# Line ends to some lexers and not to others: what is a comment here could be an operation there.
-_UNPRINTED = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\x85\u2028\u2029\ufeff]")
+# Line ends to some lexers and not to others: what is a comment here could be an operation there. A bare carriage return
+# ends no comment to graphql-ruby.
+_UNPRINTED = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\x85\u2028\u2029\ufeff]|\r(?!\n)")
+# Lexers differ in where a block string ends that has quotes at its end, escaped or not: what is text here could be a
+# field there.
+# The escape with braces is of 2025's specification; before it was text to some and wrong to others.
+_DISPUTED = re.compile(r'\\"""|""""|\\u\{')
 # It names a type and reads nothing; clients add it everywhere.
 _TYPENAME = "__typename"
 
@@ -48,6 +54,9 @@ class _Roots:
     fields: tuple[FieldNode, ...]
     defaults: Mapping[str, ValueNode | None]
     variables: Mapping[str, JsonValue]
+    _names: Names
+    # What was found in them already: a thousand root fields may name one.
+    _known: dict[tuple[str, tuple[str, ...]], JsonValue | Missing | Refused] = field(default_factory=dict)
 
     def argument(self, path: tuple[str, ...]) -> JsonValue | Missing | Refused:
         """What the argument `path[0]` has at the rest of the path, in all root fields alike.
@@ -64,10 +73,18 @@ class _Roots:
         return found[0]
 
     def _argument_of(self, root: FieldNode, path: tuple[str, ...]) -> JsonValue | Missing | Refused:
-        values = [argument.value for argument in root.arguments or () if argument.name.value == path[0]]
+        arguments = root.arguments or ()
+        values = [argument.value for argument in arguments if argument.name.value == path[0]]
+        if twin := Names(argument.name.value for argument in arguments).twin(path):
+            return _in_another_spelling(path[0], twin)
         if len(values) > 1:
             return ambiguous_graphql(f"argument {path[0]} is there twice")
         return self._follow(values[0], path[1:]) if values else MISSING
+
+    def _of_variable(self, name: str, path: tuple[str, ...]) -> JsonValue | Missing | Refused:
+        if (name, path) not in self._known:
+            self._known[name, path] = _member(self.variables[name], path)
+        return self._known[name, path]
 
     def _follow(self, node: ValueNode, path: tuple[str, ...]) -> JsonValue | Missing | Refused:
         while True:
@@ -75,8 +92,10 @@ class _Roots:
                 name = node.name.value
                 if name not in self.defaults:
                     return ambiguous_graphql(f"variable ${name} is not defined")
+                if twin := self._names.twin((name,)):
+                    return _in_another_spelling(f"variable ${name}", twin)
                 if name in self.variables:
-                    return _member(self.variables[name], path)
+                    return self._of_variable(name, path)
                 default = self.defaults[name]
                 if default is None:
                     return MISSING
@@ -84,15 +103,26 @@ class _Roots:
             if not path or not isinstance(node, ObjectValueNode):
                 return MISSING if path else _literal(node)
             inner = [member.value for member in node.fields if member.name.value == path[0]]
+            if twin := Names(member.name.value for member in node.fields).twin(path):
+                return _in_another_spelling(path[0], twin)
             if len(inner) != 1:
                 return ambiguous_graphql(f"an input object has {path[0]} twice") if inner else MISSING
             node, path = inner[0], path[1:]
 
 
-def _member(value: JsonValue, path: tuple[str, ...]) -> JsonValue | Missing:
+def _in_another_spelling(name: str, twin: str) -> Refused:
+    """Absinthe takes `ID` for `id` in an argument, an input object and a variable, and of both the last one."""
+    return ambiguous_graphql(f"{name} is there in another spelling: some readers take {twin[:64]!r} for it")
+
+
+def _member(value: JsonValue, path: tuple[str, ...]) -> JsonValue | Missing | Refused:
     """As `_literal` has it: a thousand root fields may name one variable, and each is compared with the first."""
-    for name in path:
-        if not isinstance(value, dict) or name not in value:
+    for at, name in enumerate(path):
+        if not isinstance(value, dict):
+            return MISSING
+        if twin := Names(value).twin(path[at:]):
+            return _in_another_spelling(name, twin)
+        if name not in value:
             return MISSING
         value = value[name]
     if isinstance(value, dict):
@@ -127,6 +157,11 @@ def _parsed(text: str, most_tokens: int) -> DocumentNode | Refused:
         return ambiguous_graphql(f"the document has more than {_LONGEST} characters", "Send long texts as variables.")
     if _UNPRINTED.search(text):
         return ambiguous_graphql("the document has a control character or a line end that not all readers know")
+    if _DISPUTED.search(text):
+        why = (
+            "the document has three quotes behind a backslash, four in a row, or `\\u{`, which readers take differently"
+        )
+        return ambiguous_graphql(why, "Send such a text as a variable.")
     try:
         return parse(text, no_location=True, max_tokens=most_tokens)
     except GraphQLSyntaxError as error:
@@ -167,7 +202,7 @@ def _operation(
     defaults = {one.variable.name.value: one.default_value for one in definitions}
     if len(defaults) < len(definitions):
         return ambiguous_graphql("a variable is defined twice")
-    argument = _Roots(tuple(roots), defaults, values).argument
+    argument = _Roots(tuple(roots), defaults, values, Names({**defaults, **values})).argument
     return Operation(chosen.operation.value, (names - {_TYPENAME}) or names, argument)
 
 

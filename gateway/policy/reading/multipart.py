@@ -4,9 +4,11 @@ import hashlib
 import re
 from typing import Literal
 
+from gateway.policy.reading.body_type import TOKEN
+
 # RFC 9110, section 5.6.6, and RFC 2046, section 5.1.1. Clients leave quotes away that the grammar wants.
-_TYPE = re.compile(rb"multipart/([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*", re.IGNORECASE)
-_PARAMETER = re.compile(rb""";[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:"([^"\\]*)"|([^\s;"]+))[ \t]*""")
+_TYPE = re.compile(rb"multipart/(" + TOKEN + rb")[ \t]*", re.IGNORECASE)
+_PARAMETER = re.compile(rb";[ \t]*(" + TOKEN + rb""")=(?:"([^"\\]*)"|([^\s;"]+))[ \t]*""")
 _BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]")
 _LINE_END, _LAST = b"\r\n", b"--"
 # A form has tens of parts. Each costs microseconds, and a body of nothing but delimiters is millions of parts.

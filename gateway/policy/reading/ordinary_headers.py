@@ -1,37 +1,15 @@
-"""Header fields that clients, libraries and proxies send by themselves, whatever the request is to say."""
+"""Header fields that clients, libraries and proxies send by themselves, whatever the request is to say.
+
+Of names that begin alike not all are such: WordPress takes a file's name from `Content-Disposition`, and any
+`Content-Owner` or `If-Purge` may be somebody's field.
+"""
 
 from gateway.core.hop_by_hop import HOP_BY_HOP
 
-ORDINARY = HOP_BY_HOP | frozenset(
+# They reach the API with a request whose headers are listed: it cannot do without them, or checks them.
+NEEDED = HOP_BY_HOP | frozenset(
     (
         b"accept",
-        b"baggage",
-        b"cache-control",
-        b"date",
-        b"dnt",
-        b"early-data",
-        b"expect",
-        b"from",
-        b"host",
-        b"idempotency-key",
-        b"max-forwards",
-        b"origin",
-        b"pragma",
-        b"priority",
-        b"referer",
-        b"save-data",
-        b"traceparent",
-        b"tracestate",
-        b"upgrade-insecure-requests",
-        b"user-agent",
-        b"via",
-        b"warning",
-    )
-)
-# Of names that begin alike not all are such: WordPress takes a file's name from `Content-Disposition`, and any
-# `Content-Owner` or `If-Purge` may be somebody's field.
-_MORE = frozenset(
-    (
         b"accept-charset",
         b"accept-encoding",
         b"accept-language",
@@ -42,16 +20,33 @@ _MORE = frozenset(
         b"content-length",
         b"content-md5",
         b"content-type",
-        b"digest",
+        b"expect",
+        b"host",
+        b"idempotency-key",
         b"if-match",
         b"if-modified-since",
         b"if-none-match",
         b"if-unmodified-since",
-        b"sec-gpc",
-        b"sec-purpose",
-        # What older tracing puts into each request, and proxies where nobody else has.
+        # By these a server tells whether a page of its own has asked.
+        b"origin",
+        b"referer",
+        b"sec-fetch-dest",
+        b"sec-fetch-mode",
+        b"sec-fetch-site",
+        b"sec-fetch-user",
+        b"sec-websocket-extensions",
+        b"sec-websocket-key",
+        b"sec-websocket-protocol",
+        b"sec-websocket-version",
+        b"user-agent",
+        # Traces; the later ones are what older or a vendor's tracing puts into each request, or proxies do.
+        b"traceparent",
+        b"tracestate",
         b"b3",
-        b"cdn-loop",
+        b"elastic-apm-traceparent",
+        b"newrelic",
+        b"sentry-trace",
+        b"uber-trace-id",
         b"x-amzn-trace-id",
         b"x-b3-flags",
         b"x-b3-parentspanid",
@@ -60,15 +55,47 @@ _MORE = frozenset(
         b"x-b3-traceid",
         b"x-cloud-trace-context",
         b"x-correlation-id",
+        b"x-datadog-origin",
+        b"x-datadog-parent-id",
+        b"x-datadog-sampling-priority",
+        b"x-datadog-tags",
+        b"x-datadog-trace-id",
         b"x-request-id",
     )
 )
-# Browsers set them, and no page can.
-_BEGINNINGS = (b"sec-ch-", b"sec-fetch-", b"sec-websocket-")
+# They say nothing of a write that it could not do without: caches and proxies on the way read them, or nobody does.
+IDLE = frozenset(
+    (
+        b"baggage",
+        b"cache-control",
+        b"cdn-loop",
+        b"cf-ray",
+        b"correlation-context",
+        b"dnt",
+        b"early-data",
+        b"max-forwards",
+        b"pragma",
+        b"priority",
+        # Of .NET's older tracing; a form may well have such a field.
+        b"request-id",
+        b"save-data",
+        b"sec-gpc",
+        b"sec-purpose",
+        b"upgrade-insecure-requests",
+        b"via",
+    )
+)
+# Browsers tell of themselves in them, and what vendors of APIs generate clients with.
+IDLE_BEGINNINGS = (b"sec-ch-", b"x-stainless-")
 # MCP, transports: each message of a session has them.
 OF_MCP = frozenset((b"last-event-id", b"mcp-method", b"mcp-name", b"mcp-protocol-version", b"mcp-session-id"))
 
 
-def is_sent_unasked(name: bytes) -> bool:
-    """Whether a field (lower case, as it is spelled) is there in requests that want nothing by it."""
-    return name in ORDINARY or name in _MORE or name.startswith(_BEGINNINGS)
+def is_needed(name: bytes) -> bool:
+    """Whether a field (lower case, as it is spelled) is there in requests that want nothing by it, and must arrive."""
+    return name in NEEDED
+
+
+def is_idle(name: bytes) -> bool:
+    """Whether it is there in such requests, and none of them is another one without it."""
+    return name in IDLE or name.startswith(IDLE_BEGINNINGS)

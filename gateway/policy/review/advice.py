@@ -5,7 +5,7 @@ from gateway.policy.review.advised.beside_closed import open_beside_closed
 from gateway.policy.review.advised.budgets import unbound_holders
 from gateway.policy.review.advised.credentials import without_credentials
 from gateway.policy.review.advised.hosts import any_host
-from gateway.policy.review.advised.keys import dropped_keys
+from gateway.policy.review.advised.keys import dropped_keys, keys_forgotten_early
 from gateway.policy.review.advised.members import members_apart
 from gateway.policy.review.advised.one_server import one_server
 from gateway.policy.review.advised.outcomes import proved_too_much
@@ -23,6 +23,7 @@ _EVERY = (
     unbound_holders,
     proved_too_much,
     dropped_keys,
+    keys_forgotten_early,
     apart_by_caller,
     loose_spellings,
     any_host,

@@ -34,7 +34,7 @@ _DESCRIPTIONS = {
     "Mount.format_endings": "`refuse`, or a list such as `[json, xml]`: endings that the API takes for a format.",
     "Mount.names": "`merged`: the API keeps the names of path, query and body in one map, as WordPress and Laravel do.",
     "Mount.form_in_json": "`opaque`: the API reads a body by its Content-Type, so that JSON is never a form to it.",
-    "Mount.coded_bodies": "`undone`: the API undoes a body's Content-Encoding (gzip, deflate): rules may read it.",
+    "Mount.coded_bodies": "`undone`: the API undoes a body's `Content-Encoding: gzip`: rules may read it, forms apart.",
     "Mount.bodies": "All it is sent: `any`, `json`, `form`, `multipart`, types such as `text/csv`; `[]`: no body.",
     "Rule": "One kind of write: which requests it takes, the resource that they write, and how they are fenced.",
     "Rule.match": "`METHOD[,METHOD] /path/{name}/{rest...}`, or a list of them. The path is the one that agents use.",

@@ -84,7 +84,8 @@ class _Wire(asyncio.Protocol):
 
     def __init__(self, link: "Link", connection: AbstractConnection) -> None:
         self.connection = connection
-        self.heard_at = 0.0
+        self.silent_since = asyncio.get_running_loop().time()
+        """When it was last heard, or was asked first since it owed no answer."""
         self._link = link
         self._replies = hiredis.Reader()
         # redis-py offers no public way to a connection's transport.
@@ -97,7 +98,7 @@ class _Wire(asyncio.Protocol):
             raise ConnectionError("the connection was closed at once")
 
     def data_received(self, data: bytes) -> None:
-        self.heard_at = asyncio.get_running_loop().time()
+        self.silent_since = asyncio.get_running_loop().time()
         self._replies.feed(data)
         try:
             # False is no reply in RESP2: it says that the next one is not whole yet.
@@ -299,6 +300,8 @@ class Link:
             return
         calls = [call for call in self._unsent if not call.answer.done()]
         self._unsent.clear()
+        if not self._sent:
+            self._wire.silent_since = self._loop.time()
         self._sent.extend(calls)
         self._wire.transport.write(b"".join([call.command for call in calls]))
 
@@ -324,7 +327,8 @@ class Link:
             self._flush()
 
     def _tick(self) -> None:
-        """Fail the calls whose time is over; a connection that was silent all that time is given up."""
+        """Fail the calls whose time is over; a connection that has been silent for as long as a call may take is given
+        up, whichever it owes an answer."""
         self._ticking = None
         now = self._loop.time()
         for call in self._pending():
@@ -332,11 +336,9 @@ class Link:
                 self.healthy = False
                 self._fail(call, call.why or self._silence())
         wire = self._wire
-        if wire is not None and self._sent:
-            oldest = self._sent[0]
-            if oldest.deadline <= now and wire.heard_at < oldest.deadline - self._timeout_s:
-                wire.transport.abort()
-                self.on_lost(wire, self._silence())
+        if wire is not None and self._sent and now - wire.silent_since >= self._timeout_s:
+            wire.transport.abort()
+            self.on_lost(wire, self._silence())
         if self._sent or self._unsent or self._put_off:
             self._ticking = self._loop.call_later(_TICK_S, self._tick)
 

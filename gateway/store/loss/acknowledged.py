@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from gateway.core.write import ResourceKey, Write
 from gateway.store.answer import Answer, number
 from gateway.store.keys import shard_of
+from gateway.store.loss.places import collectable
 from gateway.store.loss.recent import Recent
 from gateway.store.loss.seen import SeenEpochs
 
 # Of `scripts/admit.lua`, behind the comparison of epochs; a refusal names the epoch in force.
 _NOT_REFUSED = frozenset({"admitted", "replayed", "parked", "ready", "wait-older", "wait-busy"})
 _OF_A_LOSS = frozenset({"store-regressed", "began-anew"})
-# As in `scripts/parts/loss.lua`.
-_COLLECTED_AFTER_MS = 24 * 3_600_000
 
 
 class Acknowledged:
@@ -26,19 +25,20 @@ class Acknowledged:
         self._seen = SeenEpochs() if recent is None else recent.seen
         self._origins: Mapping[str, str] = {} if recent is None else recent.origins
 
-    def note(self, resource: ResourceKey, epoch: int, era: int = 0) -> None:
-        """The store has acknowledged this epoch."""
+    def note(self, resource: ResourceKey, epoch: int, era: int = 0, *, leased: bool = False) -> None:
+        """The store has acknowledged this epoch, which is a lease's or is not."""
         if self._seen.note(resource, epoch, era) and self._recent is not None:
-            self._recent.raised(resource, epoch, era)
+            self._recent.raised(resource, epoch, era, leased=leased)
 
     def heard(self, answer: Answer, write: Write) -> None:
         """An epoch that was granted elsewhere is recorded before its write is refused, replayed or told to wait: from
         then on an older one is not admitted.
         """
         # Empty is not zero, which is an epoch.
-        is_in_force = write.secret_digest is None and answer.rest[0] == str(write.epoch).encode()
+        leased = write.secret_digest is not None
+        is_in_force = not leased and answer.rest[0] == str(write.epoch).encode()
         if answer.word in _NOT_REFUSED or (is_in_force and answer.word not in _OF_A_LOSS):
-            self.note(write.resource, write.epoch, answer.era)
+            self.note(write.resource, write.epoch, answer.era, leased=leased)
 
     def origin(self, resource: ResourceKey) -> str:
         """What the resource's shard began with (origins.py); empty where that is not known."""
@@ -72,7 +72,8 @@ class Acknowledged:
     def _compared(self, refused: Answer, resource: ResourceKey) -> Answer:
         highest = number(refused.rest[0] or 0)
         if highest:
-            self.note(resource, highest, refused.era)
+            # The end of its lease is told where it has one.
+            self.note(resource, highest, refused.era, leased=bool(refused.rest[2]))
         if self._seen.era(resource) != refused.era:
             # What was seen is of another one, which has begun meanwhile.
             return refused
@@ -145,4 +146,4 @@ def _is_gone_by_right(refused: Answer, seen: int) -> bool:
     """Whether an operator had the record of an old lease collected, as the scripts judge it: behind_by_right."""
     # None is not zero, which is an epoch. One that was reset never is.
     is_gone = not refused.rest[0] and refused.word == "token-invalid" and not refused.era
-    return is_gone and seen < refused.now_ms - _COLLECTED_AFTER_MS
+    return is_gone and collectable(seen, refused.now_ms)

@@ -206,7 +206,7 @@ class Incarnation:
         return True
 
     async def _check_recent(self, connection: AbstractConnection, place: str) -> None:
-        proofs = list(self.recent.proofs(self.read()))
+        proofs = list(self.recent.proofs(self.read(), self.furthest_ms()))
         replies = await ask_first(connection, [proof.command for proof in proofs])
         missing = len(list(_missing(zip(proofs, replies, strict=True))))
         if missing:

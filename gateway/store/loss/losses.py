@@ -6,7 +6,7 @@ Every call raises StoreUnavailable.
 import asyncio
 from dataclasses import dataclass
 
-from gateway.core.decision import STORE_REGRESSED, WRONG_STATE, Facts, Refused
+from gateway.core.decision import STORE_REGRESSED, WRONG_STATE, WRONG_STORE_STATE, Facts, Refused
 from gateway.core.faults import StoreUnavailable
 from gateway.store.answer import Answer, number, text
 from gateway.store.fence import FenceStore
@@ -104,9 +104,8 @@ async def accept(store: FenceStore, *, note: str, by: str, looked_at: int | None
         return None
     floor = max(floors, key=int)
     if looked_at is not None and int(floor) > looked_at:
-        return Refused(
-            WRONG_STATE, f"Nothing was done: a loss was found since, with the floor {floor}. Look at it again."
-        )
+        detail = f"Nothing was done: a loss was found since, with the floor {floor}. Look at it again."
+        return Refused(WRONG_STORE_STATE, detail)
     counts = await asyncio.gather(*(_accept_shard(store, shard, floor, by) for shard in shards()))
     for state in before:
         if state.is_regressed and state.incarnation is not None:

@@ -11,12 +11,14 @@ from gateway.store.links.link import Reply
 
 # Of an era in which none is known yet.
 NO_EPOCH = -1
+# As in `scripts/parts/loss.lua`.
+_COLLECTED_AFTER_MS = 24 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Under this epoch of this era: whether its one write is made, where it makes one, and the last number in its
-    sequence. Under any: how many writes were counted.
+    """Under this epoch of this era, a lease's or not: whether its one write is made, where it makes one, and the last
+    number in its sequence. Under any: how many writes were counted.
     """
 
     resource: ResourceKey
@@ -25,6 +27,7 @@ class Place:
     sequence: int
     revision: int
     era: int = 0
+    is_leased: bool = False
 
     @property
     def of(self) -> tuple[int, int]:
@@ -32,16 +35,15 @@ class Place:
 
     @property
     def command(self) -> tuple[str, ...]:
-        return ("HMGET", resource_keys(self.resource)[0], "e", "b", "r", "w", "q", "n")
+        return ("HMGET", resource_keys(self.resource)[0], "e", "b", "r", "m", "w", "q", "n")
 
     def holds(self, reply: Reply) -> bool:
         assert isinstance(reply, list)
         told = (None if one is None else number(one) for one in reply)
-        highest, began, forgotten, written, sequence, revision = told
+        highest, began, forgotten, most, written, sequence, revision = told
         if (revision or 0) < self.revision:
             return False
-        # As in `scripts/parts/epoch.lua`.
-        era = began or int(forgotten is not None)
+        era = _era(highest, began, forgotten, most)
         if era != self.era:
             # An operator has forgotten its epoch; or that is lost.
             return era > self.era
@@ -51,6 +53,10 @@ class Place:
             return False
         is_there = (written is not None or not self.is_used) and (sequence or 0) >= self.sequence
         return highest > self.epoch or is_there
+
+    def may_be_collected(self, now_ms: int) -> bool:
+        """Whether its record may be gone by right, by the store's clock. One that counts, or was reset, never is."""
+        return self.is_leased and not self.revision and not self.era and collectable(self.epoch, now_ms)
 
     def after(self, former: "Place | None") -> "Place":
         """What is to be there after both."""
@@ -65,7 +71,13 @@ class Place:
             max(newer.sequence, older.sequence if is_same else 0),
             max(newer.revision, older.revision),
             newer.era,
+            newer.is_leased,
         )
+
+
+def collectable(epoch: int, now_ms: int) -> bool:
+    """Whether an operator may have the record of a lease collected that was granted with this epoch."""
+    return epoch < now_ms - _COLLECTED_AFTER_MS
 
 
 def place_of(admitted: Admitted, revision: int) -> Place | None:
@@ -78,4 +90,10 @@ def place_of(admitted: Admitted, revision: int) -> Place | None:
     counted = revision if rule.revision == "gateway" else 0
     if not is_used and not sequence and not counted:
         return None
-    return Place(write.resource, write.epoch, is_used, sequence, counted, admitted.era)
+    return Place(write.resource, write.epoch, is_used, sequence, counted, admitted.era, rule.authority == "lease")
+
+
+def _era(highest: int | None, began: int | None, forgotten: int | None, most: int | None) -> int:
+    """As `epochs.era` in `scripts/parts/epoch.lua`."""
+    is_forgotten = most is not None and (highest is None or highest < most)
+    return (began or int(forgotten is not None)) + is_forgotten

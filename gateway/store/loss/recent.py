@@ -59,14 +59,21 @@ class Proof:
 
 @dataclass(slots=True)
 class _Since:
-    """Of one mark: the highest epochs by resource with their eras, the attempts of intents with the state that they
-    have left and the instant of their last step, tickets that have not ended and their deadlines, and places of writes
-    without a key that have."""
+    """Of one mark: the highest epochs by resource, with their eras and whether they are leases'; the attempts of
+    intents with the state that they have left and the instant of their last step; tickets that have not ended, and
+    their deadlines; and places of writes without a key that have.
+    """
 
-    epochs: dict[ResourceKey, tuple[int, int]] = field(default_factory=dict)
+    epochs: dict[ResourceKey, tuple[int, int, bool]] = field(default_factory=dict)
     attempts: dict[IntentId, tuple[int, float, str, int]] = field(default_factory=dict)
     tickets: dict[TicketId, tuple[ResourceKey, float, int]] = field(default_factory=dict)
     places: dict[ResourceKey, Place] = field(default_factory=dict)
+
+    def all_places(self) -> Iterator[Place]:
+        """Those of epochs, too."""
+        for resource, (epoch, era, is_leased) in self.epochs.items():
+            yield Place(resource, epoch, is_used=False, sequence=0, revision=0, era=era, is_leased=is_leased)
+        yield from self.places.values()
 
     def add(self, newer: "_Since") -> None:
         _append(self.epochs, newer.epochs)
@@ -111,12 +118,12 @@ class Recent:
         doubtful, self._anew = self._anew, set()
         return doubtful
 
-    def raised(self, resource: ResourceKey, epoch: int, era: int = 0) -> None:
-        self._newest.epochs[resource] = epoch, era
+    def raised(self, resource: ResourceKey, epoch: int, era: int = 0, *, leased: bool = False) -> None:
+        self._newest.epochs[resource] = epoch, era, leased
 
     def began(self, resource: ResourceKey, era: int) -> None:
         """An operator has forgotten its epochs: none of an era before this one is missing."""
-        self._newest.epochs[resource] = NO_EPOCH, era
+        self._newest.epochs[resource] = NO_EPOCH, era, False
 
     def admitted(self, admitted: Admitted, now: float, ttl_s: float) -> None:
         """`now`: by the boot clock."""
@@ -180,21 +187,23 @@ class Recent:
         self._newest, self._marked, self._anew = _Since(), _Since(), set()
         self.seen.lost()
 
-    def proofs(self, now: float) -> Iterator[Proof | Place]:
-        """What to ask a store for, to see whether it still has all of it. `now`: by the boot clock.
+    def proofs(self, now: float, store_ms: int = 0) -> Iterator[Proof | Place]:
+        """What to ask a store for, to see whether it still has all of it. `now`: by the boot clock; `store_ms`: by the
+        store's, where that is known.
 
-        An intent is kept for its time, and a ticket until its deadline: what is older may be gone by right.
+        An intent is kept for its time, a ticket until its deadline, and the record of a lease for a day: what is older
+        may be gone by right.
         """
         for since in (self._marked, self._newest):
-            for resource, (epoch, era) in since.epochs.items():
-                yield Place(resource, epoch, is_used=False, sequence=0, revision=0, era=era)
+            for place in since.all_places():
+                if not place.may_be_collected(store_ms):
+                    yield place
             for intent, (attempt, until, left, since_ms) in since.attempts.items():
                 if until > now:
                     yield Proof(("GETRANGE", intent_record(intent), *_FIELDS), attempt, "attempts", left, since_ms)
             for ticket, (resource, until, deadline_ms) in since.tickets.items():
                 if until > now:
                     yield Proof(("ZSCORE", resource_keys(resource)[4], f"{ticket} {resource}"), deadline_ms)
-            yield from since.places.values()
 
 
 def _append(to: dict[Key, Value], newer: dict[Key, Value]) -> None:

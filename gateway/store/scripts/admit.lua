@@ -3,7 +3,8 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret
 --          ('' under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
---          words: ttl:MS, lasts:MS (of a write of another upstream, where that is longer), strict, serial,
+--          words: ttl:MS, lasts:MS (of a write of another upstream, where that is longer), set-back:MS (by how much the
+--          clock was, where this gateway saw that) and before:MS (where it stood then), strict, serial,
 --          increasing:N or contiguous:N, counts, if-revision:N, queued, behind, seen:E, told (E is larger, and of
 --          before a loss that was told of), known (this epoch is seen), era:B (in which this gateway knows the
 --          resource's epochs, where it is not the first), observes, holds, probes, principal:NAME,
@@ -12,7 +13,8 @@
 --          room:BYTES, digest:D, risk:R, approve:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its
 --          key, tenant and target in one text, 14 what the shard began with ('' where this gateway does not know it),
 --          15 the request to be kept
--- Returns  {admitted, now, n, attempt, in doubt or ''}, or {ready, now, in doubt or ''} where it only probes;
+-- Returns  {admitted, now, n, attempt, in doubt or '', when the intent's first attempt in doubt was admitted (0 without
+--          one)}, or {ready, now, in doubt or ''} where it only probes;
 --          {replayed, now, answer, resolved by, evidence}; {parked, now, by how many bytes more is kept, the record's
 --          fields and their values in turn}; {wait-older or wait-busy, now, ms until to ask again}; or a refusal
 --          {paused, stale-epoch, token-invalid, holder-mismatch, lease-expired, intent-mismatch, intent-in-progress,
@@ -113,7 +115,8 @@ end
 -- Its own repeat: the reply was lost, the ticket is there.
 local own = in_flight + older > 0 and tickets.find(id)
 if own then
-  return { 'admitted', now, fence.n or '0', own.attempt or 1, own.in_doubt or '' }
+  local since = record and record.ticket == id and record.sent_at or 0
+  return { 'admitted', now, fence.n or '0', own.attempt or 1, own.in_doubt or '', since }
 end
 
 if losses.began_anew(ARGV[14]) then
@@ -225,11 +228,17 @@ end
 -- The upstream refuses the second only under the key that it was given with the first, and for so long: also when this
 -- one comes there at the end of its own time.
 local retries = asks.retry and lives and record.native == asks.native
-if lives and not (retries and now - record.sent_at + asks.ttl < tonumber(asks.retry)) then
+local age = lives and now - record.sent_at
+if lives and asks['set-back'] and record.sent_at < tonumber(asks.before) then
+  -- The asking gateway has seen the clock set back since.
+  age = age + asks['set-back']
+end
+if lives and not (retries and age + asks.ttl < tonumber(asks.retry)) then
   return refuse('outcome-unknown')
 end
 
--- A further attempt of this epoch has the place of the one before it.
+-- A further attempt of this epoch has the place of the one before it, as long as nothing came behind that: it would
+-- write over what it never saw.
 local has_place = lives and intents.has_place(record, mine, era)
 if asks.strict and w and not has_place then
   return refuse('stale-epoch')
@@ -238,7 +247,7 @@ end
 local sequence = asks.increasing or asks.contiguous
 local wrong = asks.increasing and q and not epochs.less(q, sequence)
   or asks.contiguous and sequence ~= epochs.next(q or '0')
-if wrong and not has_place then
+if wrong and not (has_place and q == sequence) then
   return refuse('out-of-sequence')
 end
 
@@ -248,7 +257,7 @@ if lives and now + GRACE_MS < record.sent_at then
 end
 
 local based_on = asks['if-revision']
-if based_on and based_on ~= (n or '0') and not has_place then
+if based_on and based_on ~= (n or '0') and not (has_place and n == epochs.next(based_on)) then
   return refuse('revision-mismatch')
 end
 
@@ -343,4 +352,4 @@ if asks.behind then
 elseif waiting > 0 then
   waiters.leave(gateway)
 end
-return { 'admitted', now, n or '0', one.attempts, one.in_doubt }
+return { 'admitted', now, n or '0', one.attempts, one.in_doubt, intent ~= '' and one.sent_at or 0 }

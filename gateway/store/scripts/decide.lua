@@ -3,9 +3,9 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 approve or deny, 4 by whom, 5 the principal who that is ('' for an
 --          operator), 6 note, 7 digest of the request that was looked at ('' where none is named: only to deny), 8 the
---          keeping that the caller found
+--          keeping that the caller found, 9 when the call has been given up, as in grant.lua
 -- Returns  {decided, wrong-state, own-request, other-request or store-regressed, now, the record's fields and their
---          values in turn}, or {unseen, now}
+--          values in turn}, or {unseen or late, now}
 -- Writes   i, e, s, a and n; q and q: where it is approved, r and k where it ends
 
 local id, by, note = ARGV[2], ARGV[4], ARGV[6]
@@ -35,6 +35,11 @@ end
 
 if record.state ~= 'awaiting_approval' then
   return answer('wrong-state')
+end
+
+-- Its connection stood still, and whoever decided was told that nothing is known: that word is theirs no longer.
+if now > tonumber(ARGV[9]) then
+  return { 'late', now }
 end
 
 -- It may have been decided, and sent, before.

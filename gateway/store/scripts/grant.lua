@@ -37,7 +37,7 @@ local e, h, s, x, l, k, c = unpack(found)
 local era = epochs.era(e, found[8], found[9], found[10])
 local loss = losses.read()
 local seen = ARGV[7]
-if epochs.less(e or '0', seen) and losses.behind_by_right(e, seen, secret, now) then
+if epochs.less(e or '0', seen) and losses.behind_by_right(e, seen, true, now) then
   seen = '0'
 end
 -- Nor does one live that was overtaken, which the store may have forgotten.

@@ -12,6 +12,9 @@ local now = clock.read()
 local loss = losses.read()
 if not loss or epochs.less(loss.floor, floor) then
   losses.open(floor)
+elseif loss.floor ~= floor then
+  -- Another one was found since.
+  return { 'regressed', now }
 end
-losses.may_last(tonumber(ARGV[2]), tonumber(ARGV[3]))
+losses.may_last(floor, tonumber(ARGV[2]), tonumber(ARGV[3]))
 return { 'regressed', now }

@@ -1,7 +1,6 @@
 -- Promise  Only the live token renews: an expired, released or overtaken lease never comes back.
 -- KEYS     the resource's seven, as in parts/epoch.lua
--- ARGV     1 epoch, 2 digest of the secret, 3 ms for which a write may be in flight,
---          4 expected store ms
+-- ARGV     1 epoch, 2 digest of the secret, 3 ms for which a write may be in flight, 4 expected store ms
 -- Returns  {renewed, now, e, h, l, x, older writes in flight, ms that were left}; or a refusal {word, now, e, h, x, n}:
 --          lease-lost, token-invalid
 -- Writes   f (x)

@@ -1,9 +1,9 @@
 -- Promise  G4: what was proved not applied is queued again when an operator says so: as it came, under its own epoch.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 note, 4 by whom, 5 digest of the request that was looked at, 6 the keeping
---          that the caller found
+--          that the caller found, 7 when the call has been given up, as in grant.lua
 -- Returns  {queued, wrong-state, other-request, approved, overtaken, collected, lost, not-kept or store-regressed, now,
---          the record's fields and their values in turn}, or {unseen, now}
+--          the record's fields and their values in turn}, or {unseen or late, now}
 -- Writes   i, r, q, q:, s, a and n
 
 local resource, id, note = ARGV[1], ARGV[2], ARGV[3]
@@ -26,6 +26,10 @@ end
 local told = words.read(record.parking)
 if record.state == 'queued' and record.reason == note and told.digest == ARGV[5] then
   return answer('queued')
+end
+
+if now > tonumber(ARGV[7]) then
+  return { 'late', now }
 end
 
 if record.parking == '' or (record.state ~= 'failed' and record.state ~= 'not_applied') then

@@ -3,12 +3,13 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 epoch, 4 holder, 5 upstream, 6 rule, 7 outcome: applied, not_applied, unknown, or
 --          abandoned (not_applied of a ticket that may never have been), 8 reason, 9 in words: by:GATEWAY, sequence:N,
---          counts, holds, costs, attempt:N, era:B (of its epoch, as in admit.lua), in-doubt, principal:NAME,
---          notify:EVENTS, trace:ID, of an intent retain:MS, query:MS, no-after:MS, native:HEADER, and of a delivery,
---          for when it is proved not applied, again:MS or again:never; 10 the intent's id (the ticket's without one),
---          11 its fingerprint, 12 its key, tenant and target ('' without one), 13 the answer to keep ('' if none); of a
---          rule with a compensation 14 request or none, 15 the request that would take it back, or why there is none;
---          and of what takes another intent back, in 9, compensates:ID
+--          leased (its epoch is a lease's), counts, holds, costs, attempt:N, era:B (of its epoch, as in admit.lua),
+--          in-doubt, principal:NAME, notify:EVENTS, trace:ID, of an intent sent:MS (when its first attempt in doubt was
+--          admitted), retain:MS, query:MS, no-after:MS, native:HEADER, and of a delivery, for when it is proved not
+--          applied, again:MS or again:never; 10 the intent's id (the ticket's without one), 11 its fingerprint, 12 its
+--          key, tenant and target ('' without one), 13 the answer to keep ('' if none); of a rule with a compensation
+--          14 request or none, 15 the request that would take it back, or why there is none; and of what takes another
+--          intent back, in 9, compensates:ID
 -- Returns  {settled, now, n, the intent's outcome, incident or ''}; {overtaken, ...} where a newer epoch is the highest
 -- Writes   f (e, n, u; q and w, also given back), t or o, and d; i, s, p, c, a and n; q, q:, r, k and f (g) of a
 --          delivery; m and l; w when it wakes
@@ -37,7 +38,7 @@ if not record or record.ticket ~= id then
   own.upstream, own.rule, own.fingerprint = ARGV[5], ARGV[6], ARGV[11]
   own.principal, own.native, own.notify = tells.principal or '', tells.native or '', tells.notify or ''
   own.retain, own.holds = tonumber(tells.retain or own.retain), tells.holds and '1' or ''
-  own.query = tonumber(tells.query or 0)
+  own.query, own.sent_at = tonumber(tells.query or 0), tonumber(tells.sent or own.sent_at)
   own.no_after = intents.no_after(record and record.no_after or '', tells['no-after'])
   own.in_doubt, own.era = tells['in-doubt'] and 'unknown' or '', tells.era or ''
   own.compensates = tells.compensates or ''
@@ -160,7 +161,7 @@ end
 local function tell_other_attempt()
   if proved == 'unknown' and attempt > record.attempts and record.state == 'in_flight' and record.in_doubt == '' then
     -- A failover lost this attempt, and gave its key away before anybody had judged it.
-    record.in_doubt, record.no_after = 'lost', own.no_after
+    record.in_doubt, record.no_after, record.sent_at = 'lost', own.no_after, math.min(record.sent_at, own.sent_at)
     intents.keep(record)
   end
   if proved ~= 'applied' then
@@ -236,7 +237,7 @@ local function restore()
     own.holds = own.holds ~= '' and own.holds or record and record.holds or ''
     if own.state == 'unknown' and own.in_doubt == '' then
       -- That attempt was judged before the failover, or was made after it, and nobody can tell.
-      own.in_doubt = 'lost'
+      own.in_doubt, own.sent_at = 'lost', math.min(record.sent_at, own.sent_at)
       concluded = intents.concluded(own, proved)
     end
     intents.step(own, 'in_flight', now, 'its admission was lost', gateway)
@@ -255,9 +256,10 @@ local function restore()
   end
 end
 
--- What takes another intent back raises no epoch: where there is none, an operator had the record of its lease
--- collected, and the newest may have been a larger one.
-local is_ahead = not abandoned and (e and epochs.less(e, epoch) or not e and own.compensates == '')
+-- Where there is none, an operator may have had the record of its lease collected, of which the newest may have been a
+-- larger one: an epoch that is so old comes not back, nor does what takes another intent back bring one.
+local is_collected = own.compensates ~= '' or losses.behind_by_right(e, epoch, tells.leased, now)
+local is_ahead = not abandoned and (e and epochs.less(e, epoch) or not e and not is_collected)
 -- A failover lost the epoch.
 if is_ahead and not is_forgotten() then
   if ARGV[4] == '' then

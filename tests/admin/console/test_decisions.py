@@ -265,3 +265,21 @@ async def test_a_loss_of_the_store_is_accepted(admin: Admin, raw: Any) -> None:
 
     answer = await admin.call("GET", "/api/v1/store")
     assert b'"regressed": false' in answer.body
+
+
+async def test_a_loss_that_was_found_since_is_not_accepted_unseen(admin: Admin, raw: Any) -> None:
+    """The dialog stays and says so."""
+    now_ms = admin.store.expected_ms()
+    lose(raw, now_ms)
+
+    async with browsing(f"http://127.0.0.1:{admin.port}", refused=(409,)) as page:
+        await shown(page, "#/now", "Now")
+        await page.get_by_role("button", name="Go on after the loss", exact=True).click()
+        lose(raw, now_ms + 60_000)
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("Note", exact=True).fill("looked at the mailbox")
+        await dialog.get_by_role("button", name="Go on", exact=True).click()
+        await expect(dialog).to_contain_text("a loss was found since")
+
+    answer = await admin.call("GET", "/api/v1/store")
+    assert b'"regressed": true' in answer.body

@@ -72,7 +72,7 @@ FAULTS = (
         _MORTAL,
         (
             Change(
-                "if lives and not (retries and now - record.sent_at + asks.ttl < tonumber(asks.retry)) then\n"
+                "if lives and not (retries and age + asks.ttl < tonumber(asks.retry)) then\n"
                 "  return refuse('outcome-unknown')\nend\n",
                 "",
             ),

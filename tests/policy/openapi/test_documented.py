@@ -31,7 +31,6 @@ def query(**more: Any) -> dict[str, Any]:
         (query(schema=AT, style="deepObject"), ("q[x]", "q[y]")),
         (query(content={JSON: {"schema": AT}}), ("q",)),
         (query(), ("q",)),
-        ({"name": "h", "in": "header"}, ()),
         ({"name": "p", "in": "path"}, ()),
     ],
 )
@@ -57,6 +56,33 @@ def test_where_a_query_may_have_others_nothing_is_listed(parameter: Any, why: st
 
     assert (found.query, found.json, found.form) == (None, None, None)
     assert found.why.startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("named", "listed"),
+    [
+        ((("X-Mode", "header"), ("x-mode", "header"), ("If-Match", "header")), ("X-Mode",)),
+        ((("Accept", "header"), ("Content-Type", "header"), ("Authorization", "header"), ("Via", "header")), ()),
+        ((("Content-Profile", "header"), ("Date", "header")), ("Content-Profile", "Date")),
+        ((("a", "cookie"), ("b", "cookie")), ("Cookie",)),
+        ((("X-HTTP-Method-Override", "header"), ("Fencing-Token", "header")), ()),
+        ((("X Y", "header"), ("", "header"), ("\u00e9", "header")), ()),
+    ],
+)
+def test_headers_are_named_beyond_those_that_clients_send_unasked(
+    named: tuple[tuple[str, str], ...], listed: tuple[str, ...]
+) -> None:
+    """Cookies by the one header that has them; what is refused anyway is not allowed by a list."""
+    given = [{"name": name, "in": place} for name, place in named]
+
+    assert documented(Tree({}), {"parameters": given[:1]}, {"parameters": given[1:]}).header == listed
+
+
+def test_a_key_that_callers_show_in_a_header_is_named() -> None:
+    """As they send it, where the policy does not."""
+    schemes = {"a": {"type": "apiKey", "in": "header", "name": "X-Key"}, "b": {"type": "apiKey", "in": "cookie"}}
+
+    assert documented(Tree({"components": {"securitySchemes": schemes}}), {}, {}).header == ("X-Key", "Cookie")
 
 
 def test_a_key_of_the_api_in_the_query_is_named() -> None:

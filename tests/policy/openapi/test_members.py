@@ -19,6 +19,7 @@ TREE = Tree(
         "Kind": {"properties": {"kind": TEXT}, "discriminator": {"propertyName": "kind"}},
         "Wide": {"properties": {f"a{at}": {"properties": {f"b{of}": TEXT for of in range(9)}} for at in range(9)}},
         "Many": {"properties": {f"m{at}": TEXT for at in range(501)}},
+        "Either": {"anyOf": [{"$ref": "#/Either"}, {"type": "null"}]},
         "Fork": {"properties": {"x": TEXT}, "allOf": [{"$ref": "#/Fork"}] * 20, "anyOf": [{"$ref": "#/Fork"}] * 20},
     }
 )
@@ -102,9 +103,10 @@ def test_what_may_have_other_members_names_none(schema: Any) -> None:
     assert members_of(TREE, schema) is None
 
 
-def test_a_schema_that_is_made_of_itself_is_read_in_a_moment() -> None:
-    """Many times over, on each level."""
-    assert members_of(TREE, {"$ref": "#/Fork"}) is None
+@pytest.mark.parametrize("name", ["Fork", "Either"])
+def test_a_schema_that_is_made_of_itself_is_read_in_a_moment(name: str) -> None:
+    """Many times over, on each level, or of itself alone."""
+    assert members_of(TREE, {"$ref": f"#/{name}"}) is None
 
 
 @pytest.mark.parametrize(

@@ -40,12 +40,19 @@ def only_of(policy: PolicyText) -> str:
 @pytest.mark.parametrize(
     ("operation", "wanted"),
     [
-        ({}, "    only: {query: [], json: []}"),
-        (body({"properties": {"a": TEXT}}), "    only: {query: [], json: [/a]}"),
+        ({}, "    only: {query: [], json: [], header: []}"),
+        (body({"properties": {"a": TEXT}}), "    only: {query: [], json: [/a], header: []}"),
         (body({"properties": {"no": TEXT, "a b": TEXT, "é": TEXT, "😀": TEXT}}), None),
         (
             body({}, "text/plain"),
-            "    # Its body is not listed: it may be `text/plain`, whose members no list names.\n    only: {query: []}",
+            "    # Its body is not listed: it may be `text/plain`, whose members no list names.\n"
+            "    only: {query: [], header: []}",
+        ),
+        (
+            body({"properties": {"f": {"type": "string", "format": "binary"}}}, "multipart/form-data"),
+            "    # Its body is not listed: it has a file (`f`), and with a list bodies are read whole.\n"
+            "    # A field `_method` in it is another method to Rails, Laravel and Symfony: there list `form`.\n"
+            "    only: {query: [], header: []}",
         ),
         (
             {"parameters": [{"name": "q", "in": "query", "schema": {"type": "object"}}]},
@@ -56,16 +63,17 @@ def only_of(policy: PolicyText) -> str:
             "    only:\n"
             "      query: []\n"
             f"      json: [{', '.join(f'/member_{at}' for at in range(9))},\n"
-            "        /member_9, /member_10, /member_11]",
+            "        /member_9, /member_10, /member_11]\n"
+            "      header: []",
         ),
     ],
-    ids=["nothing", "a member", "odd names", "no list", "nothing at all", "many"],
+    ids=["nothing", "a member", "odd names", "no list", "a file", "nothing at all", "many"],
 )
 def test_the_lines_of_a_rule(tmp_path: Path, operation: Any, wanted: str | None) -> None:
     """One while it is short; names as they are, quoted where YAML would read something else."""
     found = only_of(listed(tmp_path, {"/a": {"post": operation}}))
 
-    assert found == (wanted or '    only: {query: [], json: [/no, "/a b", "/é", "/😀"]}')
+    assert found == (wanted or '    only: {query: [], json: [/no, "/a b", "/é", "/😀"], header: []}')
 
 
 def test_what_the_rule_itself_looks_at_is_listed(tmp_path: Path) -> None:
@@ -79,8 +87,8 @@ def test_what_the_rule_itself_looks_at_is_listed(tmp_path: Path) -> None:
 
     policy = listed(tmp_path, paths)
 
-    assert "only: {query: [], json: [/id]}" in policy.text
-    assert "only: {query: [op], json: []}" in policy.text
+    assert "only: {query: [], json: [/id], header: []}" in policy.text
+    assert "only: {query: [op], json: [], header: []}" in policy.text
     loaded(policy.text)
 
 
@@ -100,7 +108,7 @@ def test_a_read_whose_body_is_not_listed_has_no_list(tmp_path: Path) -> None:
     policy = listed(tmp_path, {"/docs/search": {"post": body({"type": "object"})}})
 
     assert "#     # Without `only`: it is no JSON object" in policy.text
-    assert policy.text.count("only: {query: []}") == 1
+    assert policy.text.count("only: {query: [], header: []}") == 1
 
 
 def test_without_the_option_nothing_is_listed(tmp_path: Path) -> None:

@@ -144,11 +144,17 @@ def test_a_header_that_some_read_as_another_is_ambiguous(name: str, kind: Kind) 
         (["gzip"], True),
         (["identity, gzip"], True),
         (["identity", "deflate"], True),
+        (["gzip", "gzip"], True),
+        (["gzip", ""], True),
+        (["GZIP"], True),
+        (["x-gzip"], True),
+        (["deflate"], True),
         (["br"], True),
     ],
 )
 def test_a_body_is_read_only_as_it_is_sent(codings: list[str], refused: bool) -> None:
-    """A server that ignores the coding would find fields in the coded bytes, and no members in JSON."""
+    """A server that ignores the coding would find fields in the coded bytes, and no members in JSON. Those that undo
+    one know it by its exact name; of forms no client has one."""
     fields = [("Content-Encoding", coding) for coding in codings]
     sent: dict[Kind, Request] = {
         "form": untyped(("Content-Type", FORM), *fields, body=b"a=1"),
@@ -158,4 +164,5 @@ def test_a_body_is_read_only_as_it_is_sent(codings: list[str], refused: bool) ->
         fault = body_fault(one, kind)
 
         assert (None if fault is None else fault.decision) is (UNSUPPORTED_CODING if refused else None)
-        assert body_fault(one, kind, undoes_codings=True) is None
+        undone = body_fault(one, kind, undoes_codings=True)
+        assert (undone is None) is (not refused or (kind == "json" and codings == ["gzip"]))

@@ -5,14 +5,14 @@ import pytest
 from gateway.core.decision import AMBIGUOUS_TARGET, Refused
 from gateway.policy.reading.formparts import FormParts, read_form_parts
 
-FORM = b"multipart/form-data; boundary=b"
+FORM = b"multipart/form-data; boundary=q7"
 NAMED = 'Content-Disposition: form-data; name="{}"'
 
 
 def body(*heads: str, content: str = "x") -> bytes:
     """A body with these header blocks, each before the same content."""
-    parts = "".join(f"--b\r\n{head}\r\n\r\n{content}\r\n" for head in heads)
-    return f"{parts}--b--\r\n".encode()
+    parts = "".join(f"--q7\r\n{head}\r\n\r\n{content}\r\n" for head in heads)
+    return f"{parts}--q7--\r\n".encode()
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,15 @@ def test_a_part_is_found_by_its_name(head: str) -> None:
         b"",
         b"r=7",
         b"preamble\r\n" + body(NAMED.format("a")),
-        body(NAMED.format("a")) + b"--b\r\n",
+        body(NAMED.format("a")) + b"--q7\r\n",
         body(NAMED.format("a")).removesuffix(b"--\r\n"),
         body(NAMED.format("a")).replace(b"\r\n", b"\n"),
-        body(NAMED.format("a"), content='x\n--b\nContent-Disposition: form-data; name="r"\n\n7'),
-        body(NAMED.format("a"), content="--b"),
+        body(NAMED.format("a"), content='x\n--q7\nContent-Disposition: form-data; name="r"\n\n7'),
+        body(NAMED.format("a"), content="--q7"),
+        body(NAMED.format("a"), content='\r\n-\n-q7\r\nContent-Disposition: form-data; name="r"\r\n\r\n7'),
+        body(NAMED.format("a"), content="-\r-q7"),
+        body(NAMED.format("a"), content='y\r\nq7\r\nContent-Disposition: form-data; name="r"\r\n\r\n7'),
+        body(NAMED.format("a"), content="y\r\nQ\r\n7"),
         body("Content-Type: text/plain"),
         body("Content-Disposition: form-data"),
         body(NAMED.format("a") + '; name="r"'),
@@ -96,7 +100,7 @@ def test_a_part_is_found_by_its_name(head: str) -> None:
         body(NAMED.format("a") + f'; filename="{"A" * 1600}"\r\nContent-Type: text/plain'),
         body(NAMED.format("a") + '\r\nContent_Disposition: form-data; name="r"'),
     ],
-    ids=range(49),
+    ids=range(53),
 )
 def test_parts_that_two_servers_read_differently_are_refused(sent: bytes) -> None:
     """Delimiters, headers and names in any but the common spelling; what makes another request; too many."""
@@ -111,10 +115,42 @@ def test_a_boundary_has_to_be_said(kind: bytes) -> None:
     assert isinstance(read_form_parts(kind, body(NAMED.format("a"))), Refused)
 
 
+@pytest.mark.parametrize(
+    ("boundary", "is_read"),
+    [
+        *((b"----WebKitFormBoundary7MA4YWxkTrZu0gW", True), (b"dart-http-boundary-a.B+c_d", True), (b'"0f-1d"', True)),
+        *((b'"a b"', False), (b"'b'", False), (b'"----=_Part_0"', False), (b'"a:b"', False), (b"(a)", False)),
+    ],
+)
+def test_a_boundary_is_drawn_as_common_clients_draw_it(boundary: bytes, is_read: bool) -> None:
+    """What is a pattern, a quote or an end to some reader is none here."""
+    sent = body(NAMED.format("a")).replace(b"--q7", b"--" + boundary.strip(b'"'))
+
+    assert isinstance(read_form_parts(b"multipart/form-data; boundary=" + boundary, sent), FormParts) is is_read
+
+
+@pytest.mark.parametrize(
+    ("content", "is_read"),
+    [
+        ('--"0f1d"\r\nContent-Disposition: form-data; name="r"\r\n\r\n7\r\n--"0f1d"--', False),
+        ('-\n-"0f\r1d"', False),
+        ('--"0F1D"', False),
+        ("0F1D", False),
+        ('--"0f1e"', True),
+        ('"--"', True),
+    ],
+)
+def test_a_boundarys_text_stands_in_no_content(content: str, is_read: bool) -> None:
+    """Some take quotes around it for a part of it, which .NET's clients send; some want no dashes, some no case."""
+    sent = body(NAMED.format("a"), content=content).replace(b"--q7", b"--0f1d")
+
+    assert isinstance(read_form_parts(b'multipart/form-data; boundary="0f1d"', sent), FormParts) is is_read
+
+
 def test_parts_of_no_form_may_be_nameless() -> None:
     """Some servers take their Content-ID for a name."""
     heads = ("Content-Type: text/plain", "Content-ID: <r>", NAMED.format("a") + "\r\nContent-ID: s")
-    parts = read_form_parts(b"multipart/related; boundary=b", body(*heads))
+    parts = read_form_parts(b"multipart/related; boundary=q7", body(*heads))
 
     assert isinstance(parts, FormParts)
     assert parts.has("r") and parts.has("a") and parts.has("s")

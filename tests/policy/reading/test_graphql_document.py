@@ -34,6 +34,9 @@ def operation(text: str, name: str | None = None, **variables: JsonValue) -> Ope
         ("query { __typename }", "query { __typename }"),
         ("query { __schema { types { name } } }", "query { __schema }"),
         ("# mutation { a }\n{ b }", "query { b }"),
+        ("# mutation { a }\r\n{ b }\r\n", "query { b }"),
+        ('{ b(x: "", y: ["", "a\\"", "\\"\\"\\""]) }', "query { b }"),
+        ('{ b(x: """ a "b" c """) }', "query { b }"),
         ("query A { a } fragment Unused on Q { b }", "query { a }"),
         ('{ a(x: "} mutation { b }") }', "query { a }"),
         ('{ a(x: """} mutation { b }""") }', "query { a }"),
@@ -64,6 +67,14 @@ def test_root_fields_are_told_whatever_they_are_called(text: str, told: str) -> 
         "{ a } # \u2028 mutation { b }",
         "{ a } # \x0b mutation { b }",
         "\ufeff{ a }",
+        "mutation #\r A { a } query \n B { b }",
+        "mutation { a(id: #\r 7 b: \n 8) }",
+        "{ a }\r",
+        '{ a(x: """b\\""" c""") }',
+        '{ a(x: """b\\"""""" y: """ c """) }',
+        '{ a(x: """b"""""") }',
+        '{ a(x: """""" y: 1) }',
+        '{ a(x: "\\u{37}") }',
         "{a" * 1000 + "}" * 1000,
         "{" + "a " * MOST + "}",
         "{ a(x: " + "[" * 3000 + "]" * 3000 + ") }",
@@ -146,6 +157,46 @@ def test_many_root_fields_of_long_variables_are_compared_in_good_time() -> None:
 def test_an_argument_with_two_values_is_ambiguous(text: str) -> None:
     """One write has one resource: root fields that name two are sent one by one."""
     assert isinstance(operation(text, v="x").argument(("id",)), Refused)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "variables"),
+    [
+        ("mutation { a(id: 7, ID: 8) }", "id", {}),
+        ("mutation { a(ID: 8) }", "id", {}),
+        ("mutation { a(docId: 7, doc_id: 8) }", "docId", {}),
+        ("mutation { a(input: {id: 7, Id: 8}) }", "input.id", {}),
+        ("mutation { a(Input: {id: 8}, input: {id: 7}) }", "input.id", {}),
+        ("mutation ($v: I) { a(input: $v) }", "input.id", {"v": {"id": "7", "_id": "8"}}),
+        ("mutation ($v: I) { a(input: $v) }", "input.b.id", {"v": {"b": {"id": "7", "ID": "8"}}}),
+        ("mutation ($v: I) { a(input: $v) }", "input.b.id", {"v": {"b": {"id": "7"}, "B": {"id": "8"}}}),
+        ("mutation ($v: I) { a(id: $v) }", "id", {"v": "7", "V": "8"}),
+        ("mutation ($v: I, $V: I) { a(id: $v, b: $V) }", "id", {"v": "7"}),
+    ],
+)
+def test_a_name_in_another_spelling_is_ambiguous(text: str, path: str, variables: dict[str, JsonValue]) -> None:
+    """To Absinthe it is the same name, and the last one counts."""
+    found = operation(text, **variables).argument(tuple(path.split(".")))
+
+    assert isinstance(found, Refused)
+    assert "another spelling" in found.detail
+
+
+def test_names_that_no_rule_looks_at_may_be_alike() -> None:
+    """They are the API's own."""
+    told = operation("mutation ($w: I, $W: I) { a(id: 7, by: {x: 1, X: 2}, t: $w) }", w={"y": 1, "Y": 2}, z=1, Z=2)
+
+    assert told.argument(("id",)) == Number("7")
+
+
+def test_variables_of_many_members_are_looked_into_once() -> None:
+    """Whatever names them."""
+    many: dict[str, JsonValue] = {f"m{number}": "x" for number in range(50_000)}
+    told = operation("mutation ($v: I) { a(i: $v)" + " a(i: $v)" * 1000 + " }", v={**many, "id": "7"})
+    begun = time.process_time()
+
+    assert told.argument(("i", "id")) == "7"
+    assert time.process_time() - begun < 1
 
 
 def test_an_input_object_with_a_name_twice_is_ambiguous() -> None:

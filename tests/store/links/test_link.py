@@ -173,6 +173,31 @@ async def test_a_store_that_says_nothing_fails_in_time_and_is_connected_anew(
         assert link.healthy
 
 
+async def test_a_connection_that_stands_still_is_given_up_whatever_was_heard_before() -> None:
+    """The answer to the first command comes behind the sending of the second, and then nothing more."""
+    async with scripted(b"+one\r\n", b"") as server, linked(server.url, 0.2) as link:
+        first = link.send(pack("ECHO", "one"))
+        await asyncio.sleep(0)
+        second = link.send(pack("ECHO", "two"))
+
+        assert await first == b"one"
+        with pytest.raises(StoreUnavailable, match=r"no answer within 0\.2 s"):
+            await second
+        await until(lambda: link.breaks == 1)
+        assert await link.call("PING") == b"PONG"
+
+
+async def test_a_connection_is_not_silent_while_nothing_is_asked() -> None:
+    """Whoever is asked again after a long time has the whole of a call's time to answer."""
+    async with scripted(b"+one\r\n", b"+two\r\n") as server, linked(server.url, 0.2) as link:
+        assert await link.call("ECHO", "one") == b"one"
+        assert link._wire is not None
+        link._wire.silent_since -= 60.0
+
+        assert await link.call("ECHO", "two") == b"two"
+        assert link.breaks == 0
+
+
 async def test_an_unreachable_store_is_told_with_its_reason() -> None:
     """Opening fails with the reason of the last attempt."""
     with pytest.raises(StoreUnavailable, match="nowhere"):

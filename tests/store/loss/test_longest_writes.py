@@ -7,6 +7,7 @@ import pytest
 from gateway.core.lease import Lease
 from gateway.store.fence import FenceStore
 from gateway.store.keys import marks, resource_keys, shards, store_record
+from gateway.store.loss.incarnation import REGRESS_SHARD
 from tests.store.fences import RESOURCE, SECRET, admitted, ask, bare, granted, leased, name_of
 from tests.store.losing import Remembering, remembering
 from tests.store.lost import LOST, lose
@@ -99,13 +100,37 @@ async def test_what_the_shard_was_told_counts_as_what_the_gateway_knows(
 ) -> None:
     floor = store.expected_ms() - 10_000
     lose(raw, floor, accepted=True)
-    raw.set(LASTS, f"{ms} {floor}")
+    raw.set(LASTS, f"{ms} {floor} {floor}")
     lease = await granted(store)
     renewed = await store.renew(RESOURCE, lease.epoch, SECRET)
 
     assert isinstance(renewed, Lease)
     assert lease.drained == renewed.drained == (told == "Admitted")
     assert name_of(await ask(store, leased(lease.epoch), ttl_s=SHORT_S)) == told
+
+
+async def test_what_was_told_of_a_former_loss_counts_for_no_later_one(store: FenceStore, raw: Any) -> None:
+    """A gateway of a former version that finds one tells the shards its floor alone, and of another nothing is known:
+    a newcomer waits as long as its own gateway knows (G3).
+    """
+    floor = store.expected_ms() + 1000
+    lose(raw, floor)
+    raw.set(LASTS, f"45000 {floor - 3_600_000} {floor - 3_600_000}", px=60_000)
+    lease = await granted(store)
+    assert name_of(await ask(store, leased(lease.epoch), ttl_s=SHORT_S)) == "Waiting"
+
+    await store.run(REGRESS_SHARD, resource_keys(RESOURCE), str(floor), "9000", str(floor - 1000))
+    assert (raw.get(LASTS), raw.ttl(LASTS)) == (b"9000 %d %d" % (floor, floor), -1)
+
+
+async def test_of_one_loss_the_longest_is_kept_and_of_a_former_one_nothing_is_told(store: FenceStore, raw: Any) -> None:
+    """Whoever hears of a loss tells every shard of it, in whichever order they come."""
+    floor = store.expected_ms()
+    lose(raw, floor)
+    for of, ms in ((floor, 9000), (floor, 45_000), (floor, 3000), (floor - 5000, 90_000)):
+        await store.run(REGRESS_SHARD, resource_keys(RESOURCE), str(of), str(ms), str(of - 1000))
+
+    assert raw.get(LASTS) == b"45000 %d %d" % (floor, floor)
 
 
 async def test_a_clock_that_jumped_ends_nothing_that_is_forgotten(
@@ -140,8 +165,8 @@ async def test_a_clock_that_ran_ahead_and_was_put_right_leaves_no_older_lease_al
         floor = int(raw.hget(store_record("000"), "floor"))
         lease = await granted(one.store)
         assert floor == lease.epoch == ahead + 1000
-        lasts, begins = map(int, raw.get(LASTS).split())
-        assert begins + lasts < ahead - 3_500_000
+        lasts, begins, of = map(int, raw.get(LASTS).split())
+        assert (begins + lasts < ahead - 3_500_000, of) == (True, floor)
 
 
 async def test_a_later_floor_is_behind_none_before_it(store_url: str, raw: Any) -> None:

@@ -182,7 +182,7 @@ def test_places_are_kept_together_and_begin_anew_after_a_reset() -> None:
     recent.settled(replace(one_of(strict), era=9), "applied", 0, 0.0)
 
     former, began, place = recent.proofs(0.0)
-    assert former.holds([None, b"9", b"42", None, None, b"7"])
+    assert former.holds([None, b"9", b"42", None, None, None, b"7"])
     assert began == Place(RESOURCE, NO_EPOCH, is_used=False, sequence=0, revision=0, era=9)
     assert place == Place(RESOURCE, 42, is_used=True, sequence=0, revision=7, era=9)
 

@@ -1,6 +1,6 @@
 // The store: whether it has lost what it acknowledged, and the way to go on where it has.
 
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { confirm, note } from "./dialog.js";
 import { el, name } from "./dom.js";
 import { moment } from "./time.js";
@@ -41,7 +41,7 @@ export function lossNotice(store, redraw) {
           "data-keep": "accept",
           on: {
             click: async () => {
-              if (await accept()) await redraw();
+              if (await accept(lost)) await redraw();
             },
           },
         },
@@ -51,7 +51,8 @@ export function lossNotice(store, redraw) {
   );
 }
 
-function accept() {
+function accept(lost) {
+  const floor = String(Math.max(...lost.map(({ loss }) => Number(loss.floor))));
   return confirm({
     title: "Go on after the loss",
     body: [
@@ -69,16 +70,18 @@ function accept() {
     fields: [note("Note", "What you have looked at. It stays in the audit trail.")],
     verb: "Go on",
     isGrave: true,
-    act: (given) => acceptOnce(given.note),
+    act: (given) => acceptOnce(given.note, floor),
   });
 }
 
-async function acceptOnce(note) {
+/** `floor`: the largest of the losses that were looked at. */
+async function acceptOnce(note, floor) {
   try {
-    return await post("/api/v1/store/accept", { note });
+    return await post("/api/v1/store/accept", { note, floor });
   } catch (error) {
-    // Somebody else was faster, or the answer to the first call was lost: either way writes go on.
-    if (error.kind !== "wrong-state") throw error;
+    // Somebody else was faster, or the answer to the first call was lost: either way writes go on, unless another loss
+    // was found since.
+    if (error.kind !== "wrong-state" || (await get("/api/v1/store")).regressed) throw error;
     return null;
   }
 }

@@ -5,6 +5,16 @@ local losses = {}
 
 local OPEN, ACCEPTED = ' open', ' accepted'
 
+-- Of the loss with this floor: for how many ms what is forgotten may be in flight, and from when on; nil where nobody
+-- has told. A former version does not, and leaves there what was told of another loss.
+local function told_of(floor)
+  local ms, begins, of = string.match(redis.call('GET', K.shard .. 'lasts') or '', '^(%d+) (%d+) (%d+)$')
+  if of == floor then
+    return tonumber(ms), begins
+  end
+  return nil
+end
+
 -- What is known of it, or nil. `floor`: every lease of an epoch below it has ended with the loss. `open`: nobody has
 -- accepted it yet. What cannot be read stops everything.
 function losses.read()
@@ -14,21 +24,23 @@ function losses.read()
   end
   local floor, state = string.match(kept, '^(%d+)( %l+)$')
   floor = floor or epochs.LAST
-  local lasts, found_at = string.match(redis.call('GET', K.shard .. 'lasts') or '', '^(%d+) (%d+)$')
-  return { floor = floor, open = state ~= ACCEPTED, lasts = tonumber(lasts or 0), begins = found_at or floor }
+  local lasts, begins = told_of(floor)
+  return { floor = floor, open = state ~= ACCEPTED, lasts = lasts or 0, begins = begins or floor }
 end
 
 function losses.open(floor)
   redis.call('SET', K.lost, floor .. OPEN)
-  redis.call('DEL', K.shard .. 'lasts')
 end
 
 -- How long what is forgotten may be in flight, by whoever knows it longest. `found_at`: when the loss was found. That
 -- is a grace later for this, as for the floor, which is further ahead where the clock was set back.
-function losses.may_last(ms, found_at)
-  local known = string.match(redis.call('GET', K.shard .. 'lasts') or '', '^(%d+) ')
-  if not known or tonumber(known) < ms then
-    redis.call('SET', K.shard .. 'lasts', clock.text(ms) .. ' ' .. clock.text(found_at + GRACE_MS))
+function losses.may_last(floor, ms, found_at)
+  local known = told_of(floor)
+  local told = clock.text(ms) .. ' ' .. clock.text(found_at + GRACE_MS) .. ' ' .. floor
+  if not known then
+    redis.call('SET', K.shard .. 'lasts', told)
+  elseif known < ms then
+    redis.call('SET', K.shard .. 'lasts', told, 'KEEPTTL')
   end
 end
 
@@ -69,9 +81,9 @@ function losses.is_near(loss, now)
 end
 
 -- Whether a record whose highest epoch is `e` (or nil) is by right behind an epoch that was `seen` in its era: an
--- operator had the record of an old lease (`secret`) collected. One that was reset never is.
-function losses.behind_by_right(e, seen, secret, now)
-  return not e and secret ~= '' and losses.collectable(seen, now) and redis.call('HEXISTS', K.fence, 'r') == 0
+-- operator had the record of an old lease (`leased`) collected. One that was reset never is.
+function losses.behind_by_right(e, seen, leased, now)
+  return not e and leased and losses.collectable(seen, now) and redis.call('HEXISTS', K.fence, 'r') == 0
 end
 
 -- Why a write of epoch `mine` may not be made, or nil. An epoch from elsewhere (without a secret) cannot be compared
@@ -84,7 +96,7 @@ end
 -- does not know it is a former one, whatever the write's own epoch is: what was done under it may be forgotten as well.
 -- `told`: `seen` is larger than `mine`, and its loss was told of; once that is accepted, `mine` is only an old one.
 function losses.fault_of_all(loss, seen, fence, mine, holder, secret, now, told)
-  if seen and epochs.less(fence.e or '0', seen) and not losses.behind_by_right(fence.e, seen, secret, now) then
+  if seen and epochs.less(fence.e or '0', seen) and not losses.behind_by_right(fence.e, seen, secret ~= '', now) then
     return told and not (loss and loss.open) and 'stale-epoch' or 'store-regressed'
   end
   local fault = losses.fault(loss, mine, secret) or epochs.fault(fence, mine, holder, secret, now)
