@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.output import json_option, plain, print_json
+from gateway.cli.output import counted, json_option, plain, print_json
 from gateway.policy.finding import Finding, Wrong
 from gateway.policy.load import load_policies
 from gateway.policy.openapi.coverage import described_upstream, uncovered
@@ -45,10 +45,11 @@ def command(directory: Path, openapi: Path | None, upstream: str | None, *, as_j
         for finding in shown:
             click.echo(plain(finding))
         if not isinstance(loaded, tuple):
-            count = f"{len(shown)} warnings" if shown else "no errors"
-            who = f"{len(loaded.principals)} principals, " if loaded.principals else ""
+            upstreams, rules = counted(len(loaded.upstreams), "upstream"), counted(len(loaded.entries), "rule")
+            who = f"{counted(len(loaded.principals), 'principal')}, " if loaded.principals else ""
+            count = counted(len(shown), "warning") if shown else "no errors"
             _print_reversible(coverage)
-            click.echo(f"{directory}: {len(loaded.upstreams)} upstreams, {len(loaded.entries)} rules, {who}{count}")
+            click.echo(f"{directory}: {upstreams}, {rules}, {who}{count}")
     if findings:
         raise click.exceptions.Exit(1)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.output import json_option, plain, print_json
+from gateway.cli.output import counted, json_option, plain, print_json
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.operation import read_document
 from gateway.policy.openapi.policy_text import policy_text
@@ -45,7 +45,10 @@ def command(file: Path, upstream: str | None, output: Path | None, *, only_docum
         click.echo(policy.text, nl=False)
     for question in policy.open:
         click.echo(f"DECIDE {plain(question)}", err=True)
-    click.echo(f"{policy.rules} rules, {len(policy.open)} questions; read it, then `fencegate check`", err=True)
+    click.echo(
+        f"{counted(policy.rules, 'rule')}, {counted(len(policy.open), 'question')}; read it, then `fencegate check`",
+        err=True,
+    )
 
 
 def _write(output: Path, text: str) -> None:

@@ -37,6 +37,11 @@ def plain(value: object) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in str(value))
 
 
+def counted(count: int, thing: str) -> str:
+    """`1 rule`, `2 rules`."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Columns as wide as their widest cell; the last one may be of any length."""
     cells = [list(heads), *([plain(value) for value in row] for row in rows)]

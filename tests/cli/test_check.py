@@ -41,7 +41,7 @@ def test_gaps_and_idle_rules_are_warnings(directory: Path) -> None:
     assert result.exit_code == 1
     assert first.startswith(f"{directory}/api.yml:1:1: DELETE /pets/{{petId}} (removePet): no rule of upstream pets")
     assert second.startswith(f"{directory}/policies/pets.yaml:5:5: rule old takes no operation of the document")
-    assert last == f"{directory}/policies: 1 upstreams, 2 rules, 2 warnings"
+    assert last == f"{directory}/policies: 1 upstream, 2 rules, 2 warnings"
 
 
 def test_warnings_in_json(directory: Path) -> None:
@@ -63,7 +63,7 @@ def test_what_is_most_likely_not_meant_is_a_warning(directory: Path) -> None:
     warning, last = result.stdout.splitlines()
     assert result.exit_code == 0
     assert warning.startswith(f"{directory}/policies/pets.yaml:4:5: rule `replace` sends later")
-    assert last == f"{directory}/policies: 1 upstreams, 2 rules, 1 warnings"
+    assert last == f"{directory}/policies: 1 upstream, 2 rules, 1 warning"
     shown = json.loads(run(directory, "--json").stdout)
     assert (shown["ok"], [finding["severity"] for finding in shown["findings"]]) == (True, ["warning"])
 

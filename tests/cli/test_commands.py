@@ -86,7 +86,7 @@ def test_check_says_what_is_there(policies: Path) -> None:
     """Good files end with status 0."""
     result = run("check", str(policies))
 
-    assert (result.exit_code, result.stdout) == (0, f"{policies}: 1 upstreams, 2 rules, no errors\n")
+    assert (result.exit_code, result.stdout) == (0, f"{policies}: 1 upstream, 2 rules, no errors\n")
 
 
 def test_check_shows_each_error_with_its_place(policies: Path) -> None:

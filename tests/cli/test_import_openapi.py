@@ -47,7 +47,7 @@ def test_what_it_writes_passes_the_check(document: Path, tmp_path: Path) -> None
     checked = CliRunner().invoke(main, ["check", str(tmp_path / "policies"), "--openapi", str(document)])
 
     assert (written.exit_code, written.stdout) == (0, "")
-    assert (checked.exit_code, checked.stdout) == (0, f"{tmp_path}/policies: 1 upstreams, 2 rules, no errors\n")
+    assert (checked.exit_code, checked.stdout) == (0, f"{tmp_path}/policies: 1 upstream, 2 rules, no errors\n")
 
 
 def test_what_it_leaves_closed_the_check_knows_of(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_what_it_leaves_closed_the_check_knows_of(tmp_path: Path) -> None:
     assert written.exit_code == 0
     [told, count] = checked.stdout.splitlines()
     assert "POST /pets/{id}:feed: no rule of upstream pets takes it" in told
-    assert count == f"{tmp_path}/policies: 1 upstreams, 1 rules, 1 warnings"
+    assert count == f"{tmp_path}/policies: 1 upstream, 1 rule, 1 warning"
 
 
 def test_a_policy_is_never_overwritten(document: Path, tmp_path: Path) -> None:
