@@ -11,5 +11,5 @@ FENCE = resource_keys(RESOURCE)[0]
 LOST = f"{resource_keys(RESOURCE)[6]}lost"
 
 
-async def forget(store: FenceStore) -> Epoch | Refused:
-    return await reset(store, RESOURCE, note="a test ran away", by="operator")
+async def forget(store: FenceStore, epoch: Epoch | None = None) -> Epoch | Refused:
+    return await reset(store, RESOURCE, note="a test ran away", by="operator", epoch=epoch)

@@ -14,7 +14,7 @@ from gateway.store.answer import text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import in_state, resource_keys, shard_of
 from gateway.store.parking import retry
-from gateway.store.resets import RESET, reset
+from gateway.store.resets import RESET
 from gateway.store.views import audit_views
 from gateway.store.views.audit_views import Sought
 from tests.store.compensating import applied, begun
@@ -73,11 +73,10 @@ async def test_a_reset_that_is_executed_twice_forgets_once(store: FenceStore) ->
 async def test_a_call_that_names_the_epoch_forgets_no_other(store: FenceStore) -> None:
     """However late it comes, its repeat is answered alike; and once others have written it does nothing."""
     await ended(store, bare(42), "applied")
-    about = {"note": "a test ran away", "by": "operator", "epoch": Epoch(42)}
-    first = [await reset(store, RESOURCE, **about) for _ in range(2)]  # type: ignore[arg-type]  # as one call
+    first = [await forget(store, Epoch(42)) for _ in range(2)]
     await ended(store, bare(5, "C"), "applied")
 
-    late = await reset(store, RESOURCE, **about)  # type: ignore[arg-type]  # as before
+    late = await forget(store, Epoch(42))
 
     assert first == [42, 42]
     assert isinstance(late, Refused) and "5 is its highest epoch by now" in late.detail

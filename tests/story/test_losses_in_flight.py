@@ -64,22 +64,38 @@ def holding(over: asyncio.Event) -> Callable[[Seen, asyncio.StreamWriter], Await
     return answer
 
 
+def policies_of(upstream: RecordingUpstream, directory: Path) -> Path:
+    return write_policies(directory, "reports.yaml", POLICY.format(port=upstream.port, total=TOTAL_S))
+
+
+async def older_write(gateway: Gateway, upstream: RecordingUpstream) -> asyncio.Future[RawAnswer]:
+    """A's, which is at the upstream."""
+    await gateway.lease("report/7", "A")
+    first = asyncio.ensure_future(put(gateway, "A"))
+    await until(lambda: len(upstream.seen) == 1)
+    return first
+
+
+async def written(gateway: Gateway) -> list[RawAnswer]:
+    """All that B is told until its write is through."""
+    told: list[RawAnswer] = []
+
+    async def is_through() -> bool:
+        told.append(await put(gateway, "B"))
+        return told[-1].status == 200
+
+    await until(is_through, within_s=60)
+    return told
+
+
 async def test_an_operator_s_word_does_not_shorten_the_wait(shared_store: Server, tmp_path: Path) -> None:
     """FLUSHALL, a new lease and `store accept` at once: it is takeover-pending until the loss and `timeouts.total`,
     though the gateway that sent the older write has died and nobody knows of it any more."""
     over = asyncio.Event()
-    told: list[RawAnswer] = []
-
-    async def is_written() -> bool:
-        told.append(await put(two, "B"))
-        return told[-1].status == 200
-
     async with RecordingUpstream(holding(over)) as upstream:
-        policies = write_policies(tmp_path, "reports.yaml", POLICY.format(port=upstream.port, total=TOTAL_S))
+        policies = policies_of(upstream, tmp_path)
         async with two_gateways(policies, tmp_path, shared_store.url) as (one, two):
-            await one.lease("report/7", "A")
-            first = asyncio.ensure_future(put(one, "A"))
-            await until(lambda: len(upstream.seen) == 1)
+            first = await older_write(one, upstream)
 
             lost_at = time.monotonic()
             with redis.Redis.from_url(shared_store.url) as client:
@@ -88,7 +104,7 @@ async def test_an_operator_s_word_does_not_shorten_the_wait(shared_store: Server
             await until(lambda: knows(two))
             await until(lambda: take(two))
             accepted = await accept(two)
-            await until(is_written, within_s=60)
+            told = await written(two)
             waited_s = time.monotonic() - lost_at
             with pytest.raises(ConnectionError):
                 await first
@@ -103,18 +119,11 @@ async def test_an_operator_s_word_does_not_shorten_the_wait(shared_store: Server
 
 async def test_nor_does_a_reload_that_makes_writes_shorter(shared_store: Server, tmp_path: Path) -> None:
     """The older write was admitted before it, through another gateway than the one that the newer write comes to."""
-    over, told = asyncio.Event(), list[RawAnswer]()
-
-    async def is_written() -> bool:
-        told.append(await put(two, "B"))
-        return told[-1].status == 200
-
+    over = asyncio.Event()
     async with RecordingUpstream(holding(over)) as upstream:
-        policies = write_policies(tmp_path, "reports.yaml", POLICY.format(port=upstream.port, total=TOTAL_S))
+        policies = policies_of(upstream, tmp_path)
         async with two_gateways(policies, tmp_path, shared_store.url) as (one, two):
-            await one.lease("report/7", "A")
-            first = asyncio.ensure_future(put(one, "A"))
-            await until(lambda: len(upstream.seen) == 1)
+            first = await older_write(one, upstream)
             began = time.monotonic()
             (policies / "reports.yaml").write_text(POLICY.format(port=upstream.port, total=1))
             await until(lambda: all("the policies were reloaded" in each.events() for each in (one, two)))
@@ -123,7 +132,7 @@ async def test_nor_does_a_reload_that_makes_writes_shorter(shared_store: Server,
                 client.flushall()
             await until(lambda: knows(two))
             await until(lambda: take(two))
-            await until(is_written, within_s=60)
+            told = await written(two)
             waited_s = time.monotonic() - began
             over.set()
             await first
