@@ -1,13 +1,22 @@
 """How an intent is parked: taken, and not sent yet, for it waits in its resource's queue or for an approval."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from gateway.core.decision import Refused
 from gateway.core.rule import Risk
+
+Look = Callable[[], Awaitable[Refused | None]]
+"""What forbids it by now to take a write: asked as the last thing before."""
 
 Verdict = Literal["awaited", "given", "refused"]
 _VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdict)}
 _RISKS: dict[str, Risk] = {risk: risk for risk in get_args(Risk)}
+
+
+async def nothing_forbids() -> None:
+    """Where nobody's right can change."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ class Admission:
         The deadline is the ticket's, anchored before the call that made it.
 
         Raises CallerGone when the caller has left by the time the store would be asked, and PoliciesChanged when its
-        rule is no longer in force once it had to wait: nothing is left behind.
+        rule is no longer in force by then: nothing is left behind.
 
         Of a caller that hung up while this gateway was paused, that may be read only afterwards. Its epoch, if that is
         from elsewhere, is recorded then: it was granted before it was named here, so that this takes nothing from
@@ -104,6 +104,11 @@ class Admission:
         """Whether it was paused since its admission: for who goes on under one ticket. Raises StoreUnavailable."""
         return await self._pauses.judge(write)
 
+    async def paused_by_now(self, write: Write) -> Refused | None:
+        """The same for what is only observed: a store that is away stops none."""
+        await self._pauses.freshen()
+        return self._pauses.stops(write.rule, write.resource, write.tenant, write.holder)
+
     async def _disproved(self, write: Write) -> Refused | None:
         """Why its signed claim admits nothing by now: its body was long in coming, or it had to wait for others, and
         the claim has ended meanwhile, or its key was withdrawn.
@@ -139,8 +144,6 @@ class Admission:
                 elif not await _turn_comes(place, left):
                     continue
                 interest.forget()
-                if _is_over(write):
-                    raise PoliciesChanged
                 reply, deadline = await self._ask(write, is_gone, queued=True, behind=line.behind_first)
             return reply, deadline
         finally:
@@ -155,6 +158,8 @@ class Admission:
         disproved = await self._disproved(write)
         if is_gone():
             raise CallerGone("the caller left before its write was admitted")
+        if _is_over(write):
+            raise PoliciesChanged
         ticket = self._store.new_ticket(write.resource)
         ttl_s = write.rule.upstream.timeouts.total_s
         deadline = self._clock.after(ttl_s)

@@ -37,3 +37,10 @@ class Barring:
     def paused(self, rule: Rule, resource: ResourceKey | None, caller: Caller, holder: str | None) -> Refused | None:
         """A pause, for a write whose resource may not be known, and which may never come before the fence."""
         return self._pauses.stops(rule, resource, caller.tenant, holder)
+
+    async def paused_by_now(
+        self, rule: Rule, resource: ResourceKey | None, caller: Caller, holder: str | None
+    ) -> Refused | None:
+        """The same as the last thing before it is passed on, behind whatever it has waited for."""
+        await self._pauses.freshen()
+        return self.paused(rule, resource, caller, holder)

@@ -186,7 +186,7 @@ class Compensating:
             outcome = judge(asked.write.rule.upstream.outcomes, answer)
             await ticket.settle(outcome, answer.detail)
             return outcome
-        keeping = Keeping(asked.write, answer.status, answer.headers)
+        keeping = Keeping(asked.write, answer.status, answer.headers, answer.own_headers)
         try:
             await read_answer(answer, keeping)
         except BrokenAnswer as broken:

@@ -163,9 +163,12 @@ class Deliverer:
 
     async def _deliver(self, taken: Taken) -> bool:
         """False: it was put back, and nothing behind it is sent before it."""
-        found = await judge_again(taken.record, taken.request, self._rules())
-        if self._rules().refused is not None:
-            await self._queue.put_back(taken.record.resource, _SOON_S)
+        rules = self._rules()
+        found = await judge_again(taken.record, taken.request, rules)
+        now = self._rules()
+        if now is not rules or now.refused is not None:
+            # A large request takes its time, and a process that was stopped meanwhile as much more.
+            await self._queue.put_back(taken.record.resource, _AT_ONCE_S if now.refused is None else _SOON_S)
             return False
         if isinstance(found, Rejudged) and lacks_approval(taken.record, found.write.rule):
             found = NotTaken(f"rule {found.write.rule.name} wants an approval, and it has none")

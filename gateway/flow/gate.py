@@ -89,6 +89,8 @@ class Gate:
             asked = _Asked(request, body, who, control, caller, paid)
             rules = self._policies()
             judged = await self._judged(rules, asked)
+            if isinstance(judged, _Turned) and rules.takes_graphql(request):
+                caller.as_graphql()
             # While its body was awaited others may have come into force, under which its caller is nobody.
             if rules is not self._policies() and _is_taken(judged):
                 who = self._anew(asked)
@@ -142,7 +144,8 @@ class Gate:
     ) -> "_Judged":
         """`judged` is the request as the rules read it: with its body where one of them had to."""
         if isinstance(matched, Refused):
-            return _Turned(matched)
+            upstream = rules.upstream_of(judged)
+            return _Turned(matched, None if isinstance(upstream, Refused) else upstream)
         return matched if isinstance(matched, Read) else await self._judge_write(rules, matched, judged, asked)
 
     async def _go_on(self, judged: "_Judged", asked: "_Asked") -> Ended:
@@ -168,14 +171,21 @@ class Gate:
         rule, only, caller = matched.entry.rule, matched.entry.only, asked.caller
         if rule.errors == "jsonrpc":
             await _as_call(caller, judged.body or b"")
+        elif matched.entry.matcher.reads_graphql:
+            caller.as_graphql()
         # The match may have looked at its type only: it is parsed by whoever reads it first.
         size = len(judged.body or b"")
         resource = await parsed(size, partial(rules.resolve, matched, judged, asked.principal))
         if isinstance(resource, Refused):
+            if matched.unlisted is not None and is_observable(resource.decision):
+                return _Write(rule, None, matched.unlisted, None)
             return _Write(rule, None, resource, only)
         barred = self._barring.bars(rule, resource, asked.principal, asked.control.holder)
         if barred is not None:
             return _Write(rule, resource, barred, only)
+        if matched.unlisted is not None:
+            # It goes on as it came, with all its headers.
+            return _Write(rule, resource, matched.unlisted, None)
         claim = None if rule.signed is None else await prove(self._claims, rule, resource, asked.control)
         write = _identified(rule, resource, asked, claim)
         if isinstance(write, Write) and rule.intent.mode != "off":
@@ -222,13 +232,15 @@ class Gate:
         if final is None and asked.principal.rights.quota is not None:
             exceeded = await self._spends(rule, resource, asked)
             final = exceeded if exceeded is not None and not is_observable(exceeded.decision) else None
+        if final is None:
+            final = await self._barring.paused_by_now(rule, resource, asked.principal, asked.control.holder)
         told: Marks | Refused
         if final is not None:
             told = final
             asked.caller.refuse(told)
         else:
             asked.body.restrict(body_limit(rule))
-            observed = Observed(rule, refused.decision)
+            observed = Observed(rule, refused.decision, why=refused.why)
             told = await self._inline.observing.run(observed, asked.request, asked.body, asked.caller)
         return Ended(told, rule.upstream.name, rule.name, resource)
 

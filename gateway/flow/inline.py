@@ -24,7 +24,7 @@ from gateway.flow.marks import Marks
 from gateway.flow.observe import Observed, Observing
 from gateway.flow.ports import Answer, BodySource, Caller, Observer, Sender, Store
 from gateway.flow.quarantine import Quarantine
-from gateway.flow.replay import replay
+from gateway.flow.replay import answer_of, replay
 from gateway.flow.room import Room
 from gateway.flow.session import Held, Sessions
 from gateway.flow.standing import Standing
@@ -97,10 +97,16 @@ class Inline:
     ) -> Marks | Refused:
         would = REPLAYED if isinstance(found, Replayed) else found.decision
         if write.rule.mode == "observe" and is_observable(would):
+            if paused := await self._admission.paused_by_now(write):
+                caller.refuse(paused)
+                return paused
             return await self.observing.run(Observed(write.rule, would, write.epoch), request, body, caller)
         if isinstance(found, Replayed):
             called = await at_hand(body, self.room, write.rule.upstream.limits.body)
-            return await replay(found, request, called, caller)
+            answer = await answer_of(found, request, called)
+            if write.rule.upstream.term.is_over:
+                raise PoliciesChanged
+            return replay(found, answer, caller)
         if write.rule.on_stale == "quarantine":
             found = await self.quarantine.kept(write, found, request, body, caller)
         caller.refuse(found)
@@ -167,7 +173,7 @@ class Inline:
     async def _answered(self, ticket: Ticket, answer: Answer, caller: Caller, since: float) -> Marks | Refused:
         """`since`: when it would have been sent, had it only waited as long as it did."""
         admitted = ticket.admitted
-        keeping = Keeping(admitted.write, answer.status, answer.headers)
+        keeping = Keeping(admitted.write, answer.status, answer.headers, answer.own_headers)
         try:
             body, whole = await answer.read_small(_AS_IT_COMES if answer.is_stream else _SMALL)
         except BrokenAnswer as broken:
@@ -204,9 +210,11 @@ class Inline:
                         caller.abort()
                 piece = b""
         except BrokenAnswer as broken:
-            if takes:
+            if takes and not keeping.lacks_answer:
                 caller.abort()
             await ticket.settle("unknown", str(broken))
+            if takes and keeping.lacks_answer:
+                caller.break_off(_unknown(ticket.admitted, str(broken)))
             return
         ticket.known_at = self._clock.boot()
         outcome = keeping.judge()

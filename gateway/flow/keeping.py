@@ -9,12 +9,16 @@ from gateway.policy.reading.jsonrpc_reader import MOST, AnswerReader
 
 
 class Keeping:
-    """Collects an answer's body up to the rule's `store_response`; nothing where nobody would look at it."""
+    """Collects an answer's body up to the rule's `store_response`; nothing where nobody would look at it.
 
-    def __init__(self, write: Write, status: int, headers: HeaderPairs) -> None:
+    `own_headers`: as the upstream spells them. What takes the write back is told to it, and not to agents.
+    """
+
+    def __init__(self, write: Write, status: int, headers: HeaderPairs, own_headers: HeaderPairs | None = None) -> None:
         self._write = write
         self._status = status
         self._headers = headers
+        self._own_headers = headers if own_headers is None else own_headers
         # Only an MCP server's answer is read: any other API may answer with what an agent wrote into it.
         self._reader = AnswerReader(write.call, status, headers) if write.rule.upstream.protocol == "mcp" else None
         self._pieces: list[bytes] | None = None if write.intent is None else []
@@ -37,6 +41,11 @@ class Keeping:
         """As `judge`, before the body is whole; None where the rest of it tells."""
         outcome = self._of_status(self._status)
         return None if self._reader is not None and outcome == "applied" else outcome
+
+    @property
+    def lacks_answer(self) -> bool:
+        """Of a stream that breaks off: whether one event more can tell its caller what became of the call."""
+        return self._reader is not None and self._reader.lacks_answer
 
     def judge(self) -> Outcome:
         """What a whole answer proves. One that asks for more input does not end its intent: nothing was done yet."""
@@ -67,7 +76,7 @@ class Keeping:
         compensating = self._write.compensating
         if compensating is None or outcome != "applied":
             return answer
-        return Undoable(answer, compensating.render(self._headers, body))
+        return Undoable(answer, compensating.render(self._own_headers, body))
 
     def _last_event(self) -> bytes | None:
         """Of a stream too long to be kept, the event with the answer: what came before it was for who waited."""

@@ -12,9 +12,10 @@ from gateway.core.outcome import Outcome
 class Marks:
     """In its header fields, and in the log. `intent` is for the log only.
 
-    `would`: what the decision about an observed write would have been. `session`: how the session ended that the
-    answer began, for the log. `elsewhere_s`: how much of the request's time was its upstream's, or was spent in waiting
-    for other writes; None where that says nothing of the gateway. It changes nothing of an answer.
+    `would`: what the decision about an observed write would have been; `why`: for the log, with what it would have
+    been refused. `session`: how the session ended that the answer began, for the log. `elsewhere_s`: how much of the
+    request's time was its upstream's, or was spent in waiting for other writes; None where that says nothing of the
+    gateway. It changes nothing of an answer.
     """
 
     decision: Decision
@@ -23,5 +24,6 @@ class Marks:
     revision: int | None = None
     intent: IntentId | None = None
     would: Decision | None = None
+    why: str | None = None
     session: str | None = None
     elsewhere_s: float | None = field(default=None, compare=False)

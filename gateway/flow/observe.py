@@ -12,7 +12,7 @@ from gateway.core.clock import Clock
 from gateway.core.coding import over_stream_limit
 from gateway.core.decision import OBSERVED, OUTCOME_UNKNOWN, PAUSED, UPSTREAM_UNREACHABLE, Decision, Facts, Refused
 from gateway.core.epoch import HIGHEST, Epoch
-from gateway.core.faults import BrokenAnswer, StoreUnavailable
+from gateway.core.faults import BrokenAnswer, PoliciesChanged, StoreUnavailable
 from gateway.core.outcome import NoReply, NotSent
 from gateway.core.places import overloaded
 from gateway.core.request import Request
@@ -27,11 +27,15 @@ from gateway.flow.standing import Standing
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A write of a rule in `mode: observe` and what would have been decided; `epoch`, if its token was of the form."""
+    """A write of a rule in `mode: observe` and what would have been decided; `epoch`, if its token was of the form.
+
+    `why` is for the log.
+    """
 
     rule: Rule
     would: Decision
     epoch: Epoch | None = None
+    why: str | None = None
 
 
 class Observing:
@@ -58,8 +62,12 @@ class Observing:
         return refused if refused is not None and refused.decision is PAUSED else None
 
     async def run(self, observed: Observed, request: Request, body: BodySource, caller: Caller) -> Marks | Refused:
-        """Forward once; returns what the caller was told."""
+        """Forward once; returns what the caller was told. Raises PoliciesChanged when its rule is no longer in force
+        behind all that was asked before: its body and the store's answer may have been long in coming.
+        """
         upstream = observed.rule.upstream
+        if upstream.term.is_over:
+            raise PoliciesChanged
         began = self._clock.boot()
         self._observer.sent(upstream)
         if request.trace is not None:
@@ -69,7 +77,7 @@ class Observing:
             answer = await self._sender.pass_on(upstream, request, body)
             if isinstance(answer, NotSent | NoReply):
                 return _failed(observed.rule, answer, caller)
-            marks = Marks(OBSERVED, observed.epoch, would=observed.would)
+            marks = Marks(OBSERVED, observed.epoch, would=observed.would, why=observed.why)
             try:
                 is_known = None if self._standing is None else partial(self._standing.is_known, request.headers)
                 await relay(upstream, marks, answer, caller, is_known)

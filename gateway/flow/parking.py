@@ -41,7 +41,7 @@ from gateway.flow.marks import Marks
 from gateway.flow.ports import BodySource, Caller
 from gateway.flow.quarantine import Quarantine
 from gateway.flow.queue import ParkingStore
-from gateway.flow.replay import addressed, replay
+from gateway.flow.replay import addressed, answer_of, replay
 from gateway.flow.room import PATIENCE_S, Room, no_room
 from gateway.flow.standing import Standing
 from gateway.flow.whole import at_hand, read_to_end, read_whole
@@ -140,16 +140,19 @@ class Parking:
             whole = await read_whole(asked.body, size)
             if caller.is_gone():
                 raise CallerGone("the caller left before its write was taken")
-            if write.rule.upstream.term.is_over:
-                raise PoliciesChanged
+            kept = keep_request(asked.request, whole, write.rule.upstream)
             try:
-                barred = await self._admission.barred(write)
-            except StoreUnavailable as away:
-                return store_is_away(away)
-            try:
-                return barred or await self._store.park(write, keep_request(asked.request, whole, write.rule.upstream))
+                return await self._store.park(write, kept, lambda: self._barred(write))
             except StoreUnavailable as away:
                 return _perhaps_taken(away)
+
+    async def _barred(self, write: Write) -> Refused | None:
+        if write.rule.upstream.term.is_over:
+            raise PoliciesChanged
+        try:
+            return await self._admission.barred(write)
+        except StoreUnavailable as away:
+            return store_is_away(away)
 
     async def _wait(
         self, record: IntentRecord, asked: "_Asked", within_s: float, caller: Caller
@@ -191,35 +194,38 @@ class Parking:
 
     async def _tell(self, found: IntentRecord | Replayed, asked: "_Asked", caller: Caller) -> Marks | Refused:
         """What has become of it by now."""
-        called = None
-        if isinstance(found, Replayed) or found.answer is not None:
-            called = await at_hand(asked.body, self._room, asked.write.rule.upstream.limits.body)
+        if isinstance(found, IntentRecord) and found.state in TOOK_EFFECT:
+            kept = None if found.answer is None else _after_waiting(found.answer, asked.waits_s)
+            evidence = found.evidence if found.evidence_is_own else b""
+            found = Replayed(asked.write, found.id, kept, found.resolved_by, evidence)
+        answer = await self._answer(found, asked)
         lost = await self._lost(asked)
         if lost is not None:
             return _refuse(caller, lost)
-        if isinstance(found, IntentRecord):
-            if found.state in _PARKED:
-                marks = Marks(_decision(found), found.epoch, intent=found.id)
-                caller.park(marks, found, asked.waits_s)
-                return marks
-            if found.state in ("failed", "not_applied") and found.answer is not None:
-                return await self._pass_on(found, found.answer, asked, called, caller)
-            if found.state not in TOOK_EFFECT:
-                return _refuse(caller, _ended(found))
-            answer = None if found.answer is None else _after_waiting(found.answer, asked.waits_s)
-            evidence = found.evidence if found.evidence_is_own else b""
-            found = Replayed(asked.write, found.id, answer, found.resolved_by, evidence)
-        return await replay(found, asked.request, called, caller)
-
-    async def _pass_on(
-        self, record: IntentRecord, answer: KeptAnswer, asked: "_Asked", called: bytes | None, caller: Caller
-    ) -> Marks:
-        """The upstream has refused it, and says why: that is what its caller has waited for."""
-        limit = asked.write.rule.upstream.limits.body
-        marks = Marks(FORWARDED, record.epoch, "not_applied", intent=record.id)
-        waited = _after_waiting(answer, asked.waits_s)
-        caller.replay(marks, await addressed(waited, asked.request, called or b"", limit))
+        if isinstance(found, Replayed):
+            assert answer is not None
+            return replay(found, answer, caller)
+        if found.state in _PARKED:
+            marks = Marks(_decision(found), found.epoch, intent=found.id)
+            caller.park(marks, found, asked.waits_s)
+            return marks
+        if answer is None or isinstance(answer, Refused):
+            return _refuse(caller, _ended(found))
+        # The upstream has refused it, and says why: that is what its caller has waited for.
+        marks = Marks(FORWARDED, found.epoch, "not_applied", intent=found.id)
+        caller.replay(marks, answer)
         return marks
+
+    async def _answer(self, found: IntentRecord | Replayed, asked: "_Asked") -> KeptAnswer | Refused | None:
+        """That of the upstream, if it is told."""
+        limit, called = asked.write.rule.upstream.limits.body, None
+        if found.answer is not None:
+            called = await at_hand(asked.body, self._room, limit)
+        if isinstance(found, Replayed):
+            return await answer_of(found, asked.request, called)
+        if found.answer is None or found.state not in ("failed", "not_applied"):
+            return None
+        return await addressed(_after_waiting(found.answer, asked.waits_s), asked.request, called or b"", limit)
 
     async def _look(self, record: IntentRecord) -> IntentRecord:
         try:

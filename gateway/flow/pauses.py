@@ -36,6 +36,7 @@ class Pauses:
         self._reading = asyncio.Lock()
         self._fresh_until = 0.0
         self._names_holders = False
+        self._is_away = False
         self.in_force: PausesInForce = {}
         """As last read."""
         self.open_until = 0.0
@@ -56,10 +57,23 @@ class Pauses:
                 await self.read()
         return await self._judge(write)
 
+    async def freshen(self) -> None:
+        """Read them again where they are as they were too long ago: this process was stopped. While the store is away
+        they stay as known, and nobody waits for it.
+        """
+        if not self._is_fresh() and not self._is_away:
+            with contextlib.suppress(StoreUnavailable):
+                await self.read()
+
     async def read(self) -> None:
         """Read all of them; who waits looks again if they have changed. Raises StoreUnavailable: they stay as known."""
         asked_at = self._clock.boot()
-        in_force = await self._records.in_force()
+        try:
+            in_force = await self._records.in_force()
+        except StoreUnavailable:
+            self._is_away = True
+            raise
+        self._is_away = False
         changed = in_force != self.in_force
         self.in_force = in_force
         self._names_holders = any(scope.kind == "holder" for scope in in_force)

@@ -219,6 +219,9 @@ class Answer(Protocol):
     status: int
     reason: bytes
     headers: HeaderPairs
+    """As agents are told them."""
+    own_headers: HeaderPairs
+    """As the upstream spells them: it knows places by other names."""
     is_stream: bool
     """Whether it is an event stream, whose pieces are worth nothing when they are held back."""
 
@@ -309,6 +312,10 @@ class Caller(Protocol):
         """The request's body, decoded, is to be read as a JSON-RPC call: a refusal is an error with its id."""
         ...
 
+    def as_graphql(self) -> None:
+        """It is sent to where operations of GraphQL are: a refusal has `errors`, too."""
+        ...
+
     def refuse(self, refused: Refused) -> None:
         """The gateway's own answer."""
         ...
@@ -339,6 +346,10 @@ class Caller(Protocol):
 
     def end(self) -> None:
         """The body is whole."""
+        ...
+
+    def break_off(self, refused: Refused) -> None:
+        """The body will never be whole. A stream of events is whole with one that tells so; else as `abort`."""
         ...
 
     def abort(self) -> None:

@@ -5,6 +5,7 @@ from typing import Protocol
 from gateway.core.decision import Refused
 from gateway.core.delivery import Conclusion, Dropped, Taken
 from gateway.core.kept_request import KeptRequest
+from gateway.core.parking import Look
 from gateway.core.record import IntentRecord
 from gateway.core.write import Admitted, Replayed, ResourceKey, Settled, Write
 from gateway.flow.ports import Admitting
@@ -13,8 +14,9 @@ from gateway.flow.ports import Admitting
 class ParkingStore(Protocol):
     """Where writes are taken that are sent later. Every call raises StoreUnavailable."""
 
-    async def park(self, write: Write, request: KeptRequest) -> IntentRecord | Replayed | Refused:
+    async def park(self, write: Write, request: KeptRequest, look: Look) -> IntentRecord | Replayed | Refused:
         """Take the write in the state that its rule says, or find what has become of it. Fenced as by `Store.admit`.
+        What `look` tells or raises comes out, and nothing was taken; nor is anything long after it was asked.
 
         A repeat of one that is parked finds it, and takes it over if its epoch is newer.
         """

@@ -16,16 +16,20 @@ _JSON = ((b"Content-Type", b"application/json"),)
 _CODING = b"content-encoding"
 
 
-async def replay(found: Replayed, request: Request, body: bytes | None, caller: Caller) -> Marks | Refused:
-    """Answer from the record; returns what the caller was told. `body` is the request's, if it is at hand."""
+async def answer_of(found: Replayed, request: Request, body: bytes | None) -> KeptAnswer | Refused:
+    """What the record says. `body` is the request's, if it is at hand. A large one takes its time, so that whoever
+    tells it looks first whether its caller may still be told.
+    """
     if found.answer is not None:
-        answer = await addressed(found.answer, request, body or b"", found.write.rule.upstream.limits.body)
-    elif found.resolved_by is not None:
-        answer = _resolution(found)
-    else:
-        refused = _not_kept(found)
-        caller.refuse(refused)
-        return refused
+        return await addressed(found.answer, request, body or b"", found.write.rule.upstream.limits.body)
+    return _not_kept(found) if found.resolved_by is None else _resolution(found)
+
+
+def replay(found: Replayed, answer: KeptAnswer | Refused, caller: Caller) -> Marks | Refused:
+    """Answer from the record; returns what the caller was told."""
+    if isinstance(answer, Refused):
+        caller.refuse(answer)
+        return answer
     marks = Marks(REPLAYED, found.write.epoch, "applied", intent=found.intent)
     caller.replay(marks, answer)
     return marks

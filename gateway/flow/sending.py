@@ -71,7 +71,7 @@ class Sending:
         await self._tasks.drain(_SETTLE_WITHIN_S)
 
     async def _answered(self, ticket: Ticket, attempt: "_Attempt", answer: Answer) -> Outcome | None:
-        keeping = Keeping(ticket.admitted.write, answer.status, answer.headers)
+        keeping = Keeping(ticket.admitted.write, answer.status, answer.headers, answer.own_headers)
         try:
             await read_answer(answer, keeping)
         except BrokenAnswer as broken:

@@ -78,7 +78,7 @@ class Ticket:
             return
         # The store may have been away until now: first unknown, then known, or the second would pass for the first.
         await self._settle_later("unknown", overdue.evidence.detail, None)
-        keeping = Keeping(self.admitted.write, late.status, late.headers)
+        keeping = Keeping(self.admitted.write, late.status, late.headers, late.own_headers)
         keeping.add(late.body)
         outcome = keeping.judge()
         kept = keeping.kept(outcome)

@@ -16,6 +16,7 @@ a resource is in one shard, so that one script reaches it in a cluster.
     a   the request that advanced to this epoch      p   the pause as JSON, while one lasts
     u   the unknown writes that hold back all others
     g   epochs whose lease was given back while something was queued, which is delivered all the same
+    y   when x was put right, because the clock was set back: once for each lease
     k   of a lease that was granted to a call with a key: which call, and what its secret is made of
     r   the largest epoch that an operator has forgotten (reset)
     b   the era that began with the last reset, by the microsecond: epochs are compared within one (parts/epoch.lua)
@@ -69,7 +70,8 @@ a resource is in one shard, so that one script reaches it in a cluster.
     back what it knows that is in neither: the store has lost it.
 `origin`, a short text: what the shard began with, by which scripts tell that it was emptied (loss/origins.py).
 `safe`, an empty string: what is written before each wait for a disk or for replicas (durable.py).
-`fg:pepper` is the key from which secrets of repeatable grants are made. `fg:sweeper` says who sweeps this second.
+`fg:pepper` is the key from which secrets of repeatable grants are made. `fg:sweeper` says who sweeps this second,
+and since when.
 A script publishes a resource on `fg:wake:GATEWAY` when that gateway should look again.
 
 Servers
@@ -104,4 +106,5 @@ quarantine: what came too late is kept within bounds     drop, recount: it goes,
 peek, look, recall, glance, fate, usage: show, and move nothing
 
 Each knows its own request when it comes twice: by the ticket's id, the digest of the secret, or the request's id.
+What acts on somebody's right or word does nothing once its call has failed (asking.py).
 """

@@ -148,28 +148,43 @@ class Asking:
                 return lost
 
     async def _ask_in_time(
-        self, script: Script, resource: ResourceKey, spelled: Callable[[], Sequence[str | bytes]]
+        self,
+        script: Script,
+        resource: ResourceKey,
+        spelled: Callable[[], Sequence[str | bytes]],
+        *,
+        looks_again: bool = False,
     ) -> Answer:
-        """As `_ask_in_era`, of a script that does nothing once its call was given up: where that is answered all the
-        same, the store's clock has stepped, which is known with the answer.
+        """As `_ask_in_era`, of a script that does nothing once its call was given up. `looks_again`: its asker does,
+        at what may have changed meanwhile, where the answer took long.
         """
-        for _ in range(_IN_TIME):
-            answer = await self._ask_in_era(script, resource, spelled)
-            if answer.word != "late":
-                return answer
-        raise StoreUnavailable("it is executed later than it was asked, again and again")
+        return await self._in_time(lambda: self._ask_in_era(script, resource, spelled), looks_again=looks_again)
 
     async def run_in_time(self, script: Script, keys: Sequence[str], *arguments: str | bytes) -> Answer:
         """As `run`, of such a script: its last argument is when the call has been given up."""
+        return await self._in_time(lambda: self.run(script, keys, *arguments, str(self.given_up_ms())))
+
+    async def _in_time(self, ask: Callable[[], Coroutine[None, None, Answer]], *, looks_again: bool = False) -> Answer:
+        """Where it was late and answered in time all the same, the store's clock has stepped: that is known by then."""
         for _ in range(_IN_TIME):
-            answer = await self.run(script, keys, *arguments, str(self.given_up_ms()))
+            asked = self._clock.read()
+            answer = await ask()
             if answer.word != "late":
                 return answer
-        raise StoreUnavailable("it is executed later than it was asked, again and again")
+            if not looks_again and self._clock.read() - asked > self.answers_within_s:
+                break
+        raise StoreUnavailable("it came to the store later than it was asked")
 
-    def given_up_ms(self) -> int:
-        """When a call that is made now has been given up, at the latest that the store's clock may say."""
-        return self._clock.furthest_ms() + round(self.answers_within_s * 1000)
+    def given_up_ms(self, looked_at: float | None = None) -> int:
+        """When a call that is made now has failed, and nothing is done for it any more, by the store's clock as it was
+        last heard. `looked_at`: when its asker has looked whether it may be done, where that is not now.
+        """
+        since = self._clock.read() if looked_at is None else looked_at
+        return self._clock.heard_ms() + round((self.answers_within_s - (self._clock.read() - since)) * 1000)
+
+    def until(self, looked_at: float | None = None) -> str:
+        """The same in words, for a script that is told so."""
+        return f" until:{self.given_up_ms(looked_at)}"
 
     def _expected(self) -> str:
         return str(self.expected_ms())

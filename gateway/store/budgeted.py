@@ -12,9 +12,10 @@ from collections.abc import Coroutine
 
 from gateway.core.compensation import Kept
 from gateway.core.decision import Refused
-from gateway.core.faults import StoreUnavailable
+from gateway.core.faults import PoliciesChanged, StoreUnavailable
 from gateway.core.kept_request import KeptRequest
 from gateway.core.outcome import Outcome
+from gateway.core.parking import Look, nothing_forbids
 from gateway.core.record import IntentRecord
 from gateway.core.write import AdmitReply, Admitted, Ready, Replayed, Settled, TicketId, Write
 from gateway.store.budgets import confirm, give_back, reserve
@@ -31,8 +32,10 @@ class BudgetedStore(FenceStore):
         admit = self._admit if write.costs else super().admit
         return admit(write, ticket, ttl_s=ttl_s, queued=queued, behind=behind)
 
-    def park(self, write: Write, request: KeptRequest) -> Coroutine[None, None, IntentRecord | Replayed | Refused]:
-        return self._park(write, request) if write.costs else super().park(write, request)
+    def park(
+        self, write: Write, request: KeptRequest, look: Look = nothing_forbids
+    ) -> Coroutine[None, None, IntentRecord | Replayed | Refused]:
+        return self._park(write, request, look) if write.costs else super().park(write, request, look)
 
     def settle(
         self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None
@@ -57,7 +60,7 @@ class BudgetedStore(FenceStore):
             await self._give_back(write, ticket)
         return reply
 
-    async def _park(self, write: Write, request: KeptRequest) -> IntentRecord | Replayed | Refused:
+    async def _park(self, write: Write, request: KeptRequest, look: Look) -> IntentRecord | Replayed | Refused:
         found = await self.would_park(write)
         if not isinstance(found, Ready):
             return found
@@ -65,7 +68,11 @@ class BudgetedStore(FenceStore):
         refused = await reserve(self, write, attempt)
         if refused is not None:
             return refused
-        reply = await super().park(write, request)
+        try:
+            reply = await super().park(write, request, look)
+        except PoliciesChanged:
+            await self._give_back(write, attempt)
+            raise
         # A record may be that of another call, which came first.
         if not isinstance(reply, IntentRecord):
             await self._give_back(write, attempt)

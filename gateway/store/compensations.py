@@ -50,7 +50,7 @@ class Compensations:
         ttl_s = write.rule.upstream.timeouts.total_s
         self._store.lasting.note(ttl_s)
         words = _words(write, queued=queued) + self._store.times(ttl_s)
-        answer = await self._store.run(
+        answer = await self._store.run_in_time(
             COMPENSATE,
             resource_keys(write.resource),
             *(write.resource, first.id, second, ticket, self._store.gateway, str(self._store.expected_ms())),

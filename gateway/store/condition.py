@@ -1,5 +1,6 @@
-"""What is worth knowing of a store before it hurts. Nothing of it makes the store unsafe."""
+"""What is worth knowing of a store before it hurts. A gateway starts all the same."""
 
+import re
 import statistics
 import time
 
@@ -7,7 +8,7 @@ from gateway.core.check import Check
 from gateway.core.faults import StoreUnavailable
 from gateway.store.doctor import fields, of
 from gateway.store.durability import Durability, online_replicas
-from gateway.store.links.link import ErrorReply, Link, ScriptMissing
+from gateway.store.links.link import ErrorReply, Link, Reply, ScriptMissing
 from gateway.store.links.topology import Topology
 
 # Each write asks the store twice and more, one after the other.
@@ -18,6 +19,8 @@ _LAG_S = 2
 # Above this part of what it may use a store refuses writes soon.
 _FULL = 0.8
 _MIB = 1 << 20
+_LEAST_THAT_READS_BACK = (9, 1)
+_ALL_RIGHTS = frozenset((b"+@all", b"~*", b"&*"))
 
 
 async def diagnose(store: Topology, durability: Durability) -> list[Check]:
@@ -32,6 +35,7 @@ async def _diagnose(link: Link, durability: Durability) -> list[Check]:
         return [
             _replicas(info, least, durability),
             await _functions(link),
+            await _users(link, info),
             _memory(info),
             await _latency(link),
         ]
@@ -80,6 +84,36 @@ async def _functions(link: Link) -> Check:
         what_to_do = "Allow FCALL and FUNCTION LOAD: each write then costs the store a third less."
         return Check("functions", True, f"not allowed: {', '.join(lacking)}; scripts are run instead", what_to_do)
     return Check("functions", True, "allowed")
+
+
+async def _users(link: Link, info: dict[str, str]) -> Check:
+    """Older servers read what scripts wrote back from the append-only file with the rights of `default`, and leave out
+    what it may not do (redis/redis issue 14541, valkey-io/valkey pull request 3984).
+    """
+    if await _told(link, "ACL", "WHOAMI") == b"default":
+        return Check("users", True, "default")
+    valkey = re.match(r"(\d+)\.(\d+)", info.get("valkey_version", ""))
+    if valkey is not None and (int(valkey[1]), int(valkey[2])) >= _LEAST_THAT_READS_BACK:
+        return Check("users", True, "one of its own")
+    default = await _told(link, "ACL", "GETUSER", "default")
+    has_all = isinstance(default, list) and _ALL_RIGHTS.issubset(one for one in default if isinstance(one, bytes))
+    if has_all:
+        return Check("users", True, "one of its own; default has all rights")
+    what_to_do = (
+        "Make sure that default keeps all rights, also where it is off (`user default off ~* &* +@all`): with fewer "
+        "this server may lose at a restart what scripts wrote."
+    )
+    if default is not None:
+        return Check("users", False, "one of its own; default has not all rights", what_to_do)
+    return Check("users", True, "one of its own", what_to_do)
+
+
+async def _told(link: Link, *command: str) -> Reply:
+    """The reply; None where the command is not allowed."""
+    try:
+        return await link.call(*command)
+    except ErrorReply:
+        return None
 
 
 async def _refusal(link: Link, *command: str | int) -> str:

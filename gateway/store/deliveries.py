@@ -151,6 +151,12 @@ class Deliveries:
         return found
 
 
+async def due_at_ms(store: FenceStore, resource: ResourceKey) -> int | None:
+    """When the head of a resource's queue is due; None where it has none."""
+    score = await store.link.call("ZSCORE", deliveries(shard_of(resource)), resource)
+    return None if score is None else _ms(score)
+
+
 async def leave_hints(store: FenceStore) -> None:
     """Look into every shard, and say of each that has a queue when it is due: a hint may be lost.
 

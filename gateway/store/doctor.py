@@ -38,7 +38,7 @@ async def _examine(link: Link, wall_ms: int | None, durability: Durability) -> l
         checks = [_version(info), _role(info), _persistence(info), _eviction(info), _flushing(mode)]
         checks.append(await _scripts(link))
         if durability != PROCESS:
-            checks.append(check_durability(durability, info, mode if isinstance(mode, str) else "unknown"))
+            checks.append(await _durability(link, durability, info, mode if isinstance(mode, str) else "unknown"))
         if wall_ms is not None:
             checks.append(_clock(await link.call("TIME"), wall_ms))
     except StoreUnavailable as away:
@@ -88,6 +88,18 @@ async def _appendfsync(link: Link) -> str | ErrorReply:
         return refused
     assert isinstance(reply, list)
     return reply[1].decode() if len(reply) == 2 and isinstance(reply[1], bytes) else "unknown"
+
+
+async def _durability(link: Link, durability: Durability, info: dict[str, str], appendfsync: str) -> Check:
+    check, waits = check_durability(durability, info, appendfsync), durability.wait(1)
+    if not check.ok or waits is None:
+        return check
+    try:
+        await link.call(*waits)
+    except ErrorReply as refused:
+        saw = f"{durability}, and {waits[0]} was refused: {refused}"
+        return Check("durability", False, saw, f"Allow {waits[0]} to this user.")
+    return check
 
 
 def _flushing(mode: str | ErrorReply) -> Check:

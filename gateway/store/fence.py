@@ -4,7 +4,6 @@ import contextlib
 import itertools
 from collections.abc import Callable
 
-from gateway.core.caller import ANONYMOUS
 from gateway.core.compensation import Kept, Undoable
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
@@ -13,6 +12,7 @@ from gateway.core.kept_request import KeptRequest
 from gateway.core.late import LateResult
 from gateway.core.lease import Lease, LeaseMark, LeaseSecret
 from gateway.core.outcome import Outcome
+from gateway.core.parking import Look, nothing_forbids
 from gateway.core.record import IntentRecord
 from gateway.core.write import (
     AdmitReply,
@@ -42,6 +42,7 @@ from gateway.store.refusal import Asked
 from gateway.store.reply import FenceRecord
 from gateway.store.script import KEEPING_PARTS, Script
 from gateway.store.share import give_place_back, take_place, without_place
+from gateway.store.told_refusals import tell_refused
 from gateway.store.wake import Wake
 from gateway.store.words import Words, intent_arguments
 
@@ -50,7 +51,6 @@ SETTLE = Script("settle")
 DELIVER = Script("deliver")
 EXTEND = Script("extend")
 PEEK = Script("peek")
-REFUSE = Script("refuse")
 RECALL = Script("recall")
 LEAVE = Script("leave")
 GRANT = Script("grant")
@@ -102,7 +102,7 @@ class FenceStore(Asking):
     def times(self, ttl_s: float) -> str:
         """In words: for how long one may be in flight that is forgotten, where that is longer; and of the clock."""
         longest_s = self.lasting()
-        return (f" lasts:{round(longest_s * 1000)}" if longest_s > ttl_s else "") + self._clock.set_back()
+        return (f" lasts:{round(longest_s * 1000)}" if longest_s > ttl_s else "") + self._clock.told()
 
     def new_ticket(self, resource: ResourceKey) -> TicketId:
         return TicketId(f"{shard_of(resource)}{self.gateway}{next(self._tickets):x}")
@@ -125,16 +125,20 @@ class FenceStore(Asking):
         answer = await self._ask_to_admit(write, ticket, f"{words} probes")
         return reply.ready(answer) if answer.word == "ready" else reply.admit_reply(answer, write, ticket)
 
-    async def park(self, write: Write, request: KeptRequest) -> IntentRecord | Replayed | Refused:
+    async def park(
+        self, write: Write, request: KeptRequest, look: Look = nothing_forbids
+    ) -> IntentRecord | Replayed | Refused:
         """Take a write that its rule sends later (`Rule.parks`), or find what has become of it.
 
         A repeat of one that is parked finds it, and takes it over if its epoch is newer.
         """
-        one = await parked(request)
+        one, looked_at = await parked(request), self._clock.read()
+        if refused := await look():
+            return refused
         place = await take_place(self.link, one.bytes, write.principal, self.parked_bytes)
         words = self._words.park(write, one.digest, place.room) + self.times(0.0)
         try:
-            answer = await self._ask_to_admit(write, _NO_TICKET, words, one.packed)
+            answer = await self._ask_to_admit(write, _NO_TICKET, words, one.packed, looked_at=looked_at)
         except ErrorReply:
             await give_place_back(self.link, place)
             raise
@@ -169,8 +173,11 @@ class FenceStore(Asking):
         words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self.times(ttl_s)
         about = write.resource, ticket, self.gateway, reply.intent_of(write, ticket), self._expected()
         taken = str(write.epoch), write.keeping
-        answer = await self._ask_in_era(
-            DELIVER, write.resource, lambda: (*about, words + self._acknowledged.words(write), *taken)
+        answer = await self._ask_in_time(
+            DELIVER,
+            write.resource,
+            lambda: (*about, words + self.until() + self._acknowledged.words(write), *taken),
+            looks_again=True,
         )
         found = reply.admit_reply(answer, write, ticket)
         if isinstance(found, Admitted):
@@ -184,7 +191,7 @@ class FenceStore(Asking):
             EXTEND,
             write.resource,
             *(write.resource, admitted.ticket, self.gateway, str(write.epoch), write.holder or ""),
-            *(write.secret_digest or b"", str(round(ttl_s * 1000))),
+            *(write.secret_digest or b"", str(round(ttl_s * 1000)), self._expected(), self._clock.older()),
         )
         if answer.word == "extended" and self.recent is not None:
             self.recent.extended(admitted, until, answer.now_ms + round(ttl_s * 1000))
@@ -201,16 +208,8 @@ class FenceStore(Asking):
         known.doubt_where(answer, write.resource)
         refused = reply.peek_reply(answer, write)
         if refused is not None and write.rule.mode == "enforce":
-            await self._tell_refused(write, refused)
+            await tell_refused(self, write, refused)
         return refused
-
-    async def _tell_refused(self, write: Write, refused: Refused) -> None:
-        rule = write.rule
-        principal = "" if write.principal == ANONYMOUS else write.principal
-        about = (str(write.epoch), write.holder or "", rule.upstream.name, rule.name, principal, refused.decision.name)
-        # Where it cannot be told it is refused all the same.
-        with contextlib.suppress(StoreUnavailable):
-            await self._ask(REFUSE, write.resource, write.resource, self.gateway, *about, write.trace_id)
 
     async def quarantine(self, late: LateResult) -> str | None:
         kept, resource = await spelled(late), late.write.resource
@@ -239,7 +238,7 @@ class FenceStore(Asking):
 
     async def look(self, resource: ResourceKey) -> FenceRecord | None:
         """The resource's fence, or None if no epoch of it was ever seen."""
-        return reply.look_reply(await self._ask(LOOK, resource), resource)
+        return reply.look_reply(await self._ask(LOOK, resource, self._expected(), self._clock.older()), resource)
 
     async def recall(self, id: str) -> IntentRecord | None:
         """What is known of an intent, or of a write without a key that ended unknown; None for an id of nothing."""
@@ -272,13 +271,16 @@ class FenceStore(Asking):
         known, marked = self._acknowledged, () if mark is None else (mark.spelled,)
         repeats = mark is not None and mark.repeats
         asks = " ".join(["takeover"] * takeover + ["watch"] * watch + ["repeats"] * repeats)
-        asks += f" lasts:{self.lasts_ms()}" + (f" counts:{counts_for}" if counts_for is not None else "")
+        looked_at = self._clock.read()
+        asks += f" lasts:{self.lasts_ms()}{self._clock.told()}" + (
+            f" counts:{counts_for}" if counts_for is not None else ""
+        )
         about = resource, self.gateway, holder, secret_digest, str(ttl_ms), self._expected()
         origin = known.origin(resource) or await self._learn_origin(resource)
 
         def spelled() -> tuple[str | bytes, ...]:
             largest = known.largest(resource)
-            words = f"{asks} until:{self.given_up_ms()}" + " known" * (0 < largest == known.must_have(resource))
+            words = asks + self.until(looked_at) + " known" * (0 < largest == known.must_have(resource))
             return *about, str(largest), words, origin, str(known.era(resource)), *marked
 
         answer = await self._ask_in_time(GRANT, resource, spelled)
@@ -290,7 +292,8 @@ class FenceStore(Asking):
         return lease
 
     async def renew(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
-        answer = await self._ask(RENEW, resource, str(epoch), secret_digest, self.lasts_ms(), self._expected())
+        about = str(epoch), secret_digest, self.lasts_ms(), self._expected(), self._clock.older()
+        answer = await self.run_in_time(RENEW, resource_keys(resource), *about)
         return reply.lease_reply(answer, Asked("Not renewed", resource, epoch))
 
     async def release(self, resource: ResourceKey, epoch: Epoch, secret_digest: bytes) -> Lease | Refused:
@@ -298,14 +301,15 @@ class FenceStore(Asking):
         return reply.lease_reply(answer, Asked("Not released", resource, epoch))
 
     async def register(self, resource: ResourceKey, epoch: Epoch, holder: str, *, watch: bool) -> int | Refused:
-        known, lasts = self._acknowledged, self.lasts_ms()
+        known, lasts, looked_at = self._acknowledged, self.lasts_ms(), self._clock.read()
         about = resource, self.gateway, str(epoch), holder, self._expected(), "watch" if watch else ""
         origin = known.origin(resource) or await self._learn_origin(resource)
-        answer = await self._ask_in_era(
-            REGISTER,
-            resource,
-            lambda: (*about, str(known.must_have(resource)), lasts, origin, str(known.era(resource))),
-        )
+
+        def spelled() -> tuple[str, ...]:
+            known_era = str(known.era(resource))
+            return *about, str(known.must_have(resource)), lasts, origin, known_era, str(self.given_up_ms(looked_at))
+
+        answer = await self._ask_in_time(REGISTER, resource, spelled)
         if answer.word == "registered":
             known.note(resource, epoch, answer.era)
         else:
@@ -321,9 +325,9 @@ class FenceStore(Asking):
 
         def spelled() -> tuple[str, ...]:
             seen = str(known.largest(resource)), str(known.era(resource))
-            return *about, *seen, "operator", "by-clock" * by_clock, ends
+            return *about, *seen, "operator", "by-clock" * by_clock, ends, str(self.given_up_ms())
 
-        while (answer := await self._ask_in_era(ADVANCE, resource, spelled)).word == "seen":
+        while (answer := await self._ask_in_time(ADVANCE, resource, spelled)).word == "seen":
             ends = text(answer.rest[0])
         advanced = reply.advance_reply(answer, Asked("Not advanced", resource, epoch))
         if not isinstance(advanced, Refused):
@@ -348,26 +352,19 @@ class FenceStore(Asking):
         is_seen = self._acknowledged.largest(resource) > 0
         return is_seen or bool(await self.link.call("EXISTS", resource_keys(resource)[0]))
 
-    async def _ask_to_admit(self, write: Write, ticket: TicketId, words: str, *request: bytes) -> Answer:
+    async def _ask_to_admit(
+        self, write: Write, ticket: TicketId, words: str, *request: bytes, looked_at: float | None = None
+    ) -> Answer:
         known, resource = self._acknowledged, write.resource
         origin = known.origin(resource) or await self._learn_origin(resource)
         proof = str(write.epoch), write.holder or "", write.secret_digest or b""
         of = self._expected(), write.rule.upstream.name, write.rule.name
-        intent = intent_arguments(write, None)
-        answer = await self._ask_in_era(
+        about, says = (resource, ticket, self.gateway, *proof, *of), (*intent_arguments(write, None), origin, *request)
+        answer = await self._ask_in_time(
             ADMIT,
             resource,
-            lambda: (
-                resource,
-                ticket,
-                self.gateway,
-                *proof,
-                *of,
-                words + known.words(write),
-                *intent,
-                origin,
-                *request,
-            ),
+            lambda: (*about, words + self.until(looked_at) + known.words(write), *says),
+            looks_again=ticket != _NO_TICKET,
         )
         known.heard(answer, write)
         return answer

@@ -95,7 +95,8 @@ async def resolve(
     """
     about = record.attempts if attempt is None else attempt
     arguments = (resolve.outcome, resolve.word, resolve.reason, resolve.evidence, resolve.who, str(about))
-    answer = await store.run(RESOLVE, resource_keys(record.resource), record.resource, record.id, *arguments)
+    keys = resource_keys(record.resource)
+    answer = await store.run_in_time(RESOLVE, keys, record.resource, record.id, *arguments)
     match answer.word:
         case "resolved":
             return record_of(answer)
@@ -110,12 +111,12 @@ async def resolve(
 
 async def pause(store: FenceStore, resource: ResourceKey, *, id: str, reason: str, by: str) -> Pause:
     """Stop all writes of a resource; returns the pause that lasts already, if there is one."""
-    return _pause(await store.run(PAUSE, resource_keys(resource), resource, id, reason, by))
+    return _pause(await store.run_in_time(PAUSE, resource_keys(resource), resource, id, reason, by))
 
 
 async def resume(store: FenceStore, pause: Pause, by: str = "operator") -> None:
     """Let the writes go on, unless a wider pause stops them too."""
-    await store.run(RESUME, resource_keys(pause.resource), pause.resource, pause.id, by)
+    await store.run_in_time(RESUME, resource_keys(pause.resource), pause.resource, pause.id, by)
 
 
 def read_pause(packed: bytes) -> Pause:

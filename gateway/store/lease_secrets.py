@@ -24,7 +24,6 @@ class LeaseSecrets:
 
     def __init__(self, link: Topology) -> None:
         self._link = link
-        self._pepper: bytes | None = None
 
     async def secret_of(
         self, call: tuple[str, str, str], resource: ResourceKey, holder: str, now_ms: int
@@ -45,12 +44,13 @@ class LeaseSecrets:
         return LeaseSecret(base64.urlsafe_b64encode(digest).rstrip(b"=").decode(), LeaseMark(mark, repeats))
 
     async def _peppered(self) -> bytes:
-        if self._pepper is None:
+        """Asked each time: a store that was emptied has another one, and all gateways have to find the same."""
+        pepper = await self._link.call("GET", PEPPER)
+        if pepper is None:
             await self._link.call("SET", PEPPER, secrets.token_bytes(32), "NX")
             pepper = await self._link.call("GET", PEPPER)
-            assert isinstance(pepper, bytes)
-            self._pepper = pepper
-        return self._pepper
+        assert isinstance(pepper, bytes)
+        return pepper
 
 
 def _named(pepper: bytes, *about: str) -> bytes:

@@ -12,7 +12,7 @@ from typing import get_args
 from gateway.core.decision import BAD_REQUEST, Refused
 from gateway.core.faults import StoreUnavailable
 from gateway.core.pause import Kind, PausesInForce, Scope, WidePause
-from gateway.store.answer import Answer, text, unknown_word
+from gateway.store.answer import text, unknown_word
 from gateway.store.fence import FenceStore
 from gateway.store.keys import PAUSES_SHARD, WIDE_PAUSES, shard_keys
 from gateway.store.links.link import Reply
@@ -29,6 +29,7 @@ _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _FIELDS = ("kind", "name", "upstream", "reason", "by")
 # 64 random bits.
 _ID_BYTES = 8
+_KEYS = shard_keys(PAUSES_SHARD)
 # An instant that a list's cursor can name.
 _LONG_AGO_MS = 1
 
@@ -74,7 +75,8 @@ async def begin_pause(store: FenceStore, scope: Scope, *, id: str, reason: str, 
 
     Refused: `bad-request`, where there are too many.
     """
-    answer = await _run(store, BEGIN_PAUSE, id, *_spelled(scope), reason, by, f"{scope}: {reason}", str(MOST))
+    about = id, *_spelled(scope), reason, by, f"{scope}: {reason}", str(MOST)
+    answer = await store.run_in_time(BEGIN_PAUSE, _KEYS, *about)
     match answer.word:
         case "paused":
             lasting, packed = answer.rest
@@ -88,14 +90,15 @@ async def begin_pause(store: FenceStore, scope: Scope, *, id: str, reason: str, 
 
 async def end_pause(store: FenceStore, pause: WidePause, by: str) -> None:
     """Let the writes go on, unless another pause stops them too."""
-    await _run(store, END_PAUSE, pause.id, *_spelled(pause.scope), f"{pause.scope}: {pause.reason}", by)
+    about = pause.id, *_spelled(pause.scope), f"{pause.scope}: {pause.reason}", by
+    await store.run_in_time(END_PAUSE, _KEYS, *about)
 
 
 async def _restore(store: FenceStore, lost: Sequence[WidePause]) -> set[str]:
     """The ids of those that are in force now: what has ended meanwhile stays so."""
     events = [f"restored, for the store lost it: {pause.scope}: {pause.reason}" for pause in lost]
     spelled = [word for pause, event in zip(lost, events, strict=True) for word in (_packed(pause), event)]
-    answer = await _run(store, RESTORE_PAUSES, store.gateway, *spelled)
+    answer = await store.run(RESTORE_PAUSES, _KEYS, store.gateway, *spelled)
     (ids,) = answer.rest
     assert isinstance(ids, list)
     return set(map(text, ids))
@@ -104,10 +107,6 @@ async def _restore(store: FenceStore, lost: Sequence[WidePause]) -> set[str]:
 def new_pause_id() -> str:
     """The id of a wide pause that is about to begin; like that of a resource's it says in which shard it is found."""
     return f"{PAUSES_SHARD}{secrets.token_hex(_ID_BYTES)}"
-
-
-async def _run(store: FenceStore, script: Script, *arguments: str) -> Answer:
-    return await store.run(script, shard_keys(PAUSES_SHARD), *arguments)
 
 
 def _spelled(scope: Scope) -> tuple[str, str, str]:

@@ -22,12 +22,14 @@ _DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """One entry more of what is limited: for how many milliseconds it counts, and what is told where it is too much."""
+    """One entry more of what is limited: for how many milliseconds it counts, and may count at most, and what is told
+    where it is too much."""
 
     used: Used
     limit: int
     entry: str | bytes
     kept_ms: int
+    most_ms: int
     why: str
 
 
@@ -44,7 +46,8 @@ class QuotaUse:
         if not costs:
             return None
         keys = [used(quota.principal, cost.used) for cost in costs]
-        arguments = [word for cost in costs for word in (str(cost.limit), cost.entry, str(cost.kept_ms))]
+        told = [(str(cost.limit), cost.entry, str(cost.kept_ms), str(cost.most_ms)) for cost in costs]
+        arguments = [word for words in told for word in words]
         answer = await self._store.run(SPEND, keys, *arguments)
         match answer.word:
             case "spent":
@@ -59,16 +62,18 @@ class QuotaUse:
         costs = []
         if spending.write and quota.writes_per_minute is not None:
             limit, entry = quota.writes_per_minute, f"{self._store.gateway}{next(self._writes):x}"
-            costs.append(_Cost("writes", limit, entry, _MINUTE_MS, f"has made {limit} writes within a minute"))
+            why = f"has made {limit} writes within a minute"
+            costs.append(_Cost("writes", limit, entry, _MINUTE_MS, _MINUTE_MS, why))
         if spending.lease is not None and quota.leases is not None:
             limit = quota.leases
-            costs.append(_Cost("leases", limit, spending.lease, spending.lease_ms, f"has {limit} live leases"))
+            why = f"has {limit} live leases"
+            costs.append(_Cost("leases", limit, spending.lease, spending.lease_ms, _DAY_MS, why))
         if spending.resource is not None and quota.resources is not None:
             resource, limit = ResourceKey(spending.resource), quota.resources
             if not await self._store.knows(resource):
                 entry = hashlib.sha256(resource.encode()).hexdigest()[:32]
                 why = f"has come to {limit} new resources within a day"
-                costs.append(_Cost("resources", limit, entry, _DAY_MS, why))
+                costs.append(_Cost("resources", limit, entry, _DAY_MS, _DAY_MS, why))
         return costs
 
     async def hold(self, quota: Quota, lease: bytes, until_ms: int, *, instead: bytes | None) -> None:

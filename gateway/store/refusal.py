@@ -140,7 +140,8 @@ def _of_the_intent(answer: Answer, asked: Asked, record: _Record) -> _Sentences 
     match answer.word:
         case "intent-mismatch":
             why = "its idempotency key belongs to another request"
-            return INTENT_MISMATCH, why, "Stop: repeat a request unchanged, or give a new action a new key."
+            advice = "Stop: repeat a request unchanged, with numbers as they were spelled (`10` is not `10.0`)"
+            return INTENT_MISMATCH, why, f"{advice}, or give a new action a new key."
         case "intent-in-progress" if record.intent_state in ("queued", "awaiting_approval"):
             why = f"the same intent is {record.intent_state}, and is sent later"
             return INTENT_IN_PROGRESS, why, "Ask again later for its answer."

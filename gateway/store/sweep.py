@@ -75,11 +75,24 @@ async def sweep(store: FenceStore, overdue: tuple[Overdue, ...]) -> int:
 async def _is_ours(store: FenceStore) -> bool:
     """Whether the turn is this gateway's. Where the server that would say so is away, it is everybody's."""
     try:
-        return await store.link.call("SET", SWEEPER, store.gateway, "NX", "PX", _TURN_MS) is not None
+        call, now_ms = store.link.call, store.expected_ms()
+        turn = f"{store.gateway} {now_ms}"
+        if await call("SET", SWEEPER, turn, "NX", "PX", _TURN_MS) is not None:
+            return True
+        if _taken_at_ms(await call("GET", SWEEPER)) <= now_ms + _GRACE_MS:
+            return False
+        # Before the clock was set back: it would be that gateway's for as long as the clock ran ahead.
+        return await call("SET", SWEEPER, turn, "PX", _TURN_MS) is not None
     except StoreUnavailable:
         if len(store.link.servers) == 1:
             raise
         return True
+
+
+def _taken_at_ms(turn: Reply) -> int:
+    """Zero where it is over by now, or a former version took it, which does not say."""
+    _, _, at_ms = turn.partition(b" ") if isinstance(turn, bytes) else (b"", b"", b"")
+    return int(at_ms) if at_ms.isdigit() else 0
 
 
 def _answered(found: Sequence[_Found | BaseException]) -> list[_Found]:

@@ -283,39 +283,49 @@ async def test_a_line_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     await door.closed()
 
 
-@pytest.mark.parametrize("waits", [True, False], ids=["it waited", "it did not"])
-async def test_a_rule_that_is_over_admits_nobody_who_waited_under_it(waits: bool) -> None:
-    """Whoever did not wait was judged a moment ago; nothing is left behind of who did."""
-    door = Door(*[AT_ONCE] * waits, *[ADMIT] * (not waits))
+def ending_at(line: str, rule: Rule, *admit: object) -> Door:
+    """The rule is over once the store was asked this."""
+    door = Door(*admit)
+    say = door.said.say
+
+    def ending(said: str) -> None:
+        say(said)
+        if said == line:
+            rule.upstream.term.end()
+
+    door.said.say = ending
+    return door
+
+
+async def test_a_rule_that_is_over_admits_nobody() -> None:
+    """Whoever was judged a moment ago may have been judged before its process was stopped: the store is not asked."""
+    door = Door()
     over = replace(PATIENT, upstream=replace(UPSTREAM, term=Term()))
     over.upstream.term.end()
 
-    if waits:
-        with pytest.raises(PoliciesChanged):
-            await door.come(over)
-    else:
-        assert ticket(await door.come(over)) == "t1"
+    with pytest.raises(PoliciesChanged):
+        await door.come(over)
 
-    assert await door.closed() == ["admit t1", "leave"][: 1 + waits]
+    assert await door.closed() == []
+
+
+async def test_nor_whoever_waited_under_it() -> None:
+    """Nothing is left behind of it."""
+    ends = replace(PATIENT, upstream=replace(UPSTREAM, term=Term()))
+    door = ending_at("admit t1", ends, AT_ONCE)
+
+    with pytest.raises(PoliciesChanged):
+        await door.come(ends)
+
+    assert await door.closed() == ["admit t1", "leave"]
 
 
 async def test_nor_does_one_that_is_over_when_the_store_has_answered() -> None:
     """The process may have been stopped between question and answer: nothing is sent, nor left in flight."""
     ends = replace(PATIENT, upstream=replace(UPSTREAM, term=Term()))
 
-    class Stopped(Door):
-        def __init__(self) -> None:
-            super().__init__(AT_ONCE, ADMIT)
-            say = self.said.say
+    door = ending_at("admit t2 queued", ends, AT_ONCE, ADMIT)
 
-            def stopped(line: str) -> None:
-                say(line)
-                if line == "admit t2 queued":
-                    ends.upstream.term.end()
-
-            self.said.say = stopped
-
-    door = Stopped()
     with pytest.raises(PoliciesChanged):
         await door.come(ends)
 

@@ -316,22 +316,38 @@ async def test_what_was_taken_here_is_looked_for_at_once(tmp_path: Path) -> None
     assert said == ["take"]
 
 
-async def test_what_waited_for_its_turn_under_former_policies_is_judged_anew(tmp_path: Path) -> None:
-    """It is put back, and taken again under those in force: with their credentials, or not at all."""
-    said, former = Transcript(), rules_from(tmp_path / "p", POLICY)
-    former.end()
+@pytest.mark.parametrize(
+    ("changes_at", "asked"),
+    [
+        ("take", []),
+        ("deliver t1 epoch 42", ["deliver t1 epoch 42"]),
+        ("deliver t2 epoch 42", ["deliver t1 epoch 42", "deliver t2 epoch 42", "abandon t2"]),
+    ],
+    ids=["while it was judged", "while it waited for its turn", "as it was admitted"],
+)
+async def test_what_was_judged_by_former_policies_is_judged_anew(
+    tmp_path: Path, changes_at: str, asked: list[str]
+) -> None:
+    """It is put back, and taken again under those in force: with their credentials, or not at all. It is neither sent
+    by former ones nor lost."""
+    former = rules_from(tmp_path / "p", POLICY)
 
+    class Changing(Transcript):
+        def say(self, line: str) -> None:
+            super().say(line)
+            if line == changes_at:
+                former.end()
+
+    said = Changing()
     await delivered(
         former,
         said,
         ScriptedSender(said),
         lambda: any(line.startswith("put back") for line in said),
         take=[taken()],
-        admit=[Waiting("busy", 0)],
+        admit=[Waiting("busy", 0), ADMIT],
         leave=[None],
     )
 
-    assert [line for line in said if line.split()[0] in ("deliver", "send", "put")] == [
-        "deliver t1 epoch 42",
-        "put back for 0 s",
-    ]
+    told = [line for line in said if line.split()[0] in ("deliver", "abandon", "send", "put")]
+    assert told == [*asked, "put back for 0 s"]

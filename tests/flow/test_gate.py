@@ -173,11 +173,12 @@ async def test_a_body_is_read_where_a_rule_asks_for_it(rules: RuleSet, body: byt
 async def test_a_refused_request_reaches_neither_store_nor_upstream(
     rules: RuleSet, line: str, body: Body, pairs: tuple[tuple[bytes, bytes], ...], decision: str, proceeds: bool
 ) -> None:
-    """No body is asked for unless a rule has to read it; nothing moves."""
+    """No body is asked for unless a rule has to read it; nothing moves. Logs and metrics know whose request it was."""
     ended, said = await handle(rules, line, body, *pairs)
 
     assert said == [*["proceed"] * proceeds, f"refuse {decision}"]
     assert ended.epoch is None
+    assert ended.upstream == ("" if decision in ("token-malformed", "no-upstream") else "reports")
 
 
 OBSERVED = """

@@ -14,10 +14,11 @@ from gateway.core.decision import (
     Decision,
     Refused,
 )
-from gateway.core.faults import BrokenAnswer, StoreUnavailable
+from gateway.core.faults import BrokenAnswer, PoliciesChanged, StoreUnavailable
 from gateway.core.intent import IntentId, KeptAnswer
 from gateway.core.outcome import NoReply, NotSent
 from gateway.core.rule import Limits
+from gateway.core.term import Term
 from gateway.core.write import Replayed, Waiting
 from gateway.flow.clock import BootClock
 from gateway.flow.marks import Marks
@@ -138,3 +139,16 @@ async def test_a_gateway_that_is_stopped_tells_that_nobody_knows() -> None:
 
     assert said == ["proceed", "pass on", "refuse outcome-unknown"]
     assert counted.said == ["sent", "ended"]
+
+
+async def test_what_was_judged_by_former_policies_is_not_passed_on() -> None:
+    """It is judged anew, however long ago its caller had the right."""
+    said = Transcript()
+    over = replace(OBSERVED, upstream=replace(RULE.upstream, term=Term()))
+    over.upstream.term.end()
+    one = Observing(ScriptedStore(said), ScriptedSender(said), BootClock(), Counted())
+
+    with pytest.raises(PoliciesChanged):
+        await one.run(Observed(over, TOKEN_REQUIRED), request(), NoBody(), ScriptedCaller(said))
+
+    assert said == []

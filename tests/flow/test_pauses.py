@@ -92,6 +92,24 @@ async def test_a_gateway_that_slept_asks_before_it_judges() -> None:
     assert known.records.reads == 2
 
 
+async def test_what_is_only_observed_is_judged_by_what_is_paused_by_now() -> None:
+    """A gateway that slept asks; while the store is away nobody waits for it, and what was known stays."""
+    known = await Known().read()
+    known.records.holds = {ALL: WidePause("p", ALL, "sent twice", "operator", 1)}
+    await known.pauses.freshen()
+    assert known.pauses.stops(RULE, RESOURCE, "default", None) is None
+
+    known.clock.slept_s = 60.0
+    await known.pauses.freshen()
+    assert name_of(known.pauses.stops(RULE, RESOURCE, "default", None)) == "paused"
+
+    known.records.holds, known.clock.slept_s = AWAY, 120.0
+    for _ in range(2):
+        await known.pauses.freshen()
+    assert name_of(known.pauses.stops(RULE, RESOURCE, "default", None)) == "paused"
+    assert known.records.reads == 3
+
+
 async def test_a_store_that_is_away_leaves_what_was_known() -> None:
     """A pause stays in force; where none is known of, nobody can say, and no write passes."""
     paused, open = await Known().read(ALL), await Known().read()

@@ -193,7 +193,7 @@ class Agent:
 
 def _state_told(answer: RawAnswer) -> str | None:
     """What a refusal says has become of the intent, where it names one."""
-    if answer.value("Content-Type") != "application/problem+json":
+    if (answer.value("Content-Type") or "").partition(";")[0] != "application/problem+json":
         return None
     intent = json.loads(answer.body).get("intent")
     return intent.get("state") if isinstance(intent, dict) else None

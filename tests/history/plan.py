@@ -27,6 +27,7 @@ LASTING: Mapping[str, tuple[float, float]] = {
     "fill-store": (0.2, 3.0),
     "fill-disk": (0.2, 4.0),
     "kill-clients": (0.0, 0.0),
+    "repeat-store": (0.5, 4.0),
     "reload": (0.0, 0.0),
     "jump-clock": (0.5, 4.0),
     # Longer than sentinels have patience: another server is promoted meanwhile.

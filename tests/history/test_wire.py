@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from tests.history import wire as wires
 from tests.history.wire import Wire, Witness
 from tests.until import until
 
@@ -104,6 +105,33 @@ async def test_a_half_closed_wire_still_answers() -> None:
         wire.become("half-close")
 
         assert await reader.read() == b""
+        writer.close()
+
+
+async def test_what_is_repeated_comes_once_more_and_is_answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a connection of its own. What does not begin as a command comes once."""
+    monkeypatch.setattr(wires, "_STOOD_STILL_S", (0.0, 0.0))
+    came: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(100):
+            came.append(data)
+            writer.write(b"done;")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, Wire(lambda: port) as wire:
+        wire.become("repeat")
+        reader, writer = await asyncio.open_connection("127.0.0.1", wire.port)
+        for piece in (b"text", b"*command"):
+            writer.write(piece)
+            assert await reader.readexactly(5) == b"done;"
+        await until(lambda: len(came) == 3)
+        writer.write_eof()
+
+        assert await reader.read() == b""
+        assert came == [b"text", b"*command", b"*command"]
         writer.close()
 
 

@@ -12,9 +12,13 @@ from tests.listening import Listening
 
 # `delay`: each piece is late. `drop`: the answers are lost, and with them the connection. `half-close`: what callers
 # send ends where it is, answers still come. `cut`: connections are reset, and new ones too. `black-hole`: nothing
-# passes; what came meanwhile does in the end, as TCP repeats what it got no word of.
-Mode = Literal["clear", "delay", "drop", "half-close", "cut", "black-hole"]
+# passes; what came meanwhile does in the end, as TCP repeats what it got no word of. `repeat`: what is asked is asked
+# once more, as if it had stood still on another connection while its caller gave up and tried again.
+Mode = Literal["clear", "delay", "drop", "half-close", "cut", "black-hole", "repeat"]
 _LATE_S = (0.02, 0.4)
+_STOOD_STILL_S = (0.0, 8.0)
+# A piece that begins like this is a command of the store's from its beginning; a larger one may be cut.
+_COMMAND, _PIECE = b"*", 65536
 
 
 class Witness(Protocol):
@@ -33,6 +37,8 @@ class Wire(Listening):
     def __init__(self, target: Callable[[], int | str], witness: Callable[[], Witness] | None = None) -> None:
         self.port = 0
         self.mode: Mode = "clear"
+        self.repeating: set[asyncio.Task[None]] = set()
+        """What is to be asked once more."""
         self._target = target
         self._witness = witness
         self._ways: set[_Way] = set()
@@ -62,6 +68,24 @@ class Wire(Listening):
         if self.mode == "delay":
             await asyncio.sleep(self._chance.uniform(*_LATE_S))
         await self._passable.wait()
+
+    def passed(self, data: bytes, target: int | str) -> None:
+        """It has gone on to there."""
+        if self.mode == "repeat" and data.startswith(_COMMAND) and len(data) < _PIECE:
+            task = asyncio.ensure_future(self._ask_again(data, target))
+            for tasks in (self.repeating, self._serving):
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+
+    async def _ask_again(self, data: bytes, target: int | str) -> None:
+        await asyncio.sleep(self._chance.uniform(*_STOOD_STILL_S))
+        with contextlib.suppress(OSError):
+            reader, writer = await _connected(target)
+            writer.write(data)
+            writer.write_eof()
+            while await reader.read(_PIECE):
+                pass
+            writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.mode == "cut":
@@ -122,7 +146,7 @@ class _Way:
     async def _hear(self) -> None:
         reader, _ = self._caller
         try:
-            while data := await reader.read(65536):
+            while data := await reader.read(_PIECE):
                 if self._witness is not None:
                     self._witness.asked(data)
                 self._asks.put_nowait(data)
@@ -133,11 +157,8 @@ class _Way:
         self._asks.put_nowait(b"")
 
     async def _serve(self, target: int | str) -> None:
-        if isinstance(target, int):
-            reader, self._behind = await asyncio.open_connection("127.0.0.1", target)
-        else:
-            reader, self._behind = await asyncio.open_unix_connection(target)
-        asking = asyncio.ensure_future(self._ask(self._behind))
+        reader, self._behind = await _connected(target)
+        asking = asyncio.ensure_future(self._ask(self._behind, target))
         hearing = asyncio.ensure_future(self._hear_answers(reader))
         try:
             await self._answer(self._caller[1])
@@ -146,17 +167,18 @@ class _Way:
             hearing.cancel()
             await asyncio.gather(asking, hearing, return_exceptions=True)
 
-    async def _ask(self, writer: asyncio.StreamWriter) -> None:
+    async def _ask(self, writer: asyncio.StreamWriter, target: int | str) -> None:
         while data := await self._asks.get():
             await self._wire.wait()
             writer.write(data)
             await writer.drain()
+            self._wire.passed(data, target)
         await self._wire.wait()
         writer.write_eof()
 
     async def _hear_answers(self, reader: asyncio.StreamReader) -> None:
         try:
-            while data := await reader.read(65536):
+            while data := await reader.read(_PIECE):
                 self._answers.put_nowait(data)
         except OSError:
             self.reset()
@@ -174,6 +196,12 @@ class _Way:
         await self._wire.wait()
         writer.close()
         await writer.wait_closed()
+
+
+async def _connected(target: int | str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    if isinstance(target, int):
+        return await asyncio.open_connection("127.0.0.1", target)
+    return await asyncio.open_unix_connection(target)
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:

@@ -23,7 +23,7 @@ _EXERCISES = {
     *("deliveries", "evidence", "extend", "intent_views", "intents", "kept_requests", "lease", "lease_keys"),
     *("letters", "native_keys", "outbox", "parking", "pause", "pauses", "pause_views", "peek", "prune", "quarantine"),
     *("questions", "quotas", "records", "reservations", "resolve", "resource_views", "retries", "settle"),
-    *("stale_deliveries", "sweep", "turns"),
+    *("late_calls", "set_back", "stale_deliveries", "sweep", "turns"),
     *("former", "overtaken_deliveries", "parked_wholeness", "share", "wholeness"),
 }
 

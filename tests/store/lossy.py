@@ -20,7 +20,7 @@ class Lossy:
             while command := await reader.read(65536):
                 store_writer.write(command)
                 answer = await store_reader.read(65536)
-                if b"EVAL" in command and command not in self._seen:
+                if (b"EVAL" in command or b"FCALL" in command) and command not in self._seen:
                     self._seen.add(command)
                     self.lost += 1
                     return

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-_FILE = Path(__file__).parents[2] / "deploy" / "store.acl"
+FILE = Path(__file__).parents[2] / "deploy" / "store.acl"
 _PASSWORD = "CHANGE-ME"
 
 
 def rights() -> list[str]:
     """The words of the line, from the password on."""
-    user, name, *words = _FILE.read_text().split()
+    user, name, *words = FILE.read_text().splitlines()[0].split()
     assert (user, name) == ("user", "fencegate")
     return words
 

@@ -1,6 +1,7 @@
 """The way of a write that costs something: what is taken, and what is given back where a step of it fails."""
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,13 +9,15 @@ from typing import Any
 import pytest
 
 from gateway.core.budget import Budget
-from gateway.core.faults import StoreUnavailable
+from gateway.core.decision import UNAUTHENTICATED, Refused
+from gateway.core.faults import PoliciesChanged, StoreUnavailable
 from gateway.core.write import AdmitReply, Admitted, TicketId, Waiting, Write
 from gateway.store.answer import Answer
 from gateway.store.fence import FenceStore
 from gateway.store.keys import budget_keys, pending_reservations
 from gateway.store.script import Script
 from tests.store.fences import HELD, RETRIED, admitted, ask, bare, keyed, name_of, opened, settled
+from tests.store.parked import QUEUED, REQUEST
 
 BUDGETS = (Budget("tenant", 1000, count=2),)
 OF, AGAIN = replace(HELD, budgets=BUDGETS), replace(RETRIED, budgets=BUDGETS)
@@ -134,3 +137,20 @@ async def test_the_same_ticket_asked_twice_is_paid_once(store: FenceStore, raw: 
 
     assert isinstance(replies[0], Admitted)
     assert replies[1] == replies[0] and used(raw) == 1
+
+
+@pytest.mark.parametrize("raises", [True, False], ids=["it is judged anew", "it is refused"])
+async def test_what_is_not_taken_after_all_takes_nothing(store: FenceStore, raw: Any, raises: bool) -> None:
+    """The last look comes behind the reservation."""
+
+    async def look() -> Refused:
+        assert used(raw) == 1
+        if raises:
+            raise PoliciesChanged
+        return Refused(UNAUTHENTICATED, "a key of nobody")
+
+    later = costing(key="one", of=replace(QUEUED, budgets=BUDGETS))
+    with contextlib.suppress(PoliciesChanged):
+        assert name_of(await store.park(later, REQUEST, look)) == "unauthenticated"
+
+    assert used(raw) == 0 and raw.zcard(PENDING) == 0

@@ -90,13 +90,15 @@ def test_a_step_forward_is_believed_when_all_tickets_from_before_have_ended() ->
 
 
 def test_the_furthest_that_it_may_say_counts_steps_that_nobody_believes_yet() -> None:
-    """Epochs may have been granted by it."""
+    """Epochs may have been granted by it. What is heard goes by the last reply alone."""
     hand = HandClock()
     clock = learned(hand, 5000)
     hear(clock, hand, 8600)
     hand.now += 1
 
-    assert (clock.expected_ms(), clock.furthest_ms()) == (5_001_000, 8_601_000)
+    assert (clock.expected_ms(), clock.furthest_ms(), clock.heard_ms()) == (5_001_000, 8_601_000, 8_601_000)
+    hear(clock, hand, 5001)
+    assert (clock.expected_ms(), clock.furthest_ms(), clock.heard_ms()) == (5_001_000, 8_601_000, 5_001_000)
 
 
 STEPS: dict[str, tuple[list[float], str]] = {
@@ -118,6 +120,41 @@ def test_what_is_from_before_a_clock_was_set_back_may_be_older(steps: str) -> No
         hear(clock, hand, store_s)
 
     assert clock.set_back() == words
+
+
+OLDER: dict[str, tuple[list[float], str]] = {
+    "never": ([5000, 5010], ""),
+    "slewed": ([5000, 5009.5], ""),
+    "a step back": ([5000, 5010, 4990], "30000/0/4980000"),
+    "back again": ([5000, 4970, 4960], "20000/4960000/4950000"),
+    "a step forward and back": ([5000, 5040, 5020], "30000/5030000/5010000"),
+    "back and forward": ([5000, 4970, 5020], ""),
+}
+
+
+@pytest.mark.parametrize("case", OLDER)
+def test_what_was_made_before_the_last_step_is_so_much_older(case: str) -> None:
+    """Made by the clock of then, and surely not since: from the least that it said then to the least since."""
+    (first, *others), told = OLDER[case]
+    hand = HandClock()
+    clock = learned(hand, first)
+    for store_s in others:
+        hand.now += 10
+        hear(clock, hand, store_s)
+
+    assert clock.older() == told
+
+
+def test_nothing_made_before_a_step_is_left_after_the_longest_lease() -> None:
+    """A day: then there is nothing to tell."""
+    hand = HandClock()
+    clock = learned(hand, 5000)
+    hear(clock, hand, 4970)
+    hand.now += 86_399
+    assert clock.older() == "30000/0/4970000"
+    hand.now += 2
+
+    assert clock.older() == ""
 
 
 def test_a_clock_that_was_set_back_right_never_jumped() -> None:

@@ -22,7 +22,7 @@ async def test_each_is_told_in_one_line(store: FenceStore) -> None:
     """In this order, and none of it makes the store unfit."""
     checks = await diagnose(store.link, PROCESS)
 
-    assert [check.name for check in checks] == ["replicas", "functions", "memory", "latency"]
+    assert [check.name for check in checks] == ["replicas", "functions", "users", "memory", "latency"]
     assert all(check.ok for check in checks)
 
 

@@ -1,6 +1,7 @@
 """Queues: in order, one deliverer at a time, nothing lost and nothing sent twice."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,6 +71,15 @@ async def test_another_request_under_the_key_is_refused(store: FenceStore) -> No
     await parked(store, ONE)
 
     assert await refused(store, mail("one", says=b"another")) == "intent-mismatch"
+
+
+async def test_what_nobody_knows_of_a_key_is_not_queued_under_it(store: FenceStore, raw: Any) -> None:
+    """Its rule sent at once when it was tried, and queues by now."""
+    at_once = replace(ONE, rule=replace(ONE.rule, parks=None))
+    await store.settle(await admitted(store, at_once), "unknown", "no answer", None)
+
+    assert await refused(store, ONE) == "outcome-unknown"
+    assert await queued(store, raw) == []
 
 
 async def test_a_queue_is_emptied_in_the_order_of_arrival(store: FenceStore, raw: Any) -> None:

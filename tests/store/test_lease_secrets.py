@@ -33,3 +33,15 @@ async def test_the_key_is_made_once_and_stays(store: FenceStore, raw: Any) -> No
 
     assert len(pepper) == 32
     assert raw.get(PEPPER) == pepper
+
+
+async def test_a_store_that_was_emptied_has_another_one_for_all(store: FenceStore, raw: Any) -> None:
+    """Whoever lived through it finds the same secret as whoever was started since."""
+    before, now_ms = LeaseSecrets(store.link), store.expected_ms()
+    await before.secret_of(CALL, RESOURCE, "A", now_ms)
+    raw.delete(PEPPER)
+    first = await LeaseSecrets(store.link).secret_of(CALL, RESOURCE, "A", now_ms)
+    digest = digest_secret(first.text)
+    await store.grant(RESOURCE, "A", digest, ttl_ms=LEASE_MS, takeover=False, watch=False, mark=first.mark)
+
+    assert (await before.secret_of(CALL, RESOURCE, "A", now_ms)).text == first.text

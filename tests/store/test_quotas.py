@@ -56,7 +56,7 @@ async def test_a_quota_is_one_for_all_gateways(store: FenceStore, store_url: str
 async def test_a_repeat_takes_nothing_more(store: FenceStore, raw: Any) -> None:
     """The reply was lost and the call comes again, also where nothing is left."""
     key = used("ada", "writes")
-    answers = [await store.run(SPEND, [key], "1", "w1", "60000") for _ in range(3)]
+    answers = [await store.run(SPEND, [key], "1", "w1", "60000", "60000") for _ in range(3)]
 
     assert [answer.word for answer in answers] == ["spent"] * 3
     assert raw.zcard(key) == 1

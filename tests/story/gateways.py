@@ -76,7 +76,10 @@ class Gateway:
         self.directory.mkdir(exist_ok=True)
         self._log = self.directory / "log"
         self._before = len(self.lines())
-        where = ["--store", self.store] if self.store else ["--data-dir", str(self.directory / "data")]
+        # With a store that outlives it, nothing that it has on a disk does: what it would know then is shown elsewhere.
+        where = ["--store", self.store, "--data-dir", os.devnull]
+        if not self.store:
+            where = ["--data-dir", str(self.directory / "data")]
         with self._log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "gateway", "serve", "--policies", str(self.policies), *where),

@@ -184,3 +184,25 @@ async def test_a_wrong_day_makes_no_unknown_write_a_new_one(
         assert (unknown.status, unknown.decision) == (504, "outcome-unknown")
         assert [(answer.status, answer.decision) for answer in (again, others)] == [(409, "outcome-unknown")] * 2
         assert len(upstream.seen) == 1
+
+
+async def test_who_calls_right_behind_a_step_is_served(stepped_store: SteppedStore, tmp_path: Path) -> None:
+    """Forward or back, by however much: with its first call of each kind a gateway learns what the clock says."""
+    async with RecordingUpstream() as upstream:
+        policies = write_policies(tmp_path, "mail.yaml", POLICY.format(port=upstream.port, total="5s"))
+        steps = (600, 7200, 300, 4000, -3000, 25 * HOUR_S)
+        async with two_gateways(policies, tmp_path, stepped_store.server.url) as (one, two):
+            told = []
+            for number, step in enumerate(steps):
+                resource = f"mail/{number}"
+                stepped_store.step(step)
+                lease = await one.lease(resource, "A")
+                proof = f"Fencing-Token: {lease['token']}"
+                about = json.dumps({"resource": resource}).encode()
+                renewed = await ask(two.port, "POST", "/-/fence/leases/renew", proof, body=about)
+                wrote = await ask(two.port, "PUT", f"/mail/{number}", proof, "Idempotency-Key: k", body=b'"A"')
+                told.append((renewed.decision, wrote.decision))
+                await two.command("resources", "advance", resource)
+
+            assert told == [("renewed", "forwarded")] * len(steps)
+            assert len(upstream.seen) == len(steps)

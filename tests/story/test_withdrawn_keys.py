@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import os
 from collections.abc import Awaitable
 from pathlib import Path
 
@@ -27,6 +28,11 @@ defaults: {{authority: header, fence: {{queue_timeout: 60s}}}}
 writes:
   - {{name: write, match: "PUT /reports/{{id}}", resource: "report/{{path.id}}"}}
   - {{name: leased, match: "PUT /reports/leased/{{id}}", resource: "leased/{{path.id}}", authority: lease}}
+  - name: later
+    match: POST /reports/{{id}}
+    resource: later/{{path.id}}
+    delivery: queued
+    intent: {{mode: required}}
 """
 # Policies that are in force in the parent are used by no worker's request any more after a second.
 DUE_S = 1.5
@@ -98,3 +104,35 @@ async def test_who_waited_in_a_stopped_worker_is_nobody_when_it_goes_on(shared_s
         assert refused == {(401, "unauthenticated")}
         assert free.status == 404
         assert [seen.body for seen in upstream.seen if seen.body] == [b'"bob"']
+
+
+async def test_nor_is_anything_taken_that_was_being_taken(shared_store: Server, tmp_path: Path) -> None:
+    """Large writes are queued; the worker is stopped once the first of them is, and the others are on their way."""
+    body = os.urandom(5 << 20)
+    async with RecordingUpstream() as upstream:
+        policies = write_policies(tmp_path, "reports.yaml", POLICY.format(port=upstream.port))
+        name(policies, "ada", "bob")
+        async with two_gateways(policies, tmp_path, shared_store.url) as (one, two):
+
+            def later(number: int) -> Awaitable[RawAnswer]:
+                fields = "Fencegate-Key: ada", "Idempotency-Key: k", *PROOF
+                return ask(one.port, "POST", f"/reports/{number}", *fields, body=body)
+
+            async def taken() -> set[object]:
+                found = [await two.intents(state) for state in ("queued", "applied")]
+                return {intent["id"] for intents in found for intent in intents}
+
+            asked = [asyncio.ensure_future(later(number)) for number in range(8)]
+            await until(taken)
+            one.pause()
+            try:
+                name(policies, "bob")
+                await until(lambda: "the policies were reloaded" in one.events())
+                await asyncio.sleep(DUE_S)
+                before = await taken()
+            finally:
+                one.go_on()
+            told = await asyncio.gather(*asked)
+
+            assert {answer.status for answer in told} <= {202, 401, 503}
+            assert await taken() == before

@@ -36,9 +36,13 @@ class KeptMarks:
         self._lock = lock
 
     @classmethod
-    def open(cls, directory: Path, store: str, note: Callable[[str], None]) -> "KeptMarks | None":
-        """None where there is no such directory, or another gateway keeps its marks there; `note` is told why."""
+    def open(cls, directory: Path, store: str, note: Callable[[str], None], *, make: bool = True) -> "KeptMarks | None":
+        """`make`: also the directory, where it is missing. None where it cannot be used, or another gateway keeps its
+        marks there; `note` is told why.
+        """
         try:
+            if make:
+                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             note(f"no marks of the store are kept: {directory} cannot be used ({error.strerror}); {_NAME_ONE}")
@@ -74,6 +78,15 @@ class KeptMarks:
     def close(self) -> None:
         with contextlib.suppress(OSError):
             os.close(self._lock)
+
+
+def are_alone(directory: Path) -> bool:
+    """Whether marks of a store elsewhere are all that a data directory holds."""
+    try:
+        names = {path.name for path in directory.iterdir()}
+    except OSError:
+        return False
+    return bool(names) and names <= {_FILE, _LOCK}
 
 
 def name_of(url: str) -> str:

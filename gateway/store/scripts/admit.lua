@@ -1,26 +1,26 @@
 -- Promise  G1, G3 and G4: compares, records and admits one write in one step. No older epoch is admitted afterwards,
 --          nothing while an older one is in flight, and no intent that may have taken effect.
 -- KEYS     the resource's seven, as in parts/epoch.lua
--- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret
---          ('' under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
+-- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret (''
+--          under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
 --          words: ttl:MS, lasts:MS (of a write of another upstream, where that is longer), set-back:MS (by how much the
---          clock was, where this gateway saw that) and before:MS (where it stood then), strict, serial,
---          increasing:N or contiguous:N, counts, if-revision:N, queued, behind, seen:E, told (E is larger, and of
---          before a loss that was told of), known (this epoch is seen), era:B (in which this gateway knows the
---          resource's epochs, where it is not the first), observes, holds, probes, principal:NAME,
---          notify:EVENTS, trace:ID, and of an intent
---          retain:MS, query:MS, no-after:MS, retry:MS, native:HEADER; and where it is not to be sent now, parks:STATE,
---          room:BYTES, digest:D, risk:R, approve:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its
---          key, tenant and target in one text, 14 what the shard began with ('' where this gateway does not know it),
---          15 the request to be kept
+--          clock was, where this gateway saw that) and before:MS (where it stood then), older:MS/FROM/TO (as in
+--          parts/epoch.lua), strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind,
+--          until:MS (as in grant.lua), seen:E, told (E is larger, and of before a loss that was told of), known (this
+--          epoch is seen), era:B (in which this gateway knows the resource's epochs, where it is not the first),
+--          observes, holds, probes, principal:NAME, notify:EVENTS, trace:ID, and of an intent retain:MS, query:MS,
+--          no-after:MS, retry:MS, native:HEADER; and where it is not to be sent now, parks:STATE, room:BYTES, digest:D,
+--          risk:R, approve:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its key, tenant and target
+--          in one text, 14 what the shard began with ('' where this gateway does not know it), 15 the request to be
+--          kept
 -- Returns  {admitted, now, n, attempt, in doubt or '', when the intent's first attempt in doubt was admitted (0 without
 --          one)}, or {ready, now, in doubt or ''} where it only probes;
 --          {replayed, now, answer, resolved by, evidence}; {parked, now, by how many bytes more is kept, the record's
 --          fields and their values in turn}; {wait-older or wait-busy, now, ms until to ask again}; or a refusal
 --          {paused, stale-epoch, token-invalid, holder-mismatch, lease-expired, intent-mismatch, intent-in-progress,
 --          approval-denied, outcome-unknown, out-of-sequence, revision-mismatch, no-room, store-regressed,
---          began-anew or resource-held (with what holds it for its intent), now, e, h, x, n, intent, its state}
--- Writes   f (e, h, w, q, u), t, o and d; i, s, a, n, m and l for the intent; q, q:, e, r and k for one that is parked;
+--          began-anew, late or resource-held (with what holds it for its intent), now, e, h, x, n, intent, its state}
+-- Writes   f (e, h, x, w, q, u), t, o and d; i, s, a, n, m and l for the intent; q, q:, e, r, k for one that is parked;
 --          for overdue tickets as sweep.lua; w for whoever waits; refused, a and n for what the fence refuses
 
 local resource, id, gateway, mine, holder, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
@@ -30,7 +30,7 @@ local intent, fingerprint = ARGV[11], ARGV[12]
 -- Read all that is written below: a key of the wrong type fails here, before the first write.
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[7])
-local found = redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'w', 'q', 'n', 'p', 'g', 'u', 'b', 'r', 'm')
+local found = redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'w', 'q', 'n', 'p', 'g', 'u', 'b', 'r', 'm', 'l', 'y')
 local fence = {
   e = found[1], h = found[2], s = found[3], x = found[4], w = found[5], q = found[6], n = found[7], p = found[8],
   g = found[9], u = found[10],
@@ -119,6 +119,11 @@ if own then
   return { 'admitted', now, fence.n or '0', own.attempt or 1, own.in_doubt or '', since }
 end
 
+-- Its connection stood still until its gateway gave it up, which sends nothing under this ticket and has said so.
+if asks['until'] and now > tonumber(asks['until']) then
+  return epochs.refusal('late', now)
+end
+
 if losses.began_anew(ARGV[14]) then
   return refuse('began-anew')
 end
@@ -132,6 +137,7 @@ if fence.p then
   return refuse('paused')
 end
 
+fence.x = epochs.end_lease(fence.x, found[14], found[15], now, ARGV[7], asks.older)
 local fault
 local seen = asks.known and mine or asks.seen
 if loss or seen and seen ~= fence.e then

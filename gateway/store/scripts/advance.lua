@@ -2,9 +2,10 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 epoch ('' for the next), 3 id of this request, 4 the largest epoch that this gateway has seen
 --          for the resource, 5 in which era that is, 6 by whom; for the next one 7 by-clock where it may not be behind
---          the clock, '' for the next number, and 8 the highest epoch that the caller knows, '' for not yet
--- Returns  {advanced, now, e}; {seen, now, what to call with as 8}; or a refusal {stale-epoch, epochs-exhausted or
---          other-era, now, e, h, x, n}
+--          the clock, '' for the next number, and 8 the highest epoch that the caller knows, '' for not yet; 9 when the
+--          call has been given up, as in grant.lua
+-- Returns  {advanced, now, e}; {seen, now, what to call with as 8}; or a refusal {stale-epoch, epochs-exhausted,
+--          other-era or late, now, e, h, x, n}
 -- Writes   f (e, a, g), t and o, a and n; w when it wakes
 
 local resource, wanted, request = ARGV[1], ARGV[2], ARGV[3]
@@ -23,6 +24,11 @@ end
 
 if epochs.era(e, b, r, m) ~= ARGV[5] then
   return epochs.refusal('other-era', now)
+end
+
+-- Its connection stood still until it was given up.
+if now > tonumber(ARGV[9]) then
+  return epochs.refusal('late', now)
 end
 
 -- A call that is executed late does not end the lease of who has come since: it was about the epoch before.

@@ -2,9 +2,9 @@
 --          is told at once.
 -- KEYS     the seven of the pauses' shard, as in parts/epoch.lua
 -- ARGV     1 id, 2 kind, 3 name, 4 a rule's upstream ('' for any), 5 reason, 6 by whom, 7 the reason of the event,
---          8 how many pauses there may be
+--          8 how many pauses there may be, 9 when the call has been given up, as in grant.lua
 -- Returns  {paused, now, id, the pause as JSON}, of the one that lasts already if there is one of this scope; or
---          {full, now}
+--          {full or late, now}
 -- Writes   pauses, a and n
 
 local key = KEYS[7] .. 'pauses'
@@ -21,6 +21,11 @@ for _, text in ipairs(lasting) do
     and one.upstream == pause.upstream then
     return { 'paused', now, one.id, text }
   end
+end
+
+-- Its connection stood still, and somebody may have ended this very pause meanwhile, or its repeat.
+if now > tonumber(ARGV[9]) then
+  return { 'late', now }
 end
 
 if #lasting >= tonumber(ARGV[8]) then

@@ -5,10 +5,11 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 the id of the one that takes it back, 4 ticket id, 5 gateway, 6 expected
 --          store ms, 7 in words: ttl:MS, lasts:MS, queued, counts, holds, native:HEADER, notify:EVENTS; 8 key, tenant
---          and target of the one that takes it back, in one text; 9 note, 10 by whom
+--          and target of the one that takes it back, in one text; 9 note, 10 by whom, 11 when the call has been given
+--          up, as in grant.lua
 -- Returns  {admitted, now, epoch, attempt}; {wait-busy or wait-older, now, ms until to ask again}; {wrong-state, now,
 --          the record's fields and their values in turn}; {not-kept, now, why}; {resource-held, now, the intents that
---          hold it, with blanks}; {unseen, lost or store-regressed, now}
+--          hold it, with blanks}; {unseen, late, lost or store-regressed, now}
 -- Writes   t and d; i, s, c, a and n; m and l; for overdue tickets as sweep.lua; w for whoever waits
 
 local resource, id, gateway = ARGV[1], ARGV[4], ARGV[5]
@@ -36,6 +37,11 @@ end
 local own = tickets.find(id)
 if own then
   return { 'admitted', now, own.epoch, own.attempt }
+end
+
+-- Its gateway has given it up, and sends nothing under this ticket.
+if now > tonumber(ARGV[11]) then
+  return { 'late', now }
 end
 
 if first.state ~= 'applied' or second and not intents.FREE[second.state] then

@@ -2,10 +2,10 @@
 --          that it was taken under, and nothing older is in flight. Its lease and its secret were proved then.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 the intent's id, 5 expected store ms, 6 in words: ttl:MS, lasts:MS,
---          serial, no-after:MS, and queued or behind of the gateway's other writes that wait, seen:E, known, era:B (as
---          in admit.lua), trace:ID; of what was taken 7 the epoch, 8 the keeping
+--          serial, no-after:MS, queued or behind of the gateway's other writes that wait, until:MS, seen:E, known,
+--          era:B (as in admit.lua), trace:ID; of what was taken 7 the epoch, 8 the keeping
 -- Returns  as admit.lua: {admitted, now, n, attempt, '', when it was}; {wait-older or wait-busy, now, ms until to ask
---          again}; or a refusal {other-era, paused, store-regressed, stale-epoch (and it is superseded) or
+--          again}; or a refusal {late, other-era, paused, store-regressed, stale-epoch (and it is superseded) or
 --          intent-in-progress (it is no longer what was taken), now, e, h, x, n, intent, its state}, or resource-held,
 --          the same of what holds it
 -- Writes   f (w; e and h after a failover), t or o, and d; i, s, a and n; q, q:, r and k where it ends; for overdue
@@ -48,6 +48,10 @@ end
 local own = tickets.find(id)
 if own then
   return { 'admitted', now, n or '0', own.attempt, '', record and record.ticket == id and record.sent_at or 0 }
+end
+
+if asks['until'] and now > tonumber(asks['until']) then
+  return epochs.refusal('late', now)
 end
 
 if epochs.era(e, found[6], found[7], found[8]) ~= (asks.era or '0') then

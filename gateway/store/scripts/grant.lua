@@ -3,15 +3,15 @@
 -- ARGV     1 resource, 2 gateway, 3 holder, 4 digest of the secret, 5 ttl in ms, 6 expected store ms, 7 the largest
 --          epoch that this gateway has seen for the resource, 8 words: takeover, watch, repeats, known (the store must
 --          have that epoch, or has lost it), lasts:MS (how long a write may be in flight), until:MS (when the call has
---          been given up, by this gateway's idea of the store's clock), counts:PRINCIPAL (whose quota the lease counts
---          for); 9 what the shard began with ('' where this gateway does not know it); 10 the era in which it knows the
---          resource's epochs; 11 of a call with a key: 16 bytes that name it, and those that make its secret this
---          grant's alone
+--          been given up, by this gateway's idea of the store's clock), older:MS/FROM/TO (as in parts/epoch.lua),
+--          counts:PRINCIPAL (whose quota the lease counts for); 9 what the shard began with ('' where this gateway does
+--          not know it); 10 the era in which it knows the resource's epochs; 11 of a call with a key: 16 bytes that
+--          name it, and those that make its secret this grant's alone
 -- Returns  {granted, now, e, h, l, x, older writes in flight}, of one taken over that counts for a quota also its e, s
 --          and c; or a refusal {word, now, e, h, x, n}: lease-held, epochs-exhausted, store-regressed, began-anew,
 --          other-era; late: it is executed behind `until`; key-used: the lease of the call's key has ended; key-in-use:
 --          it lives under another secret; keys-remembered: too many are (x is when the first of them is forgotten)
--- Writes   f (e, h, s, k, x, l, c, g), g, t and o, a and n; for overdue tickets as sweep.lua; w for a watcher
+-- Writes   f (e, h, s, k, x, y, l, c, g), g, t and o, a and n; for overdue tickets as sweep.lua; w for a watcher
 
 local resource, gateway, secret, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
 local asks = ' ' .. ARGV[8] .. ' '
@@ -32,7 +32,7 @@ local RELEASED = 16384
 
 local now, micros = clock.read()
 local judged = clock.judged(now, ARGV[6])
-local found = redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'l', 'k', 'c', 'b', 'r', 'm')
+local found = redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'l', 'k', 'c', 'b', 'r', 'm', 'y')
 local e, h, s, x, l, k, c = unpack(found)
 local era = epochs.era(e, found[8], found[9], found[10])
 local loss = losses.read()
@@ -40,6 +40,7 @@ local seen = ARGV[7]
 if epochs.less(e or '0', seen) and losses.behind_by_right(e, seen, true, now) then
   seen = '0'
 end
+x = epochs.lease_end(x, l, found[11], now, ARGV[6], string.match(asks, ' older:(%S+) '))
 -- Nor does one live that was overtaken, which the store may have forgotten.
 local lives = s and tonumber(x) > now and not losses.ended(loss, e) and not epochs.less(e, seen)
 redis.call('HLEN', K.tickets)
@@ -90,6 +91,10 @@ end
 
 if era ~= ARGV[10] then
   return epochs.refusal('other-era', now)
+end
+
+if x ~= found[4] then
+  redis.call('HSET', K.fence, 'x', x, 'y', clock.text(now))
 end
 
 -- Its connection stood still, and nobody waits for the lease any more: it would evict who came meanwhile. Or the clock

@@ -9,8 +9,9 @@
 -- Writes   nothing
 
 local now = clock.read()
-local found = redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'p', 'b', 'r', 'm')
-local fence = { e = found[1], h = found[2], s = found[3], x = found[4], p = found[5] }
+local found = redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'p', 'b', 'r', 'm', 'l')
+local ends = epochs.lease_end(found[4], found[9], nil, now)
+local fence = { e = found[1], h = found[2], s = found[3], x = ends, p = found[5] }
 local era = epochs.era(fence.e, found[6], found[7], found[8])
 local loss = losses.read()
 local seen, told = ARGV[4] ~= '' and ARGV[4] or nil, ARGV[5] == 'told'

@@ -3,9 +3,9 @@
 -- ARGV     1 resource, 2 gateway, 3 epoch, 4 holder, 5 expected store ms, 6 watch or '', 7 an epoch of
 --          the resource that the store must have ('0' for none), 8 ms for which a write may be in flight,
 --          9 what the shard began with ('' where this gateway does not know it), 10 the era in which it knows the
---          resource's epochs
+--          resource's epochs, 11 when the call has been given up, as in grant.lua
 -- Returns  {registered, now, older writes in flight}; or a refusal {stale-epoch, holder-mismatch, store-regressed,
---          began-anew or other-era, now, e, h, x, n}
+--          began-anew, other-era or late, now, e, h, x, n}
 -- Writes   f (e, h), t and o, a and n; refused; for overdue tickets as sweep.lua; w for a watcher
 
 local resource, gateway, epoch, holder = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -18,7 +18,8 @@ redis.call('HLEN', K.older)
 redis.call('HLEN', K.waiters)
 audit.check()
 local loss = losses.read()
-local fault = losses.began_anew(ARGV[9]) and 'began-anew'
+local fault = now > tonumber(ARGV[11]) and 'late'
+  or losses.began_anew(ARGV[9]) and 'began-anew'
   or epochs.era(e, b, r, m) ~= ARGV[10] and 'other-era'
   or losses.fault(loss, epoch, '')
   or epochs.less(e or '0', ARGV[7]) and 'store-regressed'

@@ -58,7 +58,7 @@ end
 -- Larger than all before it, also where the clock was set back. The first write may be refused for want of memory.
 era = epochs.larger(string.format('%.0f', micros), epochs.next(era))
 redis.call('HSET', K.fence, 'v', '1', 'r', epochs.larger(e or '0', forgotten or '0'), 'b', era)
-redis.call('HDEL', K.fence, 'e', 'h', 'w', 'q', 'a', 's', 'k', 'x', 'l', 'c', 'g', 'm')
+redis.call('HDEL', K.fence, 'e', 'h', 'w', 'q', 'a', 's', 'k', 'x', 'l', 'y', 'c', 'g', 'm')
 audit.note_epoch(resource, e or '', '', 'reset', ARGV[2], ARGV[3])
 waiters.wake_all(resource)
 return { 'reset', now, e or '0', era }

@@ -2,8 +2,9 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 applied, not_applied, or duplicated (applied more than once, which pauses
 --          the resource), 4 by: query, own-query or operator, 5 reason, 6 evidence ('' for none), 7 who, for the event,
---          8 which attempt this is about: what is known of one says nothing of the next
--- Returns  {resolved or wrong-state, now, the record's fields and their values in turn}, or {unseen, now}
+--          8 which attempt this is about: what is known of one says nothing of the next; 9 when the call has been given
+--          up, as in grant.lua
+-- Returns  {resolved or wrong-state, now, the record's fields and their values in turn}, or {unseen or late, now}
 -- Writes   i, s, p, a and n; m and l; f (p, u); q, q:, r, k and f (g) of a delivery; i, s and c of what it was to take
 --          back; w when it wakes
 
@@ -32,6 +33,11 @@ end
 -- Its own repeat: the reply was lost.
 if record.state == state and record.resolved_by == by and record.reason == reason then
   return { 'resolved', now, unpack(intents.shown(record)) }
+end
+
+-- Its connection stood still: whoever knew was told that nothing is said yet, and may know better by now.
+if now > tonumber(ARGV[9]) then
+  return { 'late', now }
 end
 
 if record.state ~= 'unknown' then

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.core.decision import Refused
+from gateway.core.delivery import Conclusion
 from gateway.core.intent import IntentId
 from gateway.core.lease import Lease
 from gateway.store.fence import FenceStore
@@ -12,9 +13,9 @@ from gateway.store.loss import losses
 from gateway.store.parking import retry
 from gateway.store.views import audit_views
 from gateway.store.views.audit_views import Sought
-from tests.store.fences import RESOURCE, SECRET, ask, bare, keyed, leased, name_of, resolved, state_of
-from tests.store.lost import LOST, all_landed, lose
-from tests.store.parked import APPROVED, QUEUED, delivering, id_of, mail, parked, refused
+from tests.store.fences import RESOURCE, SECRET, ask, bare, everything, keyed, leased, name_of, resolved, state_of
+from tests.store.lost import LOST, all_landed, lose, put_back
+from tests.store.parked import APPROVED, QUEUED, THEN, begun, delivering, id_of, mail, parked, refused, taken
 
 
 async def test_an_accepted_loss_ends_leases_from_before_it_and_nothing_else(
@@ -47,6 +48,25 @@ async def test_what_waited_is_unknown_once_the_loss_is_accepted(store: FenceStor
     record = await store.recall(id_of(mail("queued")))
     assert record is not None
     assert record.reason == "the store lost what became of it"
+
+
+async def test_its_own_gateway_still_knows_what_became_of_it(store: FenceStore, raw: Any) -> None:
+    """The store fell back to when it was queued; the answer of the delivery that it forgot ends it all the same."""
+    one = mail("queued")
+    record = await parked(store, one)
+    before = everything(raw)
+    async with delivering(store) as queue:
+        head = await taken(queue)
+        admitted = await begun(queue, one)
+        put_back(raw, before)
+        lose(raw, store.expected_ms() + 1)
+        await losses.accept(store, note="looked", by="operator")
+        assert await state_of(store, record.id) == "unknown"
+
+        await queue.end(head, admitted, Conclusion("applied", "answered 200", None, THEN))
+
+    assert await state_of(store, record.id) == "applied"
+    assert await refused(store, one) == "replayed"
 
 
 async def test_what_waited_is_not_sent_again_whatever_is_said_of_it(store: FenceStore, raw: Any) -> None:

@@ -63,12 +63,32 @@ def test_one_gateway_has_the_file(tmp_path: Path) -> None:
     opened(tmp_path).close()
 
 
+def test_a_directory_that_is_missing_is_made(tmp_path: Path) -> None:
+    """As for the bundled store: with its default, too, a loss is noticed. Nobody else looks into it."""
+    kept = opened(tmp_path / "new" / "data")
+    kept.keep({"000": Remembered("a", 7)})
+    kept.close()
+
+    assert opened(tmp_path / "new" / "data").remembered == {"000": Remembered("a", 7)}
+    assert stat.S_IMODE((tmp_path / "new" / "data").stat().st_mode) == 0o700
+
+
 def test_without_a_directory_nothing_is_kept(tmp_path: Path) -> None:
-    """It is not made for this alone: a gateway with a store of its own may have no disk."""
+    """A gateway with a store elsewhere may have no disk."""
+    (tmp_path / "file").touch()
     told: list[str] = []
 
-    assert KeptMarks.open(tmp_path / "missing", "one", told.append) is None
-    assert "cannot be used" in told[0]
+    assert KeptMarks.open(tmp_path / "file" / "data", "one", told.append) is None
+    assert "cannot be used" in told[0] and "--data-dir" in told[0]
+
+
+def test_of_a_store_that_may_forget_nothing_is_kept_unasked(tmp_path: Path) -> None:
+    """It comes back empty each time, and nobody wants to be told; in a directory that is there marks are kept."""
+    told: list[str] = []
+
+    assert KeptMarks.open(tmp_path / "new", "one", told.append, make=False) is None
+    assert not (tmp_path / "new").exists() and "cannot be used" in told[0]
+    assert KeptMarks.open(tmp_path, "one", _fail, make=False) is not None
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ end
 -- revisions stays. The first write may be refused for want of memory, so that nothing is half done.
 function epochs.raise(to, ...)
   redis.call('HSET', K.fence, 'v', '1', 'e', to, unpack(epochs.of_its_era(to)))
-  redis.call('HDEL', K.fence, 'h', 'w', 'q', 'a', 's', 'k', 'x', 'l', 'c')
+  redis.call('HDEL', K.fence, 'h', 'w', 'q', 'a', 's', 'k', 'x', 'l', 'y', 'c')
   if ... then
     redis.call('HSET', K.fence, ...)
   end
@@ -102,6 +102,33 @@ function epochs.raise(to, ...)
   if redis.call('EXISTS', K.tickets) == 1 then
     redis.call('RENAME', K.tickets, K.older)
   end
+end
+
+-- When a lease ends, as text. It lives for its term `l`: one that was made ahead of the clock is from before that was
+-- set back, and ends so much sooner, or after its term from now on at the latest. `expected`, `older`: what the asking
+-- gateway thinks that the clock says, and what it knows of its last step (MS/FROM/TO: what was made in between is so
+-- many ms older than it looks); nil where nobody asks. `right`: when its end was put right, which is done once.
+function epochs.lease_end(x, l, right, now, expected, older)
+  local made = x and l and x - l
+  if not made then
+    return x
+  end
+  local by, from, to = string.match(older or '', '^(%d+)/(%d+)/(%d+)$')
+  local is_older = by and tonumber(from) <= made and made < tonumber(to) and not (right and made < tonumber(right))
+  if made <= now + GRACE_MS and not is_older then
+    return x
+  end
+  local set_back = (by or 0) + math.max(0, (expected or 0) - now)
+  return clock.text(math.max(1, math.min(x - set_back, now + l)))
+end
+
+-- The same, and it stays so whoever asks next.
+function epochs.end_lease(x, l, right, now, expected, older)
+  local ends = epochs.lease_end(x, l, right, now, expected, older)
+  if ends ~= x then
+    redis.call('HSET', K.fence, 'x', ends, 'y', clock.text(now))
+  end
+  return ends
 end
 
 -- Why a write of epoch `mine` may not be made, or nil. `named`: whether the caller named a holder.

@@ -4,6 +4,12 @@ local waiters = {}
 
 -- A waiting gateway asks again at least every 500 ms; one that is silent for longer than this has lost its place.
 local SILENT_MS = 1000
+
+-- `seen`: when it last asked, which is not ahead of the clock, unless that was set back since.
+local function is_silent(seen, now)
+  return math.abs(now - seen) > SILENT_MS
+end
+
 -- The list outlives the last one who asked by this much: longer than a lease call may wait.
 local KEEP_MS = 60000
 -- Where a gateway listens; spelled as in keys.py.
@@ -20,7 +26,7 @@ local function head(flat, now)
   for at = 1, #flat, 2 do
     local arrival, seen = string.match(flat[at + 1], '^(%d+):(%d+)$')
     arrival = tonumber(arrival)
-    local waits = not string.find(flat[at], '/', 1, true) and now - seen <= SILENT_MS
+    local waits = not string.find(flat[at], '/', 1, true) and not is_silent(seen, now)
     if waits and (not first or arrival < earliest) then
       first, earliest = flat[at], arrival
     end
@@ -39,7 +45,7 @@ function waiters.wait(gateway, micros, now)
   local entry = redis.call('HGET', K.waiters, gateway)
   local arrival = entry and string.match(entry, '^(%d+):')
   local seen = entry and string.match(entry, ':(%d+)$')
-  if not entry or now - seen > SILENT_MS then
+  if not entry or is_silent(seen, now) then
     arrival = micros
   end
   put(gateway, arrival, now)
