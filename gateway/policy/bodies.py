@@ -6,11 +6,18 @@ honest clients send JSON alone then gets nothing of that.
 
 from collections.abc import Iterable
 
-from gateway.core.decision import NO_POLICY, Refused
+from gateway.core.decision import NO_POLICY, OF_MOUNTS, Refused
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Mount
 from gateway.policy.reading.beside import brings_body
-from gateway.policy.reading.body_type import OF_THE_BODY, coding_fault, is_of_form, parameter_fault, read_type
+from gateway.policy.reading.body_type import (
+    MULTIPART,
+    OF_THE_BODY,
+    coding_fault,
+    is_of_form,
+    parameter_fault,
+    read_type,
+)
 
 _READS = "the policy lists which bodies this API is sent"
 _ALLOW = "or have the policy (`mount.bodies`) allow it first"
@@ -28,7 +35,7 @@ class Bodies:
         self._undoes = undoes_codings
         # As nearly all clients spell them.
         self._usual = self._types.union(one + b"; charset=utf-8" for one in self._types)
-        named = "` or `".join(one.decode() for one in sorted(self._types))
+        named = "` or `".join(_shown(one) for one in sorted(self._types))
         self._advice = f"Send it as `Content-Type: {named}`" if named else "Send none"
 
     @classmethod
@@ -56,7 +63,11 @@ class Bodies:
         return fault or coding_fault(headers, _READS, is_form=is_form, undoes_codings=self._undoes)
 
     def _unlisted(self, why: str) -> Refused:
-        return Refused(NO_POLICY, f"Nothing was forwarded: {_READS}, and {why}. {self._advice}, {_ALLOW}.")
+        return Refused(NO_POLICY, f"Nothing was forwarded: {_READS}, and {why}. {self._advice}, {_ALLOW}.", OF_MOUNTS)
+
+
+def _shown(kind: bytes) -> str:
+    return f"{kind.decode()}; boundary=..." if kind == MULTIPART else kind.decode()
 
 
 def _is_plain(headers: Headers) -> bool:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_PATHS, Refused
 from gateway.core.request import Request
 from gateway.policy.aspect import Aspect, aspects_of
 from gateway.policy.condition import read_subject
@@ -29,6 +29,7 @@ _OF_ANOTHER_RULE = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: to a server that looks at neither case, marks (`-`, `_`, a blank) nor a slash at the end "
     "this is a path of another rule. Spell it as the policy does.",
+    OF_PATHS,
 )
 
 

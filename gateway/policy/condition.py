@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_NAMES, Refused
 from gateway.core.request import Request
 from gateway.policy.finding import Wrong
 from gateway.policy.reading.body import Body, BodyWanted
@@ -161,7 +161,7 @@ def read_subject(condition: Condition, request: Request, body: Body) -> Subject 
     if hidden is None:
         return found
     detail = f"Nothing was forwarded: a rule looks at {condition}, which {hidden}: readers differ in it."
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it without.")
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it without.", OF_NAMES)
 
 
 def _read(condition: Condition, request: Request, body: Body) -> Subject | BodyWanted | Refused:

@@ -2,8 +2,8 @@
 
 FastAPI reads `"yes"`, `"on"` and 1 as true, Rails any text but a few, Express whatever is not empty; Jackson makes text
 of a number, 3 of 3.7, and an enum's third word of 2 and of `"2"`, as protobuf, .NET and Rails do. So where a policy
-names a boolean or a number, nothing else but null may stand in JSON, where it names a word no number, and in text
-nothing that may be one in other words.
+names a boolean or a number, nothing else but null may stand in JSON (nor null where it names false, 0 or an empty
+text), where it names a word no number, and in text nothing that may be one in other words.
 """
 
 import re
@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil, floor
 from typing import Literal
+from unicodedata import combining, normalize
+from urllib.parse import unquote
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_VALUES, Refused
 from gateway.core.request import Request
 from gateway.policy.condition import (
     Absent,
@@ -27,9 +29,12 @@ from gateway.policy.condition import (
     read_subject,
 )
 from gateway.policy.reading.body import Body, BodyWanted
+from gateway.policy.reading.caseless import caseless, unmarked
+from gateway.policy.reading.number import BEGIN_NUMBERS, coded_number, plain_number
 from gateway.policy.reading.operation import Operation
 
-Kind = Literal["boolean", "number", "truth", "bit", "text", "word"]
+# `nothing`: what Fastify, Jackson's primitives, Go and protobuf make of null.
+Kind = Literal["boolean", "number", "truth", "bit", "text", "word", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,8 @@ class OtherWord:
 
 @dataclass(frozen=True, slots=True)
 class Caseless:
-    """A named text without its case: ASP.NET reads the names of an enum in any."""
+    """A named text without its case, marks and blanks: ASP.NET reads the names of an enum in any case, Dropwizard
+    `hard.delete` and `HARD- DELETE` as `HARD_DELETE`."""
 
     text: str
 
@@ -55,18 +61,16 @@ _PAIRS = (("true", "false"), ("yes", "no"), ("on", "off"), ("1", "0"))
 _OTHERS = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 # What pydantic, Rails, Spring and Go's ParseBool take for a truth, whatever its case. A form's box may be empty.
 _TRUTH_LIKE = frozenset((*_OTHERS, "t", "f", "y", "n", ""))
-# So long at most; a longer one is no number that anybody means.
-_NUMBER = re.compile(r"[+-]?(?=[\d.]{1,40}(?:[eE]|$))\d*\.?\d*(?:[eE][+-]?\d{1,3})?")
 _BITS = (0, 1)
-_LONGEST_LIST = 4096
-_BASES = {"0x": 16, "#": 16, "0o": 8, "0b": 2}
-_IN_CODE = re.compile(r"([+-]?)(0[xob]|#)([0-9a-f]{1,40})")
-_SUFFIXES = ("d", "f", "l")
-_BEGIN_NUMBERS = frozenset("0123456789+-._")
+_NOTHINGS = (Truth(False), Amount(Decimal(0)), Text(""))
+_MAY_BE_CUT = re.compile("[%#\"']")
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)[._-]+(?=\d)")
 
 
 def traits_of(value: object) -> Iterator[Trait]:
     """What one named value says of what may be taken for it; nothing for most texts but that it is one."""
+    if value in _NOTHINGS:
+        yield "nothing"
     match value:
         case Truth(bool()):
             yield "boolean"
@@ -104,25 +108,42 @@ def may_be_in_doubt(found: Subject) -> bool:
         case None | Amount():
             return True
         case Text(text):
-            return text[:1] in _BEGIN_NUMBERS or not text[:1].isascii()
+            return text[:1] in BEGIN_NUMBERS or not text[:1].isascii()
     return False
 
 
 def is_respelled(found: Subject, has: Has) -> bool:
-    """Whether a text is a named one in another case or, in JSON, one of a list with commas (`Preview, purge`), as .NET
-    reads several names of an enum. So long a text as nobody names in a list may be one."""
+    """Whether a text is a named one in another case or with other marks; or, in JSON beside a named word, one with a
+    comma, to .NET several names of an enum, whose values it adds up: `publish, archive` (1 and 2) is `purge` (3) then.
+    """
     match found:
         case str():
-            return has(_caseless(found))
+            return _is_alike(found, has)
         case Text(text):
-            if len(text) > _LONGEST_LIST:
-                return "," in text and has("word")
-            return any(has(_caseless(piece)) for piece in text.split(","))
+            return ("," in text and has("word")) or _is_alike(text, has)
     return False
 
 
+def _is_alike(text: str, has: Has) -> bool:
+    return has(_caseless(text)) or (_MAY_BE_CUT.search(text) is not None and has(_caseless(_cut(text))))
+
+
+def _cut(text: str) -> str:
+    """SolidStart undoes the escapes of a header, and reads it up to `#`; Astro undoes those of a query once more; SOAP
+    has quotes around an action."""
+    return unquote(unquote(text)).partition("#")[0].strip(" \"'")
+
+
 def _caseless(text: str) -> Caseless:
-    return Caseless(text.strip().casefold())
+    """`v1.0` is not `v10`: a mark between two digits stays one. Databases compare `purgé` as `purge`, and a letter
+    of double width as the letter.
+    """
+    if not text.isascii():
+        text = "".join(one for one in normalize("NFKD", text) if not combining(one))
+    if text.isalnum():
+        return Caseless(caseless(text))
+    parted = _BETWEEN_DIGITS.sub("\xb7", "".join(text.split()))
+    return Caseless(unmarked(parted).replace(".", "") or text)
 
 
 def doubt_of(condition: Condition, found: Subject, has: Has) -> Refused | None:
@@ -139,14 +160,16 @@ def doubt_of(condition: Condition, found: Subject, has: Has) -> Refused | None:
             advice = _doubt_of_amount(amount, has)
         case None if isinstance(condition, JsonCondition):
             advice = _in_json(has) or _in_one_value(has)
+        case Truth(None) if has("nothing"):
+            advice = "Send what is meant, and no null; or leave it out."
         case Truth() | Absent() | Present() | Operation() | None:
             advice = None
     if advice is None and is_respelled(found, has):
-        advice = "Send it spelled as the policy spells it, alone."
+        advice = "Send it spelled as the policy spells it, alone; another word without a comma."
     if advice is None:
         return None
     why = f"a rule looks at {condition}, and APIs differ in what they take this value for"
-    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. {advice}")
+    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. {advice}", OF_VALUES)
 
 
 def doubt_of_unmet(condition: Condition, request: Request, body: Body) -> Refused | None:
@@ -159,7 +182,8 @@ def doubt_of_unmet(condition: Condition, request: Request, body: Body) -> Refuse
 def _in_json(has: Has) -> str | None:
     """What to send in JSON where a boolean or a number is named; None where neither is."""
     kinds = [noun for kind, noun in _NOUNS if has(kind)]
-    return f"Send {' or '.join(kinds)} in JSON, without quotes, or null." if kinds else None
+    or_null = "" if has("nothing") else ", or null"
+    return f"Send {' or '.join(kinds)} in JSON, without quotes{or_null}." if kinds else None
 
 
 _NOUNS: tuple[tuple[Kind, str], ...] = (("boolean", "true or false"), ("number", "a number"))
@@ -225,19 +249,13 @@ def _is_truth_like(text: str) -> bool:
 
 
 def _amount_of(text: str) -> Decimal | None:
-    """The number that a text spells, to readers who take signs, zeros, exponents and `_` between digits."""
-    plain = text.strip().replace("_", "")
-    return Decimal(plain) if _NUMBER.fullmatch(plain) and any(map(str.isdecimal, plain)) else None
+    return _exactly(plain_number(text))
 
 
 def _amount_in_code(text: str) -> Decimal | None:
-    """The number that a text spells as programs do: JavaScript's `0xA`, `0o12` and `0b1010`, Java's `#A` and `10d`."""
-    plain = text.strip().replace("_", "").lower()
-    found = _IN_CODE.fullmatch(plain)
-    if found is None:
-        return _amount_of(plain[:-1]) if plain.endswith(_SUFFIXES) else None
-    sign, base, digits = found.groups()
-    try:
-        return Decimal(int(sign + digits, _BASES[base]))
-    except ValueError:
-        return None
+    return _exactly(coded_number(text))
+
+
+def _exactly(number: float | None) -> Decimal | None:
+    """As a policy and JSON spell what is no more than a double holds."""
+    return None if number is None else Decimal(repr(number))

@@ -1,6 +1,7 @@
 """A compiled policy file: its upstream and its entries, each with the place that findings and trails name."""
 
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from gateway.core.rule import Rule, Upstream
 from gateway.core.term import Term
@@ -10,6 +11,7 @@ from gateway.policy.finding import Finding
 from gateway.policy.fingerprint import NO_FINGERPRINT, Fingerprint
 from gateway.policy.key import Key
 from gateway.policy.only import Only
+from gateway.policy.part import Part
 from gateway.policy.pattern import READ_METHODS, Pattern
 from gateway.policy.query import Query
 from gateway.policy.reading.jsonbody import Pointer
@@ -26,6 +28,10 @@ class Place:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    def of(self, label: str) -> str:
+        """An entry, for the log: without the directory, as a worker reads copies in another one."""
+        return f"{label} at {PurePath(self.file).name}:{self.line}"
 
     def finding(self, message: str) -> Finding:
         return Finding(self.file, self.line, self.column, message)
@@ -57,7 +63,7 @@ class Entry:
     `key` is where their intents are named, None where they have none; `fingerprint` what two of one name are compared
     by. `compensation` is the request that takes one back; `weight` how much one counts where they are added up.
     `amounts`: for each of the rule's budgets where a write's amount is found, None where it has none. `only`: all that
-    a write may say, None where nobody closed the list.
+    a write may say, None where nobody closed the list. `places`: what of its paths names no resource, and has a form.
     """
 
     matcher: Matcher
@@ -69,6 +75,7 @@ class Entry:
     weight: int = 1
     amounts: tuple[Pointer | None, ...] = ()
     only: Only | None = None
+    places: tuple[Part, ...] = ()
 
     @property
     def has_amounts(self) -> bool:

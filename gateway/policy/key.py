@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from gateway.core.caller import Caller
 from gateway.core.decision import IDEMPOTENCY_KEY_REQUIRED, RESOURCE_UNRESOLVED, Refused
 from gateway.core.request import Request
+from gateway.policy.part import Part
 from gateway.policy.reading.body import Body, BodyWanted
 from gateway.policy.reading.body_type import Kind
 from gateway.policy.reading.fields import read_idempotency_key
@@ -65,13 +66,21 @@ class Key:
     def _missing(self, header: str | None) -> Refused:
         """`header`: what came in `Idempotency-Key`, which is then not all that the templates want."""
         if header is not None or not self.reads_header:
-            ways = " or ".join(f"`{template.text}`" for template in self.templates)
+            ways = " or ".join(map(_told, self.templates))
             detail = f"Nothing was forwarded: the intent's key, {ways}, is not all there."
             return Refused(RESOURCE_UNRESOLVED, f"{detail} Send it, the same one with each retry.")
-        others = [f", or as `{template.text}`" for template in self.templates if template.text != KEY.example]
+        others = [f", or as {_told(template)}" for template in self.templates if template.text != KEY.example]
         detail = "Nothing was forwarded: this write needs an idempotency key."
         advice = f"Send one in `Idempotency-Key`{''.join(others)}: a new one for each action, the same with each retry."
         return Refused(IDEMPOTENCY_KEY_REQUIRED, f"{detail} {advice}")
+
+
+def _told(template: Template) -> str:
+    """Where it is in a request; a name of several parts as the policy spells it."""
+    match template.pieces:
+        case (Part() as only,):
+            return only.told
+    return f"`{template.text}`"
 
 
 def _is_plain(key: str) -> bool:

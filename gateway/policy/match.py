@@ -17,6 +17,7 @@ from gateway.core.decision import (
     FORBIDDEN,
     NO_POLICY,
     NO_UPSTREAM,
+    OF_BODIES,
     READS_DENIED,
     Refused,
 )
@@ -43,14 +44,15 @@ from gateway.policy.reading.beside import brings_body
 from gateway.policy.reading.beside_path import query_overrules
 from gateway.policy.reading.body import Body, BodyWanted, body_of, unread_body
 from gateway.policy.reading.graphql import may_be_write_in_url, write_in_url
-from gateway.policy.reading.mcp import changes_nothing, is_answer, is_endpoint, refused_as_task
+from gateway.policy.reading.mcp import changes_nothing, is_answer, is_endpoint, named_call, refused_as_task
 from gateway.policy.reading.parameters import overrides_method
-from gateway.policy.template import Template
+from gateway.policy.template import Template, misspelled_place
 
 _READ_WITH_BODY = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: a DELETE that changes nothing by its path or query has a body, which some servers read in "
     "their place. Send none.",
+    OF_BODIES,
 )
 # A document of so many bytes has a thousand tokens at most, which are parsed in five milliseconds.
 _GRAPHQL_AT_ONCE = 2 << 10
@@ -58,11 +60,15 @@ _GRAPHQL_AT_ONCE = 2 << 10
 
 @frozen
 class Matched:
-    """The rule that takes a write, what its path placeholders took, and the body as far as it was read."""
+    """The rule that takes a write, what its path placeholders took, and the body as far as it was read.
+
+    `unlisted`: what an enforced rule would refuse it with, where one that only observes does not list all that it says.
+    """
 
     entry: Entry
     path: Mapping[str, str]
     body: Body = field(repr=False, compare=False)
+    unlisted: Refused | None = None
 
 
 @frozen
@@ -129,6 +135,10 @@ class Index:
         self._graphql = Paths(tuple(graphql.values())) if graphql else None
         self._needs_body = NeedsBody(upstream, at_once=_GRAPHQL_AT_ONCE) if graphql else NeedsBody(upstream)
 
+    def takes_graphql(self, target: Target) -> bool:
+        """Whether some entry reads the operations that are sent to this path."""
+        return bool(self._graphql and self._graphql.takers(lenient_segments(split_slash(target)[0]), slash=False))
+
     def match(self, request: Request, caller: Caller) -> Matched | Read | NeedsBody | Refused:
         if self.upstream.protocol == "mcp" and is_of_other_site(request.headers):
             # MCP, Streamable HTTP, "Security Warning": a foreign Origin is refused, whatever is asked.
@@ -172,8 +182,9 @@ class Index:
         if self.upstream.protocol == "mcp" and is_answer(body):
             # What it does is done by the call that waits for it, which may have been overtaken.
             operation = "an answer to what the server asked: a call would go on with it"
-        detail = f"Nothing was forwarded: no rule of upstream {self.upstream.name} allows {operation}."
-        return Refused(NO_POLICY, f"{detail} Do not repeat it; a policy has to allow it first.")
+        called = named_call(body) if self.upstream.protocol == "mcp" else None
+        detail = f"Nothing was forwarded: no rule of upstream {self.upstream.name} allows {called or operation}."
+        return Refused(NO_POLICY, f"{detail} Do not repeat it; a policy has to allow it first.", why=called)
 
     def _taken(
         self, placed: Placed, request: Request, caller: Caller, body: Body
@@ -208,11 +219,16 @@ class Index:
         if as_task is not None:
             return as_task
         matched = Matched(entry, _captured(placed, request), body)
+        misspelled = misspelled_place(entry.places, matched.path) if entry.places else None
+        if misspelled is not None:
+            return misspelled
         lacking = None
         if self._merged or (matched.path and request.target.query is not None):
             lacking = body.overruled(matched.path, merged=self._merged)
         if lacking is None and entry.only is not None:
             lacking = _says_more(entry, entry.only, request, body)
+        if isinstance(lacking, Refused) and lacking.decision is NO_POLICY and entry.rule.mode == "observe":
+            matched, lacking = replace(matched, unlisted=lacking), None
         lacking = lacking or _afterwards_lacking(matched, request, caller)
         if lacking is not None:
             return NeedsBody(self.upstream, matched) if isinstance(lacking, BodyWanted) else lacking
@@ -232,8 +248,7 @@ class Index:
         if doubt is not None:
             return doubt
         if self._graphql and target.query:
-            named = self._graphql.takers(lenient_segments(split_slash(target)[0]), slash=False)
-            fault = write_in_url(target) if named or may_be_write_in_url(target) else None
+            fault = write_in_url(target) if self.takes_graphql(target) or may_be_write_in_url(target) else None
             if fault is not None:
                 return fault
         return Read(self.upstream, self._counted_resource(request, caller))
@@ -278,13 +293,16 @@ def _fault_where_cut(entry: Entry | ReadOnly, target: Target) -> Refused | None:
 def _says_more(entry: Entry | ReadOnly, only: Only, request: Request, body: Body) -> BodyWanted | Refused | None:
     """What an entry does not list is not taken by the next one: a looser one may look at nothing."""
     fault = only.fault(request, body)
-    return replace(fault, why=f"{entry.label} at {entry.matcher.place}") if isinstance(fault, Refused) else fault
+    if not isinstance(fault, Refused):
+        return fault
+    place = entry.matcher.place.of(entry.label)
+    return replace(fault, why=f"{place}: {fault.why}" if fault.why else place)
 
 
 def _closed(entry: Closed) -> Refused:
     detail = f"Nothing was forwarded: the policy of upstream {entry.matcher.upstream.name} closes this write."
     advice = "Do not repeat it; a policy has to allow it first."
-    return Refused(NO_POLICY, f"{detail} {advice}", why=f"{entry.label} at {entry.matcher.place}")
+    return Refused(NO_POLICY, f"{detail} {advice}", why=entry.matcher.place.of(entry.label))
 
 
 def _afterwards_lacking(matched: Matched, request: Request, caller: Caller) -> BodyWanted | Refused | None:

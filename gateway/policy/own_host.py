@@ -7,7 +7,7 @@ hosts, to Go's and Werkzeug's patterns they are none of their sites: the one tha
 import re
 from typing import Self
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_ANYTHING, Refused
 from gateway.core.request import Headers
 from gateway.core.rule import Upstream
 
@@ -39,4 +39,4 @@ class OwnHost:
         advice = f"Send `Host: {self._site}`"
         if self._with_port is None:
             advice += "; where agents reach the gateway at another port, the policy's `mount.host` has to name it"
-        return Refused(AMBIGUOUS_TARGET, f"{detail} {advice}.")
+        return Refused(AMBIGUOUS_TARGET, f"{detail} {advice}.", OF_ANYTHING)

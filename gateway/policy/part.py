@@ -52,6 +52,27 @@ class Part:
     form: ValueForm = "any"
 
     @property
+    def told(self) -> str:
+        """Where it is in a request, in words for whoever sends one: they know no policy."""
+        match self.origin:
+            case "path" | "rest":
+                return f"`{self.name}` of the path"
+            case "query":
+                return f"`{self.name}` of the query"
+            case "header":
+                return f"the header `{self.name}`"
+            case "idempotency-key":
+                return "`Idempotency-Key`"
+            case "json":
+                return f"`{self.text.removeprefix('json:')}` of the JSON body"
+            case "form":
+                return f"`{self.name}` of the form"
+            case "graphql":
+                return f"`{'.'.join(self.argument)}` of the GraphQL operation"
+            case "principal" | "tenant":
+                return f"the caller's {self.origin}"
+
+    @property
     def reads(self) -> Kind | None:
         """What it reads the body as; None if it is elsewhere."""
         match self.origin:

@@ -10,6 +10,7 @@ from gateway.core.decision import (
     NO_POLICY,
     NO_SUCH_RESOURCE,
     NO_UPSTREAM,
+    OF_PATHS,
     Refused,
 )
 from gateway.core.intent import Intent, intent_digest
@@ -74,6 +75,11 @@ class RuleSet:
         """The upstream that a request belongs to by its path and host. Refused: `no-upstream`."""
         index = self._mounts.find(request)
         return index if isinstance(index, Refused) else index.upstream
+
+    def takes_graphql(self, request: Request) -> bool:
+        """Whether a request is sent to where some entry reads operations of GraphQL."""
+        index = self._mounts.find(request)
+        return not isinstance(index, Refused) and index.takes_graphql(request.target)
 
     def match(self, request: Request, caller: Caller) -> Matched | Read | NeedsBody | Refused:
         """The rule that takes a request, or that it is a read, or why it is neither.
@@ -143,7 +149,7 @@ class RuleSet:
         read = read_target(target)
         if isinstance(read, Ambiguous):
             detail = f"No resource was found: {read.why}. Give the target as the write would have it."
-            return Refused(AMBIGUOUS_TARGET, detail)
+            return Refused(AMBIGUOUS_TARGET, detail, OF_PATHS)
         # Nobody needs a lease for a read: at a GET the session is meant that it would begin.
         upgrade = ((b"upgrade", b"websocket"),) if method == "GET" else ()
         named = ((b"host", host.encode("latin-1", "replace")),) if host else ()

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, StrictBool, StrictInt, StrictStr, Tag
 
 from gateway.policy.bounded import duration, size
-from gateway.policy.value_form import ValueForm
+from gateway.policy.value_form import NamedForm
 
 
 class Shape(BaseModel):
@@ -79,6 +79,7 @@ class Mount(Shape):
     names: Literal["apart", "merged"] = "apart"
     form_in_json: Literal["refuse", "opaque"] = "refuse"
     coded_bodies: Literal["refuse", "undone"] = "refuse"
+    locations: Literal["mapped", "opaque"] = "mapped"
     bodies: Listed = ["any"]
 
 
@@ -113,11 +114,24 @@ class When(Shape):
     graphql: Operations = {}
 
 
+# Names alone, and names with all the values that they may have.
+Allowed = Annotated[
+    list[
+        Annotated[
+            Annotated[StrictStr, Tag("named")]
+            | Annotated[dict[StrictStr, Values], Field(min_length=1), Tag("described")],
+            Discriminator(_form),
+        ]
+    ],
+    BeforeValidator(_listed),
+]
+
+
 class Only(Shape):
-    query: Listed | None = None
-    json_: Annotated[Listed | None, Field(alias="json")] = None
-    form: Listed | None = None
-    header: Listed | None = None
+    query: Allowed | None = None
+    json_: Annotated[Allowed | None, Field(alias="json")] = None
+    form: Allowed | None = None
+    header: Allowed | None = None
 
 
 class ReadOnly(Shape):
@@ -224,8 +238,22 @@ Authority = Annotated[
 ]
 
 
+EveryValue = Annotated[list[Any], Field(min_length=1)]
+FormOfPart = Annotated[
+    Annotated[NamedForm, Tag("named")] | Annotated[EveryValue, Tag("listed")], Discriminator(_listing)
+]
+
+
+def _forms(value: object) -> Literal["named", "listed", "described"]:
+    """Of what is said by a word, by a list, or for each part by one of the two."""
+    return "described" if isinstance(value, dict) else _listing(value)
+
+
 ValueForms = Annotated[
-    Annotated[ValueForm, Tag("named")] | Annotated[dict[StrictStr, ValueForm], Tag("described")], Discriminator(_form)
+    Annotated[NamedForm, Tag("named")]
+    | Annotated[EveryValue, Tag("listed")]
+    | Annotated[dict[StrictStr, FormOfPart], Tag("described")],
+    Discriminator(_forms),
 ]
 
 
@@ -346,14 +374,22 @@ class Quota(Shape):
     resources: Count | None = None
 
 
+# Of its resources, or of which others.
+Approve = Annotated[
+    Annotated[StrictBool, Tag("named")] | Annotated[list[StrictStr], Field(min_length=1), Tag("listed")],
+    Discriminator(_listing),
+]
+
+
 class Principal(Shape):
     name: Name
     # Two of them while one is replaced by the other.
     key: Annotated[Texts, Field(repr=False)]
     tenant: StrictStr = "default"
-    resources: Texts
+    # None of them: it reads, or approves.
+    resources: Listed
     takeover: StrictBool = False
-    approve: StrictBool = False
+    approve: Approve = False
     quota: Quota = Quota()
 
 

@@ -195,9 +195,12 @@ def _position(mark: Any) -> Position:
 
 def _scalar(event: yaml.ScalarEvent) -> YamlValue:
     text = str(event.value)
-    if event.style:
-        # Quoted, or a block: text, whatever it looks like. (A plain scalar's style is None or empty, by parser.)
-        return text
+    # Quoted, or a block: text, whatever it looks like. (A plain scalar's style is None or empty, by parser.)
+    return text if event.style else reads_as(text)
+
+
+def reads_as(text: str) -> bool | int | Decimal | str | None:
+    """What a scalar is that stands without quotes."""
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):

@@ -5,11 +5,11 @@ percent-encoded, and so is the character with which the text behind the value be
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.core.caller import Caller
-from gateway.core.decision import AMBIGUOUS_TARGET, RESOURCE_UNRESOLVED, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_ANYTHING, OF_IDS, RESOURCE_UNRESOLVED, Refused
 from gateway.core.request import Request
 from gateway.policy.escape import PLAIN, escaped, escapes, unescaped
 from gateway.policy.finding import Wrong
@@ -116,19 +116,19 @@ class Template:
 
     def unresolved(self, part: Part, what: str) -> Refused:
         """The refusal of a request whose `part` is what `what` says."""
-        detail = f"Nothing was forwarded: `{part.text}`, a part of {self.naming.whole}, {what}. Send it and try again."
+        detail = f"Nothing was forwarded: {part.told}, a part of {self.naming.whole}, {what}. Send it and try again."
         return Refused(RESOURCE_UNRESOLVED, detail)
 
     def _ambiguous(self, part: Part, what: str) -> Refused:
-        detail = f"Nothing was forwarded: `{part.text}`, a part of {self.naming.whole}, {what}: readers differ in it."
-        return Refused(AMBIGUOUS_TARGET, f"{detail} Send it without.")
+        detail = f"Nothing was forwarded: {part.told}, a part of {self.naming.whole}, {what}: readers differ in it."
+        return Refused(AMBIGUOUS_TARGET, f"{detail} Send it without.", OF_ANYTHING)
 
     def _misspelled(self, part: Part, what: str) -> Refused:
-        detail = f"Nothing was forwarded: `{part.text}`, a part of {self.naming.whole}, {what}."
+        detail = f"Nothing was forwarded: {part.told}, a part of {self.naming.whole}, {what}."
         advice = "Another spelling may name another thing: send it as the API does"
         if part.form == "unreserved":
             advice += ", and where it is spelled so, the policy has to say `values: any`"
-        return Refused(AMBIGUOUS_TARGET, f"{detail} {advice}.")
+        return Refused(AMBIGUOUS_TARGET, f"{detail} {advice}.", OF_IDS)
 
     def matches(self, name: str, caller: Caller | None) -> bool:
         """Whether some request of `caller` fills the template to `name`; None: some request of anybody."""
@@ -155,6 +155,17 @@ def _is_value(part: Part, text: str, caller: Caller | None) -> bool:
         case "rest":
             return all(_is_plain(segment, PLAIN, part.form) for segment in text.split("/"))
     return _is_plain(text, part.escapes, part.form)
+
+
+def misspelled_place(places: Iterable[Part], path: Mapping[str, str]) -> Refused | None:
+    """The refusal of a path in which a placeholder that names no resource has another form than the policy says."""
+    for part in places:
+        value = path.get(part.name)
+        odd = None if value is None else hidden_in(value) or _odd(part, value)
+        if odd is not None:
+            advice = "Another spelling may be another thing: send it as the API does."
+            return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {part.told} {odd}. {advice}", OF_IDS)
+    return None
 
 
 def _odd(part: Part, value: str) -> str | None:

@@ -6,16 +6,30 @@ what reads UUIDs; `7:archive`, `7,8` and `*` name more than one thing, or an act
 """
 
 import re
+from collections.abc import Iterable
 from typing import Literal
 
 # `unreserved`: the characters of RFC 3986, section 2.3, which need no escape and are no delimiters. `integer`: no sign,
 # no leading zero. `word`: ASCII letters, digits, `_` and `-`; `lowercase`: without capitals; `uppercase`: without small
 # ones. `base64`: RFC 4648, section 4, padded; `base64url`: section 5, unpadded; neither with bits that nobody reads.
-# `uuid`: as RFC 9562, section 4, writes it, in small letters. `ulid`: as its specification writes it.
+# `date`: as RFC 3339, section 5.6, writes it. `uuid`: as RFC 9562, section 4, writes it, in small letters. `ulid`: as its specification writes it.
 # `unpadded`: whatever is no number with a leading zero.
-ValueForm = Literal[
-    "any", "unreserved", "word", "lowercase", "uppercase", "integer", "unpadded", "uuid", "ulid", "base64", "base64url"
+NamedForm = Literal[
+    "any",
+    "unreserved",
+    "word",
+    "lowercase",
+    "uppercase",
+    "integer",
+    "unpadded",
+    "date",
+    "uuid",
+    "ulid",
+    "base64",
+    "base64url",
 ]
+# Or all the values that there are: ASP.NET takes an enum's `red` as `RED` and `0` too.
+ValueForm = NamedForm | frozenset[str]
 
 _UNRESERVED = re.compile("[0-9A-Za-z._~-]+")
 _WORD = re.compile("[0-9A-Za-z_-]+")
@@ -23,6 +37,8 @@ _LOWERCASE = re.compile("[0-9a-z_-]+")
 _UPPERCASE = re.compile("[0-9A-Z_-]+")
 _INTEGER = re.compile("0|[1-9][0-9]*")
 _PADDED = re.compile("0[0-9]+")
+# To readers of dates `20260105` and the seconds since 1970 are some, too.
+_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _UUID = re.compile("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
@@ -37,6 +53,8 @@ _BASE64 = _base64("[0-9A-Za-z+/]", padding="=")
 _BASE64URL = _base64("[0-9A-Za-z_-]", padding="")
 # Crockford's base32, whose readers take `O` for 0, `I` and `L` for 1; 128 bits begin with no more than a 7.
 _ULID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")
+# Of a list, in a refusal.
+_VALUES_SHOWN, _LENGTH_SHOWN = 8, 40
 # Beyond what 64 bits hold some readers round, some stop at the largest and some begin anew.
 _LARGEST = 2**63 - 1
 _DIGITS = len(str(_LARGEST))
@@ -60,6 +78,8 @@ def misfit(form: ValueForm, value: str) -> str | None:
             return None if _BASE64.fullmatch(value) else "is no base64 with its padding, of which no bit is left over"
         case "base64url":
             return None if _BASE64URL.fullmatch(value) else "is no base64url without padding, or has bits left over"
+        case "date":
+            return None if _DATE.fullmatch(value) else "is no date such as 2026-01-05"
         case "uuid":
             return None if _UUID.fullmatch(value) else "is no UUID in small letters with its four dashes"
         case "ulid":
@@ -71,3 +91,13 @@ def misfit(form: ValueForm, value: str) -> str | None:
                 return "is no integer in plain digits, without sign, point or leading zero"
             is_held = len(value) <= _DIGITS and int(value) <= _LARGEST
             return None if is_held else "is an integer that 64 bits do not hold"
+        case frozenset():
+            return None if value in form else f"is none of {some_values(form)}, which the policy lists"
+
+
+def some_values(values: Iterable[str]) -> str:
+    """Those of a list that a refusal has room for, in their order, and how many there are beside."""
+    ordered = sorted(values)
+    told = ", ".join(f"`{one[:_LENGTH_SHOWN]}`" for one in ordered[:_VALUES_SHOWN])
+    more = len(ordered) - _VALUES_SHOWN
+    return f"{told} and {more} more" if more > 0 else told

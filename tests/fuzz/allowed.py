@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 from tests.fuzz.claims import epoch_of
+from tests.fuzz.closed import IDLE, board_of, card_of
 from tests.fuzz.leases import Leases
 from tests.fuzz.named import by_field, form_of, note_of, task_of
 from tests.fuzz.reader import Message
@@ -61,7 +62,7 @@ def allow(message: Message, leases: Leases) -> Seen | None:
     if path.startswith(b"/claims/"):
         epoch = epoch_of(token, path[1:].replace(b"claims/", b"claim/", 1)) if message.method == b"PUT" else None
         return None if epoch is None else stripped(message, [epoch])
-    if path in _MCP and _is_harmless(message):
+    if (path in _MCP and _is_harmless(message)) or _closed(message, path) == b"":
         return stripped(message, [])
     if path.startswith(b"/keys/") and not message.values(b"fencing-token"):
         token = _borne(message)
@@ -74,9 +75,11 @@ def stripped(message: Message, epoch: list[bytes]) -> Seen:
     """As it is forwarded under an epoch."""
     named = {option.strip().lower() for value in message.values(b"connection") for option in value.split(b",")}
     dropped = _HOP_BY_HOP | {_plain(name) for name in named}
-    if message.target.startswith(b"/mcp"):
-        # A call's answer has to be read here: no coding of it is asked for.
+    if message.target.startswith(b"/mcp") or (message.method in WRITES and message.values(b"idempotency-key")):
+        # A call's answer has to be read here, and an intent's is kept for others: no coding of it is asked for.
         dropped |= {b"accept-encoding"}
+    if message.target.startswith(b"/boards") and message.method in WRITES:
+        dropped |= IDLE
     kept = []
     for name, value in message.fields:
         plain = _plain(name)
@@ -100,6 +103,8 @@ def _resource(message: Message, path: bytes) -> bytes | None:
             named = by_field(message.target.partition(b"?")[2])
         case b"mcp" if path in _MCP and message.method == b"POST":
             kind, named = b"notes", note_of(message)
+        case b"boards" | b"cards":
+            named = _closed(message, path)
         case b"keys" if message.method != b"PUT":
             return None
         case b"reports" | b"keys":
@@ -107,6 +112,13 @@ def _resource(message: Message, path: bytes) -> bytes | None:
         case _:
             return None
     return kind[:-1] + b"/" + named if named else None
+
+
+def _closed(message: Message, path: bytes) -> bytes | None:
+    """What is written where the policy is closed; empty for a read of it."""
+    if path.startswith(b"/boards"):
+        return board_of(message, path, stripped(message, []).fields)
+    return card_of(message, path) if path.startswith(b"/cards") else None
 
 
 def _is_harmless(message: Message) -> bool:

@@ -3,21 +3,21 @@
 import gzip
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tests.fuzz.claims import drawn_claim
+from tests.fuzz.closed_kinds import BOARDS, CARDS, board, card
 from tests.fuzz.draft import Draft
 from tests.fuzz.leases import Leases
+from tests.fuzz.making import IN_CHUNKS, Making
 
 REPORTS = tuple(b"report/r%d" % number for number in range(48))
 TASKS = tuple(b"task/t%d" % number for number in range(16))
 FORMS = tuple(b"form/f%d" % number for number in range(8))
 NOTES = tuple(b"note/n%d" % number for number in range(8))
 KEYS = tuple(b"key/k%d" % number for number in range(8))
-LEASED = (*REPORTS, *TASKS, *FORMS, *NOTES, *KEYS)
+LEASED = (*REPORTS, *TASKS, *FORMS, *NOTES, *KEYS, *BOARDS, *CARDS)
 _JOBS = 16
 _CLAIMED = 8
-_IN_CHUNKS = 0.04
 # Larger than what is read from a connection at once, and than what is digested without asking the fence first.
 _LARGE = 70_000
 _JSON = b"Content-Type: application/json"
@@ -79,89 +79,51 @@ _DOUBTFUL_CALLS = (
 )
 
 
-@dataclass(frozen=True)
-class _Making:
-    """What a kind is made of. `fields` are the noise that a request begins with."""
-
-    draw: random.Random
-    leases: Leases
-    epoch: int
-    fields: list[bytes]
-
-    def token(self, resource: bytes) -> bytes:
-        """Most often the live one; else a dead one, another's, or one that is spelled in another way."""
-        chance = self.draw.random()
-        live = self.leases.live[resource]
-        if chance < 0.75:
-            return live
-        if chance < 0.9:
-            return self.leases.stale(resource, self.draw)
-        other = self.draw.choice(tuple(self.leases.live.values()))
-        spoiled = (
-            other,
-            live[:-1],
-            live + b"x",
-            b"+" + live,
-            b"0" + live,
-            live + b"," + live,
-            b"",
-            live.split(b".")[0],
-        )
-        return self.draw.choice(spoiled)
-
-    def present(self, resource: bytes) -> None:
-        self.fields.append(b"Fencing-Token: " + self.token(resource))
-
-    def one_of(self, usual: tuple[bytes, ...], doubtful: tuple[bytes, ...], name: bytes) -> bytes:
-        form = self.draw.choice(usual if self.draw.random() < 0.7 else doubtful)
-        return form % name if b"%s" in form else form.replace(b"%%", b"%")
-
-
 def drawn(draw: random.Random, leases: Leases, epoch: int, noise: list[bytes]) -> Draft:
     """A request of any kind."""
     (kind,) = draw.choices(tuple(_KINDS), tuple(_KINDS.values()))
-    return kind(_Making(draw, leases, epoch, noise))
+    return kind(Making(draw, leases, epoch, noise))
 
 
-def _read(making: _Making) -> Draft:
+def _read(making: Making) -> Draft:
     draw = making.draw
     return Draft(draw.choice((b"GET", b"HEAD", b"OPTIONS")), b"/reports/r%d" % draw.randrange(48), making.fields)
 
 
-def _job(making: _Making) -> Draft:
+def _job(making: Making) -> Draft:
     draw, number = making.draw, max(0, making.epoch + making.draw.randint(-3, 1))
     making.fields.extend((b"Fencing-Token: %d" % number, b"Fencing-Holder: h%d" % number))
     return Draft(b"PUT", b"/jobs/j%d" % draw.randrange(_JOBS), making.fields, _body(draw))
 
 
-def _task(making: _Making) -> Draft:
+def _task(making: Making) -> Draft:
     draw, task = making.draw, making.draw.choice(TASKS)
     making.present(task)
     making.fields.append(_JSON)
     body = making.one_of((b'{"id":"%s"}',), _DOUBTFUL_JSON, task.removeprefix(b"task/"))
     if draw.random() < 0.15:
         body = _coded(body, making)
-    return Draft(b"POST", b"/tasks", making.fields, body, is_chunked=draw.random() < _IN_CHUNKS)
+    return Draft(b"POST", b"/tasks", making.fields, body, is_chunked=draw.random() < IN_CHUNKS)
 
 
-def _coded(body: bytes, making: _Making) -> bytes:
+def _coded(body: bytes, making: Making) -> bytes:
     coded = gzip.compress(body, mtime=0)
     doubtful = (coded[:-1], coded + b"x", coded + gzip.compress(b'{"id":"t1"}', mtime=0), body)
     making.fields.append(b"Content-Encoding: " + making.draw.choice((b"gzip", b"GZIP", b"x-gzip", b"gzip, identity")))
     return coded if making.draw.random() < 0.7 else making.draw.choice(doubtful)
 
 
-def _form(making: _Making) -> Draft:
+def _form(making: Making) -> Draft:
     draw, form = making.draw, making.draw.choice(FORMS)
     making.present(form)
     fields = making.one_of(_FIELDS, _DOUBTFUL_FIELDS, form.removeprefix(b"form/"))
     if draw.random() < 0.4:
         return Draft(b"PUT", b"/forms?" + fields, making.fields, _body(draw))
     making.fields.append(b"Content-Type: application/x-www-form-urlencoded")
-    return Draft(b"POST", b"/forms", making.fields, fields, is_chunked=draw.random() < _IN_CHUNKS)
+    return Draft(b"POST", b"/forms", making.fields, fields, is_chunked=draw.random() < IN_CHUNKS)
 
 
-def _call(making: _Making) -> Draft:
+def _call(making: Making) -> Draft:
     draw, note = making.draw, making.draw.choice(NOTES)
     making.fields.append(b"Mcp-Session-Id: s%d" % draw.randrange(3))
     chance = draw.random()
@@ -175,24 +137,24 @@ def _call(making: _Making) -> Draft:
     if draw.random() < 0.2:
         making.fields.append(draw.choice((b"Mcp-Method: tools/call", b"Mcp-Name: write", b"Mcp-Method: ping")))
     body = making.one_of((_CALL,), _DOUBTFUL_CALLS, note.removeprefix(b"note/"))
-    return Draft(b"POST", b"/mcp", making.fields, body, is_chunked=draw.random() < _IN_CHUNKS)
+    return Draft(b"POST", b"/mcp", making.fields, body, is_chunked=draw.random() < IN_CHUNKS)
 
 
-def _bearer(making: _Making) -> Draft:
+def _bearer(making: Making) -> Draft:
     draw, key = making.draw, making.draw.choice(KEYS)
     scheme = draw.choice((b"Bearer ", b"bearer  ", b"Bearer ", b"Basic ", b"Bearer x."))
     making.fields.append(b"Authorization: " + scheme + making.token(key))
     return Draft(b"PUT", b"/keys/" + key.removeprefix(b"key/"), making.fields, _body(draw))
 
 
-def _claim(making: _Making) -> Draft:
+def _claim(making: Making) -> Draft:
     draw, number = making.draw, making.draw.randrange(_CLAIMED)
     claim = drawn_claim(draw, b"claim/c%d" % number, max(0, making.epoch + draw.randint(-3, 1)))
     making.fields.append(b"Fencing-Token: " + claim)
     return Draft(b"PUT", b"/claims/c%d" % number, making.fields, _body(draw))
 
 
-def _report(making: _Making) -> Draft:
+def _report(making: Making) -> Draft:
     draw, report = making.draw, making.draw.choice(REPORTS)
     making.present(report)
     if draw.random() < 0.1:
@@ -200,7 +162,7 @@ def _report(making: _Making) -> Draft:
         making.fields.append(b"Idempotency-Key: " + draw.choice((key, b'"%b"' % key)))
     method = draw.choice((b"PUT", b"POST", b"PATCH", b"PUT", b"DELETE"))
     draft = Draft(method, b"/reports/" + report.removeprefix(b"report/"), making.fields, _body(draw))
-    draft.is_chunked = draw.random() < _IN_CHUNKS
+    draft.is_chunked = draw.random() < IN_CHUNKS
     return draft
 
 
@@ -219,7 +181,7 @@ def _body(draw: random.Random) -> bytes:
 
 
 # How often each is drawn.
-_KINDS: dict[Callable[[_Making], Draft], int] = {
+_KINDS: dict[Callable[[Making], Draft], int] = {
     _read: 12,
     _job: 8,
     _task: 12,
@@ -227,5 +189,7 @@ _KINDS: dict[Callable[[_Making], Draft], int] = {
     _call: 14,
     _bearer: 6,
     _claim: 6,
+    board: 10,
+    card: 12,
     _report: 36,
 }

@@ -36,14 +36,14 @@ def form_of(message: Message) -> bytes | None:
 
 def task_of(message: Message) -> bytes | None:
     """The resource that a task's body names."""
-    body = _json(message)
+    body = json_of(message)
     named = body.get("id") if isinstance(body, dict) else None
     return named.encode("utf-8", "replace") if isinstance(named, str) else None
 
 
 def note_of(message: Message) -> bytes | None:
     """The note that a call writes to; empty for a message that writes nothing, None for what nobody may send."""
-    body = _json(message)
+    body = json_of(message)
     if isinstance(body, list):
         return b"" if body and all(_is_read(one) for one in body) else None
     for value in message.values(b"mcp-method"):
@@ -72,7 +72,7 @@ def _is_read(message: object) -> bool:
     return method in _READS or (method in _NOTES and "id" not in message)
 
 
-def _json(message: Message) -> object:
+def json_of(message: Message) -> object:
     """A body's value; None for what two readers could read differently, whatever they ask for."""
     types = [value.lower() for value in message.values(b"content-type")]
     body = _decoded(message)

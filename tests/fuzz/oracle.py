@@ -11,7 +11,7 @@ from tests.fuzz.reader import Message
 # A request that was accepted may be forwarded after its caller has left; so many conversations later it is not.
 _REMEMBERED = 4_000
 # Whose resource is in no path.
-_UNPATHED = (b"/tasks", b"/forms", b"/mcp", b"/mcp/")
+_UNPATHED = (b"/tasks", b"/forms", b"/mcp", b"/mcp/", b"/boards", b"/cards")
 
 _Intent = tuple[bytes, bytes, bytes]
 

@@ -72,6 +72,51 @@ writes:
 """,
         mount="mcp",
     ),
+    "boards": _policy(
+        "boards",
+        """\
+read_only:
+  - match: POST /boards/find
+    only: {{json: [/text, /rows/id], header: [X-N, X-A, Cookie]}}
+  - match: POST /boards
+    when: {{json: {{/dry: true}}}}
+    only: {{json: [/dry, /id], header: [X-N, X-A, Cookie]}}
+writes:
+  - name: write-board
+    match: PUT /boards/{{id}}
+    resource: board/{{path.id}}
+    only: {{query: [page], json: [/text, /rows/id, {{/kind: [soft, 1]}}], header: [X-N, X-A, Cookie]}}
+  - name: add-board
+    match: POST /boards
+    resource: board/{{json:/id}}
+    only: {{json: [/dry, /id, /text], header: [X-N, X-A, Cookie]}}
+""",
+        mount="boards, bodies: [json]",
+    ),
+    "cards": _policy(
+        "cards",
+        """\
+read_only:
+  - match: POST /cards/preview
+    only: {{query: [page], form: [title, "tags[]"]}}
+  - match: POST /cards
+    when: {{form: {{mode: dry}}}}
+    only: {{form: [mode, id]}}
+writes:
+  - name: write-card
+    match: POST /cards/{{id}}
+    resource: card/{{path.id}}
+    only: {{query: [page], form: [title, "tags[]", {{tone: [soft]}}]}}
+  - name: change-card
+    match: PATCH /cards/{{id}}
+    resource: card/{{path.id}}
+  - name: add-card
+    match: POST /cards
+    resource: card/{{form.id}}
+    only: {{form: [mode, id, title]}}
+""",
+        mount="cards, bodies: [form, multipart]",
+    ),
     "claims": _policy(
         "claims",
         """\

@@ -29,7 +29,8 @@ async def test_hostile_bytes_cannot_write_past_the_fence(store_url: str, tmp_pat
     assert oracle.found == []
     assert '"level":"error"' not in (tmp_path / "gateway.log").read_text()
     assert run.decisions["forwarded"] > _CONVERSATIONS
-    assert {"passed", "stale-epoch", "bad-request", "ambiguous-target", "token-invalid"} < set(run.decisions)
+    refusals = {"stale-epoch", "bad-request", "ambiguous-target", "token-invalid", "no-policy", "unsupported-coding"}
+    assert {"passed", *refusals} < set(run.decisions)
 
 
 @pytest.mark.slow

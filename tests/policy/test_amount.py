@@ -70,6 +70,11 @@ def test_ending_zeros_cost_nothing(spelled: str, millionths: int) -> None:
         ('{"pay": {"amount": 1, "Amount": 2}}', "another spelling"),
         ('{"pay": {"amount": 1}, "pay.amount": 2}', "another spelling"),
         ('{"pay": {"a_mount": 1}}', "another spelling"),
+        ('{"pay": {"amount": 1, "amount ": 2}}', "another spelling"),
+        ('{"pay": {"amount": 1, "$set": {"amount": 2}}}', "another spelling"),
+        ('{"pay": {"amount": {"value": 1}}}', "is not a number"),
+        ('{"pay": {"amount": [1]}}', "is not a number"),
+        ('[{"pay": {"amount": 1}}]', "is missing"),
         ('{"pay": {"amount": 1}} 2', "not JSON"),
     ],
 )

@@ -1,6 +1,7 @@
 """A name or value that a policy closes: in each spelling in which some server reads it, it is closed or refused."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 
@@ -112,3 +113,84 @@ def test_what_is_no_text_or_no_single_document_is_refused(ruleset: RuleSet, body
     """A lone surrogate, a NUL in a name, a second document. A value may be what it likes: its name is closed."""
     assert found(ruleset, "/task/7", body=body) == "ambiguous-target"
     assert found(ruleset, "/task/7", body='{"task": "7\\u0000"}') == "no-policy"
+
+
+BOTH = """\
+closed:
+  - {match: "PUT /docs/{id}", when: {query: {purge: {present: true}}}}
+  - {match: "PUT /docs/{id}", when: {json: {/purge: {present: true}}}}
+writes:
+  - {name: put, match: "PUT /docs/{id}", resource: "doc/{path.id}", values: integer}
+"""
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
+    return rules(tmp_path_factory.mktemp("both"), HEAD + BOTH)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "told"),
+    [
+        ("application/json", '{"purge": 1}', "no-policy"),
+        ("application/json", '{"a": {"purge": 1}}', "put"),
+        ("application/x-www-form-urlencoded", "purge=1", "ambiguous-target"),
+        ("application/x-www-form-urlencoded", "a=1", "put"),
+        ("text/plain", "purge=1", "ambiguous-target"),
+        ("text/xml", "purge=1", "ambiguous-target"),
+        ("application/xml", "purge=1", "ambiguous-target"),
+        ("application/octet-stream", '{"purge": 1}', "ambiguous-target"),
+        ("application/merge-patch+json", '{"purge": 1}', "ambiguous-target"),
+    ],
+)
+def test_a_name_closed_in_query_and_json_is_in_no_other_body(both: RuleSet, kind: str, body: str, told: str) -> None:
+    """Whatever the body calls itself: some server reads it as the one or the other."""
+    assert found(both, "/docs/7", ("Content-Type", kind), body=body) == told
+
+
+@pytest.mark.parametrize("field", [("Cookie", "purge=1"), ("Cookie", "a=1; Purge"), ("Purge", "1")])
+def test_nor_is_it_a_cookie_or_a_header(both: RuleSet, field: tuple[str, str]) -> None:
+    """PHP without a `php.ini` and Spring take those for parameters."""
+    assert found(both, "/docs/7", field, body="{}") == "ambiguous-target"
+
+
+FOUR = """\
+closed:
+  - {match: "PUT /json/{id}", when: {json: {/kind: purge}}}
+  - {match: "PUT /form/{id}", when: {form: {kind: purge}}}
+  - {match: "PUT /query/{id}", when: {query: {kind: purge}}}
+  - {match: "PUT /header/{id}", when: {header: {x-kind: purge}}}
+writes:
+  - {name: put, match: "PUT /{place}/{id}", resource: "doc/{path.id}", values: integer}
+"""
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
+    return rules(tmp_path_factory.mktemp("four"), HEAD + FOUR)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("purge", "no-policy"),
+        *((value, "ambiguous-target") for value in ("purge\0", "purge\0x", "\0purge", "pur\0ge", "purge\n", "purge\t")),
+        *((value, "ambiguous-target") for value in (" purge", "purge ", "\u00a0purge", "purge\u3000", "purge\u2028")),
+        *((value, "ambiguous-target") for value in ("pur\u200dge", "purge\u200c", "pur\u00adge", "\ufeffpurge")),
+        *((value, "ambiguous-target") for value in ("\uff50urge", "purg\u00e9", "purge\u0301", "PURGE", ".purge")),
+        *((value, "ambiguous-target") for value in ('"purge"', "%70urge", "%2570urge", "purge#x")),
+        *((value, "put") for value in ("purge;", "purge|x", "purge x", "purge/", "&#112;urge")),
+        *((value, "put") for value in ("pu\\u0072ge", '{"purge": 1}', '["purge"]', "preview", "")),
+    ],
+    ids=ascii,
+)
+def test_a_text_is_told_alike_wherever_it_stands(four: RuleSet, value: str, told: str) -> None:
+    """In JSON, a form, a query and a header: what C ends, what is trimmed, dropped or folded may be the named one."""
+    asked = [
+        found(four, "/json/7", body=json.dumps({"kind": value})),
+        found(four, "/form/7", FORM, body=f"kind={quote(value, safe='')}"),
+        found(four, f"/query/7?kind={quote(value, safe='')}"),
+        found(four, "/header/7", ("X-Kind", value.encode().decode("latin-1"))),
+    ]
+
+    assert asked == [told] * 4

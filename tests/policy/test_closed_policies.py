@@ -3,6 +3,8 @@
 The docstrings name who reads otherwise what is refused.
 """
 
+import json
+
 import pytest
 
 from gateway.core.caller import NOBODY
@@ -22,6 +24,7 @@ read_only:
 closed:
   - {{match: POST /boards, when: {{json: {{/kind: purge}}}}}}
   - {{match: "GET,PUT /queues/%2F/critical"}}
+  - {{match: GET /live/0}}
 writes:
   - name: titled
     match: PUT /docs/{{id}}
@@ -36,6 +39,29 @@ writes:
     match: POST /boards
     resource: boards
     only: {{json: [/kind, /text], header: []}}
+  - name: update
+    match: POST /graphql
+    when: {{graphql: {{mutation: [update]}}}}
+    resource: doc/{{graphql.id}}
+    only: {{query: [], json: [/query, /variables], header: []}}
+  - name: change
+    match: POST /graphql
+    when: {{graphql: {{mutation: [change]}}}}
+    resource: doc/{{graphql.input.id}}
+    only: {{query: [], json: [/query, /variables], header: []}}
+  - name: live
+    match: GET /live/{{id}}
+    upgrade: websocket
+    resource: doc/{{path.id}}
+    only: {{query: [v], header: []}}
+  - name: listed
+    match: PUT /tags/{{id}}/{{tag}}
+    resource: tag/{{path.id}}/{{path.tag}}
+    values: {{path.id: integer, path.tag: [red, soft-delete]}}
+    only:
+      query: [{{mode: [soft]}}]
+      json: [{{/kind: [preview, publish]}}, {{/parts: [[a, b]]}}]
+      header: [{{X-Mode: [soft]}}]
   - name: queue
     match: PUT /queues/%2F/{{queue}}
     values: lowercase
@@ -100,7 +126,7 @@ def test_a_call_is_one_object_that_says_its_method_once(ruleset: RuleSet, body: 
             (kind, "ambiguous-target")
             for kind in ('"1"', '"0"', '"+1"', '" 1"', '"1.0"', "1", '["purge"]', '{"purge": null}', '"Purge"')
         ),
-        *((kind, "ambiguous-target") for kind in ('"Preview"', '"preview, purge"')),
+        *((kind, "ambiguous-target") for kind in ('"Preview"', '"preview, purge"', '"list, share"', '"preview "')),
     ],
 )
 def test_a_named_text_is_written_as_it_is_named(ruleset: RuleSet, kind: str, decision: str) -> None:
@@ -116,10 +142,18 @@ def test_a_named_text_is_written_as_it_is_named(ruleset: RuleSet, kind: str, dec
         ("GET", "/queues/%2F/critical", "reads-denied"),
         *(
             ("PUT", target, "ambiguous-target")
-            for target in ("/queues/%2f/work", "/queues/%2F%2F/work", "/queues/%252F/work")
+            for target in ("/queues/%2f/work", "/queues/%2F%2F/work", "/queues/%252F/work", "/queues/%2F/work%2F")
         ),
         *(("GET", target, "reads-denied") for target in ("/queues/%2f/critical", "/queues/%2F/cri%74ical")),
-        ("GET", "/queues/%2F/CRITICAL", "ambiguous-target"),
+        *(
+            ("PUT", target, "ambiguous-target")
+            for target in ("/queues/%2F/%2F", "/queues/%2F/a%2Fcritical", "/queues/%2F/Critical")
+        ),
+        *((method, "/queues/%2F/critical", "reads-denied") for method in ("HEAD", "OPTIONS")),
+        *(
+            ("GET", f"/queues/{path}", "ambiguous-target")
+            for path in ("%2F/CRITICAL", "%2F%2F/critical", "%252F/critical", "%2F/critical/", "%2F/critical.json")
+        ),
     ],
 )
 def test_an_encoded_slash_that_a_match_names_is_that_one(
@@ -129,3 +163,129 @@ def test_an_encoded_slash_that_a_match_names_is_that_one(
     told = answer(ruleset, request(method, target, JSON, body="{}" if method == "PUT" else None), NOBODY)
 
     assert told.decision == decision
+
+
+@pytest.mark.parametrize(
+    ("id", "decision"),
+    [
+        *((id, "forwarded") for id in ("7", '"7"', "9007199254740992")),
+        *((id, "resource-unresolved") for id in ("9007199254740993", "7.0", "7e0", "-0", "true", "[7]", '{"id": 7}')),
+        ("null", "resource-unresolved"),
+        ('"07"', "ambiguous-target"),
+    ],
+)
+def test_an_id_is_one_integer_wherever_graphql_has_it(ruleset: RuleSet, id: str, decision: str) -> None:
+    """In a variable, within an object of one, or in the document: JavaScript rounds beyond 2^53, and an engine makes an
+    item of a list."""
+    asked = (
+        f'{{"query": "mutation($i: ID!) {{update(id: $i)}}", "variables": {{"i": {id}}}}}',
+        f'{{"query": "mutation($i: In!) {{change(input: $i)}}", "variables": {{"i": {{"id": {id}}}}}}}',
+        json.dumps({"query": f"mutation {{update(id: {id})}}"}),
+    )
+    told = [answer(ruleset, request("POST", "/graphql", JSON, body=body), NOBODY).decision for body in asked]
+
+    # A document's objects have no quotes around a name.
+    assert told[: 2 if id.startswith("{") else 3] == [decision] * (2 if id.startswith("{") else 3)
+
+
+@pytest.mark.parametrize(
+    ("variables", "decision"),
+    [
+        ('{"i": {"id": 7}}', "forwarded"),
+        ('{"i": {"id": 7, "ID": 8}}', "ambiguous-target"),
+        ('{"i": [{"id": 7}]}', "resource-unresolved"),
+        ('{"i": {"id": 7}, "I": {"id": 8}}', "ambiguous-target"),
+        ("{}", "resource-unresolved"),
+    ],
+)
+def test_a_variable_says_it_once(ruleset: RuleSet, variables: str, decision: str) -> None:
+    """In its own spelling."""
+    body = f'{{"query": "mutation($i: In!) {{change(input: $i)}}", "variables": {variables}}}'
+
+    assert answer(ruleset, request("POST", "/graphql", JSON, body=body), NOBODY).decision == decision
+
+
+@pytest.mark.parametrize(
+    ("variables", "decision", "resource"),
+    [("{}", "forwarded", "doc/8"), ('{"i": null}', "resource-unresolved", None), ('{"i": 7}', "forwarded", "doc/7")],
+)
+def test_a_default_counts_where_nothing_is_said(
+    ruleset: RuleSet, variables: str, decision: str, resource: str | None
+) -> None:
+    """A null says something."""
+    body = f'{{"query": "mutation($i: ID = 8) {{update(id: $i)}}", "variables": {variables}}}'
+    told = answer(ruleset, request("POST", "/graphql", JSON, body=body), NOBODY)
+
+    assert (told.decision, told.resource) == (decision, resource)
+
+
+@pytest.mark.parametrize(
+    ("target", "field", "decision"),
+    [
+        ("/live/7", None, "forwarded"),
+        ("/live/7?v=2", None, "forwarded"),
+        ("/live/7?v=2&sudo=1", None, "no-policy"),
+        ("/live/7?V=2", None, "no-policy"),
+        ("/live/7", ("X-A", "1"), "no-policy"),
+        ("/live/7", ("Origin", "https://a.example"), "forwarded"),
+        ("/live/0", None, "no-policy"),
+        ("/live/%30", None, "no-policy"),
+    ],
+)
+def test_a_handshake_says_what_is_listed(
+    ruleset: RuleSet, target: str, field: tuple[str, str] | None, decision: str
+) -> None:
+    """As a write does."""
+    key = ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
+    fields = (("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Version", "13"), key)
+
+    assert answer(ruleset, request("GET", target, *fields, *([field] if field else [])), NOBODY).decision == decision
+
+
+@pytest.mark.parametrize(
+    ("target", "body", "field", "decision"),
+    [
+        ("7/red", "{}", None, "forwarded"),
+        ("7/soft-delete?mode=soft", '{"kind": "preview", "parts": ["a", "b"]}', ("X-Mode", "soft"), "forwarded"),
+        *(
+            (f"7/{tag}", "{}", None, "ambiguous-target")
+            for tag in ("RED", "Red", "0", "soft_delete", "softDelete", "SOFT-DELETE", "soft.delete", "red,soft-delete")
+        ),
+        *(
+            (f"7/{tag}", "{}", None, "ambiguous-target")
+            for tag in ("r%C3%A9d", "%EF%BD%92ed", "red%20", "red.json", "blue")
+        ),
+        *(
+            (f"7/red?mode={mode}", "{}", None, "no-policy")
+            for mode in ("hard", "Soft", "1", "soft,hard", "%EF%BD%93oft", "soft&mode=hard")
+        ),
+        *(
+            ("7/red", f'{{"kind": {kind}}}', None, "no-policy")
+            for kind in (
+                '"purge"',
+                '"Preview"',
+                '"PRE-VIEW"',
+                '"preview,publish"',
+                "3",
+                '"3"',
+                '["preview"]',
+                '{"a": 1}',
+            )
+        ),
+        *(("7/red", f'{{"kind": {kind}}}', None, "no-policy") for kind in ("true", "null", '""', '"preview\\u0000"')),
+        *(
+            ("7/red", f'{{"parts": {parts}}}', None, "no-policy")
+            for parts in ('"a"', '["A"]', '["a, b"]', '[["a"]]', "[0]")
+        ),
+        *(("7/red", "{}", ("X-Mode", mode), "no-policy") for mode in ("hard", "SOFT", "0", "soft, hard")),
+        ("7/red", "{}", ("X-Mode", "=?utf-8?q?soft?="), "ambiguous-target"),
+    ],
+)
+def test_what_is_listed_with_its_values_is_one_of_them(
+    ruleset: RuleSet, target: str, body: str, field: tuple[str, str] | None, decision: str
+) -> None:
+    """.NET reads the names of an enum in any case, by number, and several as their sum; Dropwizard with other marks,
+    Micronaut without any; databases without accents and width; Fastify takes a list of one for what is in it."""
+    sent = request("PUT", f"/tags/{target}", JSON, *([field] if field else []), body=body)
+
+    assert answer(ruleset, sent, NOBODY).decision == decision

@@ -33,7 +33,15 @@ UNASKED = [
 IDLE = [
     *("Via", "Cache-Control", "Pragma", "Priority", "DNT", "Max-Forwards", "Baggage", "Sec-CH-UA", "SEC-CH-Any"),
     *("Save-Data", "Early-Data", "Upgrade-Insecure-Requests", "Sec-GPC", "Sec-Purpose", "CDN-Loop"),
-    *("Request-Id", "Correlation-Context", "CF-Ray", "X-Stainless-Lang"),
+    *("Request-Id", "Correlation-Context", "CF-Ray", "X-Stainless-Lang", "X-Scheme", "X-Amz-Cf-Id", "X-Vercel-Id"),
+    *(
+        "X-Instana-T",
+        "Request-Context",
+        "Ot-Tracer-Traceid",
+        "X-Dynatrace",
+        "CloudFront-Viewer-Country",
+        "Sec-Fetch-Storage-Access",
+    ),
 ]
 DROPPED = [
     *("Fencing-Token", "Fencing_Token", "Fencing-Whatever", "Fencegate-Key", "X-Forwarded-For", "X_Forwarded_For"),

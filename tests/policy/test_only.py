@@ -174,6 +174,11 @@ def test_a_long_name_is_shown_in_part(ruleset: RuleSet) -> None:
         (["/a/b", "/a"], "/a/c", True),
         (["/a/b"], "/a", False),
         (["/a/b"], "/a/c", False),
+        (["/a/b"], "/a/0/b", True),
+        (["/a/b"], "/a/0", False),
+        (["/a/b"], "/a/0/c", False),
+        (["/a/0/b"], "/a/0/b", True),
+        (["/a"], "/0/a", False),
         ([], "/a", False),
     ],
 )

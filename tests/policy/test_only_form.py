@@ -75,6 +75,48 @@ def test_a_form_has_no_field_but_those_listed(ruleset: RuleSet, body: str, told:
 
 
 @pytest.mark.parametrize(
+    "boundary",
+    [
+        *(
+            "----WebKitFormBoundary7MA4YWxkTrZu0gW",
+            "----geckoformboundary8b2f0c7a",
+            "-" * 27 + "735323031399963166993862150",
+        ),
+        *("-" * 24 + "d74496d66958873e", "----formdata-undici-0123456789", "-" * 26 + "123456789012345678901234"),
+        *(
+            "d1c5a2e3f4b5968778695a4b3c2d1e0f",
+            '"0f8fad5b-d9cb-469f-a165-70867728950e"',
+            "alamofire.boundary.8f0a2c4e6b",
+        ),
+        *(
+            "axios-1.21.1-boundary-Exu93E5k_a",
+            "dart-http-boundary-a.B+c_dEfGhIjKl",
+            "----RubyFormBoundaryAbCdEfGh",
+            "X-INSOMNIA-BOUNDARY",
+            "Boundary-8F0A",
+        ),
+    ],
+)
+def test_an_upload_of_a_common_client_passes(ruleset: RuleSet, boundary: str) -> None:
+    """Browsers, curl, and what programs send files with draw boundaries of their own, some with the word in them."""
+    sent = parts('; name="title"; filename="a.html"').replace("--b", "--" + boundary.strip('"'))
+
+    assert found(ruleset, "/f/7", f"multipart/form-data; boundary={boundary}", sent) == "form"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *('multipart/form-data; boundary="b; boundary=c"', 'multipart/form-data; boundary="boundary=b"'),
+        *("multipart/form-data; boundary=b; boundary*0=c", "multipart/form-data; boundary=b; xboundary=c"),
+    ],
+)
+def test_a_second_boundary_is_refused(ruleset: RuleSet, kind: str) -> None:
+    """Readers that look for the text, or join what is cut in pieces, take that one."""
+    assert found(ruleset, "/f/7", kind, parts('; name="title"')) == "ambiguous-target"
+
+
+@pytest.mark.parametrize(
     ("body", "told"),
     [
         (parts('; name="title"'), "form"),

@@ -119,11 +119,11 @@ def test_a_query_that_some_take_apart_in_another_way_is_ambiguous(query: str) ->
 
 
 def test_the_refusal_names_the_part() -> None:
-    """An agent can mend a request only if it is told what is missing."""
+    """An agent can mend a request only if it is told what is missing, in other words than a policy's."""
     answer = fill("report/{json:/report/id}", body='{"report": {}}')
 
     assert isinstance(answer, Refused)
-    assert "json:/report/id" in answer.detail
+    assert "`/report/id` of the JSON body, a part of the resource's name, is missing" in answer.detail
 
 
 def test_the_longest_name_is_512_characters() -> None:

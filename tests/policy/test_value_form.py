@@ -79,12 +79,14 @@ def test_an_integer_is_plain_digits(value: str) -> None:
 @pytest.mark.parametrize(
     ("form", "value"),
     [
+        ("date", "2026-01-05"),
         *(("uuid", value) for value in UUIDS),
         *(("lowercase", value) for value in (*UUIDS, *INTEGERS, "pi_1", "07", "0f1d2c")),
         *(("ulid", value) for value in ULIDS),
         *(("uppercase", value) for value in (*ULIDS, *INTEGERS, "C0123456789", "PI_1", "A-7", "07", "_", "-")),
         *(("base64", value) for value in BASE64),
         *(("base64url", value) for value in BASE64URL),
+        *((frozenset(("red", "blue")), value) for value in ("red", "blue")),
         *(("unpadded", value) for value in (*UUIDS, *INTEGERS, "group/007", "7.0", "0x7", "a07", "", "0.7")),
     ],
 )
@@ -97,6 +99,7 @@ def test_other_forms_have_one_spelling_too(form: ValueForm, value: str) -> None:
 @pytest.mark.parametrize(
     ("form", "value"),
     [
+        *(("date", value) for value in (*ODD, "20260105", "1767571200", "2026-1-5", "2026-01-05T00", "2026-W02-1")),
         *(("uuid", value) for value in (*ODD, *WORDS, *OTHER_UUIDS, "")),
         *(("lowercase", value) for value in (*ODD, "C0123456789", OTHER_UUIDS[0], "")),
         *(("ulid", value) for value in (*ODD, ULIDS[0].lower(), ULIDS[0].replace("0", "O"), "8" + ULIDS[0][1:], "07")),
@@ -108,6 +111,7 @@ def test_other_forms_have_one_spelling_too(form: ValueForm, value: str) -> None:
         *(("unpadded", value) for value in ("07", "00", "007")),
         *(("word", value) for value in (*ODD, "")),
         *(("integer", value) for value in (*ODD, "", "07", "00", "-0", "-7", "1e3", "0x7", "7_0", "pi_1")),
+        *((frozenset(("red", "blue")), value) for value in ("RED", "green", "0", "red ", "", "r")),
         *(("integer", value) for value in ("9223372036854775808", "18446744073709551623", "1" * 5000)),
     ],
 )
@@ -117,7 +121,17 @@ def test_anything_else_is_told(form: ValueForm, value: str) -> None:
 
     assert why is not None
     assert why.startswith(
-        ("has more", "is no integer", "is an integer", "is no UUID", "is a number", "is no base64", "is no ULID")
+        (
+            "has more",
+            "is no integer",
+            "is an integer",
+            "is no date",
+            "is no UUID",
+            "is a number",
+            "is no base64",
+            "is no ULID",
+            "is none",
+        )
     )
 
 

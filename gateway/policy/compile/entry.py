@@ -58,7 +58,7 @@ def compile_write(
     token_from = _token_from(report, path, shape, upstream)
     if template is None:
         return None
-    template = with_values(report, path, shape.values, template, upstream.mount)
+    template, places = with_values(report, path, shape.values, template, matcher)
     check_arriving(report, (*path, "resource"), template, upstream)
     rule = Rule(
         name=shape.name,
@@ -87,6 +87,7 @@ def compile_write(
         weight=shape.effect.weight,
         amounts=compile_amounts(report, path, shape),
         only=compile_only(report, path, shape, upstream),
+        places=places,
     )
     entry = replace(entry, only=with_looked_at(entry.only, entry))
     _check_reads(report, path, entry)

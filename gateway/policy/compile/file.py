@@ -166,6 +166,7 @@ def _mount(report: Report, shape: schema.Policy, json_types: frozenset[bytes]) -
         names=mount.names,
         form_in_json=mount.form_in_json,
         coded_bodies=mount.coded_bodies,
+        locations=mount.locations,
         port=port,
         bodies=compile_bodies(report, mount, json_types),
     )

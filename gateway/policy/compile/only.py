@@ -1,19 +1,29 @@
 """`only` of a rule or of what is `read_only`: what it lists, and whether all that is looked at is among it."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from gateway.core.rule import Upstream
 from gateway.core.withheld import withheld
 from gateway.policy import schema
-from gateway.policy.condition import FormCondition, GraphqlCondition, HeaderCondition, JsonCondition, QueryCondition
+from gateway.policy.compile.listed_values import listed_texts, member_values
+from gateway.policy.condition import (
+    Condition,
+    FormCondition,
+    GraphqlCondition,
+    HeaderCondition,
+    JsonCondition,
+    QueryCondition,
+)
 from gateway.policy.entry import Entry, ReadOnly
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_to_list
 from gateway.policy.listed_headers import ListedHeaders
-from gateway.policy.only import Only, tree_of
+from gateway.policy.listed_values import NO_VALUES, MemberValues, NameValues, spelled
+from gateway.policy.only import Only, Tree, tree_of
 from gateway.policy.part import Part
+from gateway.policy.reading.formbody import parse_field
 from gateway.policy.reading.hidden import hidden_in
 from gateway.policy.reading.jsonbody import Pointer, parse_pointer
 from gateway.policy.reading.lenient_name import is_unclosed
@@ -21,6 +31,7 @@ from gateway.policy.reading.ordinary_headers import OF_MCP
 from gateway.policy.reading.overriding import FORM_COMMANDS, overriding_among
 from gateway.policy.report import Report
 from gateway.policy.source import Path
+from gateway.policy.value_form import some_values
 
 T = TypeVar("T")
 
@@ -64,26 +75,95 @@ def _lists(report: Report, where: Path, listed: schema.Only, upstream: Upstream,
     if all(one is None for one in every):
         message = "this closes no list; write one of `query`, `json`, `form` and `header`, such as `query: []`"
         report.add(where, f"{message}, or leave it out")
-    header = None
-    if listed.header is not None:
-        own = OF_MCP if upstream.protocol == "mcp" else frozenset()
-        header = ListedHeaders(
-            own.union(_compiled(report, (*where, "header"), listed.header, header_to_list)),
-            withheld(upstream, believed=False, observed=observed),
-        )
+    query = None if listed.query is None else _compiled(report, (*where, "query"), listed.query, str)
+    members = None if listed.json_ is None else _compiled(report, (*where, "json"), listed.json_, _pointer)
+    form = None if listed.form is None else _compiled(report, (*where, "form"), listed.form, _form_name)
+    header = None if listed.header is None else _compiled(report, (*where, "header"), listed.header, header_to_list)
+    own = OF_MCP if upstream.protocol == "mcp" else frozenset()
     return Only(
-        None if listed.query is None else frozenset(listed.query),
-        None if listed.json_ is None else tree_of(_compiled(report, (*where, "json"), listed.json_, _pointer)),
-        None if listed.form is None else frozenset(_compiled(report, (*where, "form"), listed.form, _form_name)),
-        header,
+        None if query is None else frozenset(one.name for one in query),
+        None if members is None else _tree(report, members),
+        None if form is None else frozenset(one.name for one in form),
+        None
+        if header is None
+        else ListedHeaders(
+            own.union(one.name for one in header), withheld(upstream, believed=False, observed=observed)
+        ),
+        _values(report, query or (), form or (), header or ()),
     )
 
 
-def _compiled(report: Report, where: Path, texts: list[str], compiled: Callable[[str], T | Wrong]) -> Iterator[T]:
-    for at, text in enumerate(texts):
-        one = report.take((*where, at), compiled(text))
-        if one is not None:
-            yield one
+@dataclass(frozen=True, slots=True)
+class _Named(Generic[T]):
+    """A name that is listed, where that is written, and what it may say, as far as that is listed."""
+
+    name: T
+    path: Path
+    values: list[object] | None = None
+
+
+def _compiled(
+    report: Report,
+    where: Path,
+    listed: list[str | dict[str, list[object]]],
+    compiled: Callable[[str], T | Wrong],
+) -> tuple[_Named[T], ...]:
+    """What is right of a list; of two that are one both, with a fault where one of them has values."""
+    found: list[_Named[T]] = []
+    known: dict[T, bool] = {}
+    for at, item in enumerate(listed):
+        for text, values in (item if isinstance(item, dict) else {item: None}).items():
+            path: Path = (*where, at) if values is None else (*where, at, text)
+            name = report.take(path, compiled(text)) if values is None else report.take_key(path, compiled(text))
+            if name is None:
+                continue
+            if name in known and (known[name] or values is not None):
+                report.take_key(path, Wrong(f"`{text}` is listed twice, with its values; remove one"))
+            known[name] = values is not None
+            found.append(_Named(name, path, values))
+    return tuple(found)
+
+
+def _values(
+    report: Report,
+    query: Iterable[_Named[str]],
+    form: Iterable[_Named[str]],
+    header: Iterable[_Named[bytes]],
+) -> NameValues:
+    headers = {one.name.decode("ascii"): texts for one, texts in _texts(report, header)}
+    of_query = {one.name: texts for one, texts in _texts(report, query)}
+    of_form = {one.name: texts for one, texts in _texts(report, form)}
+    for one in form:
+        if one.values is not None:
+            # It is read then, and not only its name.
+            report.take_key(one.path, parse_field(one.name))
+    return NameValues(of_query, of_form, headers) if of_query or of_form or headers else NO_VALUES
+
+
+def _texts(report: Report, listed: Iterable[_Named[T]]) -> Iterator[tuple[_Named[T], frozenset[str]]]:
+    return ((one, listed_texts(report, one.path, one.values)) for one in listed if one.values is not None)
+
+
+def _tree(report: Report, listed: tuple[_Named[Pointer], ...]) -> Tree:
+    """What has values has nothing below it, and stands below nothing that takes all."""
+    valued: list[tuple[Pointer, MemberValues]] = []
+    for one in listed:
+        if one.values is None:
+            continue
+        valued.append((one.name, member_values(report, one.path, one.values)))
+        for other in listed:
+            if _leads_to(one.name, other.name):
+                told = f"`{other.name.text}` is listed too, and cannot stand below one of some values; remove one"
+                report.take_key(one.path, Wrong(told))
+            elif other.values is None and _leads_to(other.name, one.name):
+                told = f"`{other.name.text}` is listed too, and with it all that stands below; remove one"
+                report.take_key(one.path, Wrong(told))
+    return tree_of((one.name for one in listed if one.values is None), valued)
+
+
+def _leads_to(outer: Pointer, inner: Pointer) -> bool:
+    """Whether what is named by the second stands below what is named by the first."""
+    return len(outer.tokens) < len(inner.tokens) and inner.tokens[: len(outer.tokens)] == outer.tokens
 
 
 def _pointer(text: str) -> Pointer | Wrong:
@@ -114,6 +194,7 @@ def check_only_reads(report: Report, path: Path, entry: Entry | ReadOnly) -> Non
     if only is None:
         return
     where = (*path, "only")
+    _check_values(report, where, only, entry)
     own = "the rule itself looks at" if isinstance(entry, Entry) else "its own conditions look at"
     for name in sorted(set(_query_names(entry)) - only.query) if only.query is not None else ():
         report.add((*where, "query"), f"{own} `{name}` of the query; list it too")
@@ -128,6 +209,34 @@ def check_only_reads(report: Report, path: Path, entry: Entry | ReadOnly) -> Non
         report.add((*where, "form"), f"{own} `{name}` of the form; list it too")
     for pointer in sorted((one for one in pointers if not only.allows(one)), key=lambda one: one.text):
         report.add((*where, "json"), f"{own} `{pointer.text}` of the body; list it too")
+
+
+def _check_values(report: Report, where: Path, only: Only, entry: Entry | ReadOnly) -> None:
+    """What its conditions want must be among what may stand there, or no request has it."""
+    for condition in entry.matcher.conditions:
+        kind, lacking = _unlisted(only, condition)
+        if lacking:
+            told = f"`when` wants {some_values(lacking)} of {condition}, which is not listed here; list it too"
+            report.add((*where, kind), told)
+
+
+def _unlisted(only: Only, condition: Condition) -> tuple[str, list[str]]:
+    """The list that a condition looks into, and what it wants and that does not allow."""
+    match condition:
+        case QueryCondition(name, wanted):
+            return "query", _beyond(wanted, only.values.query.get(name))
+        case FormCondition(name, wanted):
+            return "form", _beyond(wanted, only.values.form.get(name))
+        case HeaderCondition(name, wanted):
+            return "header", _beyond(wanted, only.values.header.get(name))
+        case JsonCondition(pointer, scalars):
+            member = only.member(pointer)
+            return "json", [] if member is None else [spelled(one) for one in scalars - member.plain]
+    return "", []
+
+
+def _beyond(wanted: frozenset[str], listed: frozenset[str] | None) -> list[str]:
+    return [] if listed is None else [*(wanted - listed)]
 
 
 def _parts(entry: Entry | ReadOnly) -> Iterator[Part]:

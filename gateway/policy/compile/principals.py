@@ -51,8 +51,18 @@ def _caller(report: Report, path: Path, shape: schema.Principal) -> Caller:
     quota = Quota(shape.name, limits.leases, limits.writes_per_minute, limits.resources)
     limited = limits != schema.Quota()
     every = any(glob.text == "**" for glob in resources)
-    rights = Rights(None if every else resources, shape.takeover, quota if limited else None, shape.approve)
+    approve = _approve(report, path, shape)
+    rights = Rights(None if every else resources, shape.takeover, quota if limited else None, approve)
     return Caller(shape.name, shape.tenant, rights)
+
+
+def _approve(report: Report, path: Path, shape: schema.Principal) -> bool | tuple[Glob, ...]:
+    where = (*path, "approve")
+    if isinstance(shape.approve, list):
+        return tuple(_globs(report, where, shape.approve))
+    if shape.approve and not shape.resources:
+        report.add(where, "`true` is of its `resources`, and it has none; write such as `approve: [account/*]`")
+    return shape.approve
 
 
 def _globs(report: Report, path: Path, texts: list[str]) -> Iterator[Glob]:

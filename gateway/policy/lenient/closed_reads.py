@@ -7,7 +7,7 @@ for a closed one is refused.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from gateway.core.decision import AMBIGUOUS_TARGET, READS_DENIED, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_PATHS, READS_DENIED, Refused
 from gateway.core.request import Request
 from gateway.core.rule import Upstream
 from gateway.core.target import Target
@@ -29,16 +29,19 @@ _SPELLED_OTHERWISE = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: to a server that tells neither case, marks nor escapes, or drops a part of the path, or "
     "ends it at a blank, `?`, `#` or `&`, this is a read that the policy closes. Do not repeat it.",
+    OF_PATHS,
 )
 _RUNS_PROGRAM = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: to a server that runs a program for what stands behind its name (`/cron.php/x`), or for "
     "its directory (`/admin/` for `/admin/index.php`), this is a read that the policy closes. Do not repeat it.",
+    OF_PATHS,
 )
 _RUNS_INDEX = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: to a server that runs `index` or `default` for what stands before it (`/docs/index` for "
     "`/docs`) this is a read that the policy closes. Do not repeat it.",
+    OF_PATHS,
 )
 
 
@@ -94,7 +97,7 @@ class ClosedReads:
 
     def _denied(self, entry: AnyEntry) -> Refused:
         detail = f"Nothing was forwarded: the policy of upstream {self._upstream.name} closes this read."
-        return Refused(READS_DENIED, f"{detail} Do not repeat it.", why=f"{entry.label} at {entry.matcher.place}")
+        return Refused(READS_DENIED, f"{detail} Do not repeat it.", why=entry.matcher.place.of(entry.label))
 
 
 def _refusal_among(

@@ -7,7 +7,7 @@ its items far more often than an action beside its arguments. An entry of `close
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_PATHS, Refused
 from gateway.core.request import Request
 from gateway.core.rule import Upstream
 from gateway.core.target import Target
@@ -28,29 +28,34 @@ CUT_IS_CLOSED = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: to a server to which the path ends at a blank, an escaped `?` or `#` or a `&`, this is a "
     "write that the policy does not allow. Do not repeat it.",
+    OF_PATHS,
 )
 _HAS_ARGUMENTS = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: to a server that takes what follows an action for its arguments (`/docs/publish/x` for "
     "`/docs/publish`) this is a write that the policy closes. Do not repeat it; where it is meant, a rule has to name "
     "the closed segment in text.",
+    OF_PATHS,
 )
 _IS_PROGRAM = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: to a server that adds the ending to a program's name (`/cron` for `/cron.php`) this is a "
     "write that the policy closes. Do not repeat it; where it is meant, a rule has to name it in text.",
+    OF_PATHS,
 )
 _HAS_FORMAT = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: to a server that takes an ending for a format (`/docs/publish.json` or `.data` for "
     "`/docs/publish`) this is a write that the policy closes. Do not repeat it; where it is meant, a rule has to name "
     "it in text.",
+    OF_PATHS,
 )
 _IS_INDEX = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: to a server that runs `index` or `default` for what stands before it (`/docs/index` for "
     "`/docs`) this is a write that the policy closes. Do not repeat it; where it is meant, a rule has to name it in "
     "text.",
+    OF_PATHS,
 )
 
 

@@ -1,13 +1,16 @@
 """What is left of a path to a server that takes its end for a format.
 
 Rails takes what stands behind the last dot for one, Spring's suffix patterns all behind the first. React Router cuts
-`.data` off twice, and reads what is left anew: of `/docs/.data` that is `/docs`, of `/docs/7/...data` too.
+`.data` off twice, and reads what is left anew: of `/docs/.data` that is `/docs`, of `/docs/7/...data` too. So it is of
+`/docs/_.data` and `/docs/_.rsc`, to newer ones.
 """
 
 from collections.abc import Iterator
 
 # Windows cuts them off a name.
 _BLANKS = " ."
+# React Router's name for what stands before it, where only a format follows.
+_ITSELF = "_"
 # Of more of them nobody makes anything; each costs as much as the path is long.
 _MOST_ENDINGS = 6
 
@@ -36,6 +39,8 @@ def paths_without_format(segments: tuple[str, ...]) -> Iterator[tuple[str, ...]]
             return
         segments = segments[:-2] if left == ".." else _with_last(segments, left.rstrip(_BLANKS))
         yield segments
+        if left == _ITSELF:
+            yield segments[:-1]
 
 
 def _with_last(segments: tuple[str, ...], last: str) -> tuple[str, ...]:

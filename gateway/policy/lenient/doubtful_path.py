@@ -5,7 +5,7 @@ Upstreams and rules are told apart by paths, and servers differ in case, marks, 
 
 from collections.abc import Iterable, Sequence
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_PATHS, Refused
 from gateway.core.rule import Mount, Upstream
 from gateway.core.target import Target
 from gateway.policy.lenient.bare_plus import has_bare_plus
@@ -25,7 +25,7 @@ from gateway.policy.reading.parameters import overrides_method
 
 
 def _refused(why: str) -> Refused:
-    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}.")
+    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}.", OF_PATHS)
 
 
 _OF_A_FORMAT = _refused(

@@ -7,7 +7,7 @@ falls to `/docs/{id}`.
 
 from collections.abc import Iterable, Iterator
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_PATHS, Refused
 from gateway.core.target import Target
 from gateway.policy.lenient.decoded_path import plain_and_decoded
 from gateway.policy.lenient.patterns import LenientPatterns
@@ -19,6 +19,7 @@ _OF_A_DIRECTORY = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: to a server that runs `index` for what stands before it (`/docs/index` for `/docs`) this "
     "is another rule's path. Send that path without it; where it is meant, a rule has to name it in text.",
+    OF_PATHS,
 )
 
 

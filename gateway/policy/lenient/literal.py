@@ -7,7 +7,7 @@ Tornado and Rails find there what `{name}` takes, Fastify and Hono do with `%3A`
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_PATHS, Refused
 from gateway.core.target import Target
 
 # What a path may have as it is, beside letters, digits and `-._~`: RFC 3986, section 3.3, and brackets.
@@ -25,5 +25,5 @@ def misspelled_literal(literals: Sequence[str | None], target: Target, *, escape
         plain = quote(literal, safe=unescaped)
         if piece != plain:
             why = f"a server that compares paths as they come does not take `{piece}` for `{plain}`, as the policy does"
-            return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. Send `{plain}`.")
+            return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. Send `{plain}`.", OF_PATHS)
     return None

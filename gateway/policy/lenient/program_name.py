@@ -2,11 +2,15 @@
 
 import re
 
-PROGRAM_ENDING = r"\.(?:php[3-8]?|phtml|cgi|fcgi|pl|py|wsgi|asp|aspx|ashx|asmx|svc|cfm|cfc)"
+# Struts' `.action` and `.do` and JSF's are no programs, and are cut off likewise.
+PROGRAM_ENDING = (
+    r"\.(?:php[3-8]?|phtml|phar|cgi|fcgi|pl|py|wsgi|asp|aspx|ashx|asmx|svc|cfm|cfc|action|do|jsf|faces|jspx?)"
+)
 # What a server runs for a directory, when nothing follows: an action of that name, or a program or page so called.
 INDEX, DEFAULT = "index", "default"
 
-_PROGRAM = re.compile(f"(?P<stem>.*){PROGRAM_ENDING}", re.IGNORECASE | re.DOTALL)
+# Windows cuts blanks and dots off a name's end.
+_PROGRAM = re.compile(f"(?P<stem>.*){PROGRAM_ENDING}[ .]*", re.IGNORECASE | re.DOTALL)
 _PAGE_ENDING = r"\.[sx]?html?|\.jspx?"
 # Apache's `DirectoryIndex`, nginx's `index`, IIS's default documents and the welcome files of servlets.
 _INDEX_FILE = re.compile(

@@ -6,7 +6,7 @@ PHP, CGI, ASP.NET and ColdFusion run `/cron.php` for `/cron.php/x`, too, and han
 
 from collections.abc import Iterable, Iterator
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_PATHS, Refused
 from gateway.core.target import Target
 from gateway.policy.lenient.decoded_path import plain_and_decoded
 from gateway.policy.lenient.patterns import LenientPatterns
@@ -18,6 +18,7 @@ _OF_A_PROGRAM = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: a server that runs a program for what stands behind its name (`/cron.php/x`), or for its "
     "directory (`/admin/` for `/admin/index.php`), finds another rule's here. Send the path of the one that is meant.",
+    OF_PATHS,
 )
 
 

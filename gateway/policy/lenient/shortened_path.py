@@ -18,7 +18,7 @@ from gateway.policy.pattern import Pattern, by_method, split_slash
 # Of ASP.NET 1.x it is an id of 24 characters, and later one or more of such as `S(id)`.
 _SESSION = re.compile(r"\((?:(?:[A-Z]\([^()]*\))+|[0-9a-z]{24})\)", re.IGNORECASE)
 _SESSION_WITHIN = re.compile(r"\((?:[AFSX]\([^()]*\))+\)", re.IGNORECASE)
-_EITHER = re.compile(rf"{PROGRAM_ENDING}(?:/|\Z)|/\(", re.IGNORECASE)
+_EITHER = re.compile(rf"{PROGRAM_ENDING}\.*(?:/|\Z)|/\(", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

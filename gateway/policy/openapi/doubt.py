@@ -59,7 +59,9 @@ class Items:
 
     def __init__(self, ruled: Iterable[tuple[Operation, Translation]]) -> None:
         self._at: dict[Place, Item] = {}
+        self._deleted: set[Place] = set()
         for operation, path in ruled:
+            self._deleted |= {path.texts} if operation.method == "DELETE" else set()
             for _, place, slot in path.placed_slots():
                 if not slot.rest and place not in self._at:
                     kind = operation.kinds.get(slot.name, "text")
@@ -76,7 +78,9 @@ class Items:
         item = self._at.get(texts) if texts[-1:] != (None,) else None
         if item is not None:
             return _collection(operation, item)
-        return self._alias(operation, path, texts) or _action(operation, path, texts) or between or Doubt()
+        alias = self._alias(operation, path, texts) or _action(operation, path, texts) or between
+        alias = alias or self._of_owner(operation, texts)
+        return alias or _value(operation, path, is_deleted=texts in self._deleted) or Doubt()
 
     def _alias(self, operation: Operation, path: Translation, texts: Place) -> Doubt | None:
         """A text where other paths name one of many: another name of one, several of them, or an action on them."""
@@ -97,6 +101,15 @@ class Items:
                 asks = f"does `{comment(text)}` find what `{item.example}` writes by another key? It is fenced apart"
                 return Doubt(asks=asks, about=("key", texts[: at + 1]))
         return None
+
+    def _of_owner(self, operation: Operation, texts: Place) -> Doubt | None:
+        """All things of an owner, which have paths of their own: `DELETE /users/{id}/docs` beside `/docs/{id}`."""
+        if operation.method == "POST" or texts[-1:] == (None,) or None not in texts:
+            return None
+        item = next((item for place, item in self._at.items() if place[-1:] == texts[-1:]), None)
+        if item is None:
+            return None
+        return Doubt(asks=f"does it write what `{item.example}` writes? If so close it: each of those is fenced apart")
 
     def _of_collection(self, texts: Place) -> Item | None:
         """What a method beside a collection's name may write: `/docs:purge` beside `/docs/{id}`."""
@@ -138,6 +151,32 @@ def _action(operation: Operation, path: Translation, texts: Place) -> Doubt | No
         f"does `{path.named[path.kept - 1]}` say what is done? If so let `resource` end {ends}: all is one fence then"
     )
     return Doubt(asks=asks, about=("action", texts[: path.kept]))
+
+
+def _value(operation: Operation, path: Translation, *, is_deleted: bool) -> Doubt | None:
+    """A last placeholder that is a value of what stands before it: `/docs/{id}/level/{level}` would be one thing for
+    each level. It is one of some words, or a truth, or stands behind a word that calls no collection.
+    """
+    before, last = path.segments[:-1], path.segments[-1] if path.whole else None
+    if is_deleted or not isinstance(last, Slot) or last.rest or not any(isinstance(one, Slot) for one in before):
+        # What can be deleted is a thing.
+        return None
+    text = before[-1]
+    told = words(text)[-1:] if isinstance(text, str) else []
+    is_value = last.name in operation.listed or operation.kinds.get(last.name) == "boolean"
+    if not is_value and (not told or _is_many(told[0])):
+        return None
+    end = next(named for named in reversed(path.named[:-1]) if named.startswith("{"))
+    asks = (
+        f"is `{path.named[-1]}` only what is said of `{end}`? If so let `resource` end with that: here each is a thing "
+        "and a fence of its own"
+    )
+    return Doubt(asks=asks, about=("value", path.texts))
+
+
+def _is_many(word: str) -> bool:
+    """`docs`, and not `status` or `access`."""
+    return word.endswith("s") and not word.endswith(("ss", "us", "is"))
 
 
 def _between(path: Translation) -> Doubt | None:

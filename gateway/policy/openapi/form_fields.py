@@ -6,8 +6,10 @@ from itertools import islice
 
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.body import schemas_in
+from gateway.policy.openapi.listed import Listed
 from gateway.policy.openapi.members import Members, may_be_object, members_of
 from gateway.policy.openapi.tree import Node, Tree, items_of, text_of
+from gateway.policy.reading.formbody import parse_field
 
 _SCHEMAS = 200
 _BRANCHES = 20
@@ -30,16 +32,27 @@ def fields_of(tree: Tree, media: Node, *, is_multipart: bool) -> tuple[str, ...]
     return tuple(fields)
 
 
-def bracketed(tree: Tree, name: str, schema: object) -> tuple[str, ...] | None:
-    """An object as `deepObject` spells it: `filter[status]`. None: it may have other members, or be none."""
+def values_of_fields(tree: Tree, media: Node) -> Mapping[str, tuple[str, ...]]:
+    """By the name of a field all texts that it may be, where that is told: of fields that are called as the members."""
+    members = members_of(tree, media.get("schema")) or {}
+    listed = ((member, below.texts) for member, below in members.items() if isinstance(below, Listed))
+    return {member: texts for member, texts in listed if texts is not None and parse_field(member) == member}
+
+
+def bracketed(tree: Tree, name: str, schema: object) -> Mapping[str, tuple[str, ...] | None] | None:
+    """An object as `deepObject` spells it: `filter[status]`, with all texts that each may be, where that is told.
+    None: it may have other members, or be none."""
     members = members_of(tree, schema)
-    return None if members is None else tuple(_bracketed(name, members))
+    return None if members is None else dict(_bracketed(name, members))
 
 
-def _bracketed(name: str, members: Members) -> Iterator[str]:
+def _bracketed(name: str, members: Members) -> Iterator[tuple[str, tuple[str, ...] | None]]:
     for member, below in members.items():
         inner = f"{name}[{member}]"
-        yield from _bracketed(inner, below) if below else (inner,)
+        if isinstance(below, Mapping) and below:
+            yield from _bracketed(inner, below)
+        else:
+            yield inner, below.texts if isinstance(below, Listed) else None
 
 
 def _described(tree: Tree, schema: object) -> Mapping[str, list[object]]:
@@ -65,7 +78,7 @@ def _spelled(
     # Of an object without a style, and of a list of objects, clients differ.
     is_deep = isinstance(said, Mapping) and text_of(said.get("style")) == "deepObject"
     fields = bracketed(tree, member, described[0]) if is_deep and len(described) == 1 else None
-    return fields or Wrong(f"it has `{member[:_SHOWN]}`, whose fields the document does not name")
+    return tuple(fields or ()) or Wrong(f"it has `{member[:_SHOWN]}`, whose fields the document does not name")
 
 
 def _item(tree: Tree, schema: object) -> object:

@@ -1,4 +1,5 @@
-"""Ids that a query or a body has to have, called as another path's placeholder: `POST /ban` with `user_id`.
+"""Ids that a query or a body has to have, called as another path's placeholder: `POST /ban` with `user_id`. And lists
+of them: `user_ids`, and `users` that are numbers.
 
 Whoever holds what `/users/{user_id}` names is not asked then. Most are only told, as by a comment what it is about.
 """
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from gateway.policy.openapi.operation import Operation
 from gateway.policy.openapi.segment import Slot
 from gateway.policy.openapi.translation import Translation
-from gateway.policy.openapi.vocabulary import GENERIC, VAGUE, snake_name, words
+from gateway.policy.openapi.vocabulary import GENERIC, VAGUE, singular, snake_name, words
 from gateway.policy.openapi.wording import comment, some_of
 
 # Called so is what is done, or how, and seldom which.
@@ -20,19 +21,29 @@ def ids_of_others(ruled: Iterable[tuple[Operation, Translation, str]]) -> Iterat
     """A question for each name; each operation with its path and resource."""
     every = list(ruled)
     named: dict[str, str] = {}
+    numbers: dict[str, str] = {}
     for operation, path, _ in every:
         last = path.segments[path.kept - 1] if path.kept else None
+        before = path.segments[path.kept - 2] if path.kept > 1 else None
         if isinstance(last, Slot) and not GENERIC.issuperset(words(last.name)) and _VAGUE.isdisjoint(words(last.name)):
             named.setdefault(snake_name(last.name), operation.path)
+            if isinstance(before, str):
+                numbers.setdefault(snake_name(before), snake_name(last.name))
     found: defaultdict[str, list[str]] = defaultdict(list)
     for operation, path, resource in every:
         own = {snake_name(one.name) for one in path.slots}
         for name in sorted(operation.wanted | operation.body.required):
             id_name = snake_name(name)
+            kind = operation.query.get(name) or operation.body.kinds.get(name)
+            if kind == "integers":
+                id_name = numbers.get(id_name, id_name)
+            if kind in ("integers", "list") and id_name not in named:
+                id_name = singular(id_name)
             if id_name in named and id_name not in own and f"{{json:/{name}}}" not in resource:
                 found[id_name].append(f"{operation} (`{comment(name)}`)")
     for id_name, operations in found.items():
         yield (
             f"what the path does not name, but {some_of(operations)}: does it write what `{comment(named[id_name])}` "
-            "writes? If so let its `resource` be the same (`{json:/NAME}`, `{query.NAME}`): they are fenced apart"
+            "writes? If so let its `resource` be the same (`{json:/NAME}`, `{query.NAME}`), or close it where it takes "
+            "a list: they are fenced apart"
         )

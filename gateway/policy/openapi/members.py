@@ -5,15 +5,16 @@ names unless it says that it takes more; where it does, where a null or a text m
 schema is made of itself, the names end.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from gateway.policy.finding import Wrong
+from gateway.policy.openapi.listed import Listed, either, listed_by
 from gateway.policy.openapi.tree import Node, Tree, is_true, items_of
 from gateway.policy.reading.jsonbody import parse_pointer
 
-# By the name of each member what it names itself; None: whatever stands there.
-Members = Mapping[str, "Members | None"]
+# By the name of each member what it names itself, or all that may stand there; None: whatever it is.
+Members = Mapping[str, "Members | Listed | None"]
 
 _NESTED = 6
 _MEMBERS = 500
@@ -50,10 +51,24 @@ def pointers(members: Members, most: int) -> tuple[str, ...]:
     return found
 
 
+def values_at(members: Members, found: Container[str]) -> Mapping[str, Listed]:
+    """Of these pointers those at which all that may stand is told."""
+    return {pointer: values for pointer, values in _leaves(members) if values is not None and pointer in found}
+
+
+def _leaves(members: Members) -> Iterator[tuple[str, Listed | None]]:
+    for name, below in members.items():
+        pointer = _token(name)
+        if isinstance(below, Mapping):
+            yield from ((f"{pointer}{deeper}", values) for deeper, values in _leaves(below))
+        else:
+            yield pointer, below
+
+
 def _pointers(members: Members, depth: int) -> Iterator[str]:
     for name, below in members.items():
         pointer = _token(name)
-        if below and depth > 1:
+        if isinstance(below, Mapping) and below and depth > 1:
             yield from (f"{pointer}{deeper}" for deeper in _pointers(below, depth - 1))
         else:
             yield pointer
@@ -109,13 +124,13 @@ class _Reading:
         if not isinstance(members, Mapping) or len(members) > _MEMBERS:
             return None
         # What is wanted and nowhere described may be told by another schema that is merged with this one.
-        found: dict[str, Members | None] = {name: {} for name in required if isinstance(name, str)}
+        found: dict[str, Members | Listed | None] = {name: {} for name in required if isinstance(name, str)}
         for name, value in members.items():
             described = self.tree.resolved(value)
             if not isinstance(described, Wrong) and is_true(described.get("readOnly")):
                 found.pop(name, None)
                 continue
-            found[name] = self._below(value, above)
+            found[name] = self._below(value, above) or listed_by(self.tree, value)
         return found if all(map(_is_listable, found)) else None
 
     def _below(self, value: object, above: frozenset[int]) -> Members | None:
@@ -155,14 +170,23 @@ def _is_listable(name: object) -> bool:
 
 def _union(one: Members, other: Members) -> Members:
     """What either names. Where the one takes anything, so do both."""
-    both: dict[str, Members | None] = dict(one)
+    both: dict[str, Members | Listed | None] = dict(one)
     for name, below in other.items():
-        if name not in both:
-            both[name] = below
-            continue
-        known = both[name]
-        both[name] = None if known is None or below is None else _union(known, below)
+        both[name] = _either(both[name], below) if name in both else below
     return both
+
+
+def _either(one: Members | Listed | None, other: Members | Listed | None) -> Members | Listed | None:
+    """What is wanted and nowhere described has no say."""
+    if one is None or other is None:
+        return None
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return _union(one, other)
+    if isinstance(one, Listed) and isinstance(other, Listed):
+        return either(one, other)
+    if one == {} or other == {}:
+        return one or other
+    return None
 
 
 def _may_be_object(tree: Tree, value: object, depth: int, left: Iterator[int]) -> bool:

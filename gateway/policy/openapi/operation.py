@@ -1,5 +1,6 @@
 """The writing operations of a document, and what it says of each."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,12 +11,16 @@ from gateway.policy.finding import Wrong
 from gateway.policy.openapi.body import BodyMembers, body_members
 from gateway.policy.openapi.documented import Documented, documented
 from gateway.policy.openapi.media import body_types, ends_in_json
-from gateway.policy.openapi.parameter import Kind, parameter_kinds, parameters
+from gateway.policy.openapi.parameter import Kind, listed_values, parameter_kinds, parameters
 from gateway.policy.openapi.tree import Node, Tree, is_true, items_of, read_tree, text_of
+from gateway.policy.openapi.wording import some_of
 from gateway.policy.openapi.writing_read import WritingRead, writing_read
 
 # The methods that OpenAPI 3.1 knows and that are no reads. TRACE is never forwarded.
 _WRITES = ("post", "put", "patch", "delete")
+# The others of OpenAPI 3.1, and what an operation of any method has.
+_NO_WRITES = frozenset({"get", "head", "options", "trace"})
+_ANSWERS = "responses"
 # A document of this size is a mistake or an attack; the largest public ones have about 10,000 operations in all.
 _OPERATIONS = 20_000
 _SERVERS = _VARIABLES = 200
@@ -51,6 +56,7 @@ class Operation:
     """One writing operation. `path` as the document has it, `server` one of its own, `faults` what was not readable.
 
     `kinds`: what the parameters of its path are, by name; `query`: those of its query, of which it wants `wanted`.
+    `listed`: of those of its path that are one of some words, all of these.
     `rests`: those of its path that may be several segments. `marked`: those with a mark before each value.
     `documented`: all that requests say beside, where that was asked for. `body_types`: all types of its body; None
     where it has one, and they are not told.
@@ -70,6 +76,7 @@ class Operation:
     wanted: frozenset[str] = frozenset()
     rests: frozenset[str] = frozenset()
     marked: frozenset[str] = frozenset()
+    listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     documented: Documented | None = None
     body_types: tuple[str, ...] | None = ()
 
@@ -114,6 +121,7 @@ def read_operations(tree: Tree, *, names_all: bool = False) -> Document | Wrong:
     operations: list[Operation] = []
     reads: list[WritingRead] = []
     faults: list[str] = []
+    others: defaultdict[str, list[str]] = defaultdict(list)
     for path, value in paths.items():
         if not isinstance(path, str) or path.startswith("x-"):
             continue
@@ -122,10 +130,16 @@ def read_operations(tree: Tree, *, names_all: bool = False) -> Document | Wrong:
             faults.append(f"{path}: {item.message}; its operations got no rule")
             continue
         operations.extend(_operations(tree, path, item, names_all=names_all))
+        for method in _other_methods(item):
+            others[method].append(path)
         read = _writing_read(tree, path, item)
         reads += [] if read is None else [read]
         if len(operations) > _OPERATIONS:
             return Wrong(f"the document has more than {_OPERATIONS} writing operations; split it")
+    faults += (
+        f"{method} {some_of(some)}: no rule; where it changes nothing, write an entry of `read_only`, else a rule"
+        for method, some in sorted(others.items())
+    )
     title = text_of(info.get("title")) if isinstance(info, Mapping) else ""
     return Document(title, _server(tree.root), _credential(tree), tuple(operations), tuple(faults), tuple(reads))
 
@@ -151,9 +165,21 @@ def _operations(tree: Tree, path: str, item: Node, *, names_all: bool) -> Iterat
             wanted=beside.wanted,
             rests=beside.rests,
             marked=beside.marked,
+            listed=listed_values(tree, item, found),
             documented=documented(tree, item, found) if names_all else None,
             body_types=body_types(tree, found),
         )
+
+
+def _other_methods(item: Node) -> Iterator[str]:
+    """Those of a path that OpenAPI 3.1 does not know: 3.2 has `query`, and a map of all others."""
+    named = [
+        name for name, value in item.items() if isinstance(value, Mapping) and (name == "query" or _ANSWERS in value)
+    ]
+    added = item.get("additionalOperations")
+    for name in (*named, *(added if isinstance(added, Mapping) else ())):
+        if isinstance(name, str) and name.lower() not in _NO_WRITES.union(_WRITES) and not name.startswith("x-"):
+            yield name.upper() if name == "query" else name
 
 
 def _writing_read(tree: Tree, path: str, item: Node) -> WritingRead | None:

@@ -5,12 +5,14 @@ from itertools import chain
 from typing import Any, Literal
 
 from gateway.policy.finding import Wrong
+from gateway.policy.openapi.listed import listed_by
 from gateway.policy.openapi.tree import Node, Tree, items_of
 from gateway.policy.openapi.value_pattern import pattern_kind
 from gateway.policy.value_form import ValueForm, misfit
 
 # `signed`: an integer that may be below 0. `word`: one of some words that the document lists, or made of such letters.
-# `list`, `integers`: several values in one segment. `other`: of a format that is not known here. `mixed`: not one kind.
+# `named`: a number, or a text. `list`, `integers`: several values in one segment. `other`: of a format that is not
+# known here. `mixed`: not one kind.
 Kind = Literal[
     "text",
     "word",
@@ -20,8 +22,10 @@ Kind = Literal[
     "integer",
     "signed",
     "uuid",
+    "ulid",
     "boolean",
     "number",
+    "named",
     "date",
     "moment",
     "duration",
@@ -58,9 +62,11 @@ _OF_FORMAT: Mapping[str, Kind] = {
     **dict.fromkeys(("uri", "url", "iri", "urireference", "irireference", "uritemplate"), "link"),
     **dict.fromkeys(("byte", "bytes", "base64", "base64url"), "encoded"),
     "date": "date",
+    "ulid": "ulid",
     "boolean": "boolean",
 }
-# A boolean is a word in each of its spellings, a date in the most usual one; a word is no list of two.
+_WORDS: frozenset[Kind] = frozenset({"word", "lowercase", "uppercase"})
+# A boolean is a word in each of its spellings; a word is no list of two.
 FORMS: Mapping[Kind, ValueForm] = {
     "word": "word",
     "lowercase": "lowercase",
@@ -68,8 +74,9 @@ FORMS: Mapping[Kind, ValueForm] = {
     "hexadecimal": "lowercase",
     "integer": "integer",
     "uuid": "uuid",
+    "ulid": "ulid",
     "boolean": "word",
-    "date": "word",
+    "date": "date",
     "encoded": "base64",
     "list": "word",
     "integers": "integer",
@@ -80,7 +87,7 @@ DOUBTFUL: Mapping[Kind, str] = {
     "signed": "an integer that may be below 0, for which there is no form",
     "boolean": "a boolean (`true`, `True` and `1` may be one)",
     "number": "a number (`7`, `7.0` and `7e0` may be one)",
-    "date": "a date (`2026-01-05` and `20260105` may be one)",
+    "named": "a number or a text (`7` and `07` may be one; where it is a number or a name, say `unpadded`)",
     "moment": "an instant (`Z`, `+00:00` and fractions of a second may make no difference)",
     "duration": "a duration (`PT1H`, `PT60M` and `3600` may be one)",
     "address": "an address (`::1` and `0:0::1` may be one, as may capitals and zeros in front)",
@@ -97,13 +104,15 @@ DOUBTFUL: Mapping[Kind, str] = {
 
 def parameter_kinds(tree: Tree, item: Node, operation: Node, place: Literal["path", "query"]) -> Mapping[str, Kind]:
     """By the name of each parameter of the path or the query what it is; the operation's over those of its path."""
-    kinds: dict[str, Kind] = {}
+    return {name: kind_of(tree, schema) for name, schema in _schemas(tree, item, operation, place)}
+
+
+def _schemas(tree: Tree, item: Node, operation: Node, place: Literal["path", "query"]) -> Iterator[tuple[str, object]]:
     for parameter in parameters(item, operation):
         found = tree.resolved(parameter)
         name = None if isinstance(found, Wrong) or found.get("in") != place else found.get("name")
         if not isinstance(found, Wrong) and isinstance(name, str):
-            kinds[name] = kind_of(tree, found.get("schema", _of_content(found)))
-    return kinds
+            yield name, found.get("schema", _of_content(found))
 
 
 def _of_content(parameter: Node) -> object:
@@ -150,13 +159,15 @@ def common_kind(kinds: set[Kind]) -> Kind:
         return min(kinds)
     if kinds <= {"integer", "integers"}:
         return "integers"
-    if kinds <= {"word", "lowercase", "uppercase"}:
+    if kinds <= _WORDS:
         return "word"
     if not kinds.isdisjoint({"list", "integers"}):
         return "list"
-    if not kinds.isdisjoint({"integer", "signed", "number"}):
+    if not kinds.isdisjoint({"integer", "named"}) and kinds <= {"integer", "named", "text", *_WORDS}:
+        return "named"
+    if not kinds.isdisjoint({"integer", "signed", "number", "named"}):
         return "number"
-    return "text" if kinds <= {"text", "boolean", "word", "lowercase", "uppercase"} else "mixed"
+    return "text" if kinds <= {"text", "boolean", *_WORDS} else "mixed"
 
 
 def _of_schema(tree: Tree, schema: Node, depth: int, left: Iterator[int]) -> Kind:
@@ -184,6 +195,20 @@ def _of_type(tree: Tree, schema: Node, of_type: str, depth: int, left: Iterator[
     return "text"
 
 
+def listed_values(tree: Tree, item: Node, operation: Node) -> Mapping[str, tuple[str, ...]]:
+    """By the name of a parameter of the path all the texts that it may be, where the document lists them."""
+    schemas = dict(_schemas(tree, item, operation, "path"))
+    listed = {name: listed_by(tree, schema) for name, schema in schemas.items()}
+    texts = ((name, one.texts if one is not None and one.is_text else None) for name, one in listed.items())
+    return {name: some for name, some in texts if some is not None and all(some)}
+
+
+def _are_words(schema: Node) -> bool:
+    listed = schema.get("enum")
+    words = [str(one) for one in listed if one is not None] if isinstance(listed, list) else []
+    return bool(words) and all(misfit("word", one) is None for one in words)
+
+
 def _may_be_negative(schema: Node) -> bool:
     """Numbers are read as text."""
     return any(str(schema.get(bound, "")).startswith("-") for bound in ("minimum", "exclusiveMinimum"))
@@ -191,8 +216,8 @@ def _may_be_negative(schema: Node) -> bool:
 
 def _of_text(schema: Node) -> Kind:
     """A list of words says more than a pattern, and that more than the name of a format."""
-    listed, pattern, named = schema.get("enum"), schema.get("pattern"), schema.get("format")
-    if isinstance(listed, list) and listed and all(misfit("word", str(one)) is None for one in listed):
+    pattern, named = schema.get("pattern"), schema.get("format")
+    if _are_words(schema):
         return "word"
     of_pattern = pattern_kind(pattern) if isinstance(pattern, str) else None
     if of_pattern is not None:

@@ -10,23 +10,30 @@ from gateway.policy.openapi.account_header import account_questions
 from gateway.policy.openapi.beside_path import NamesInBodies, name_in_body, names_elsewhere, names_in_bodies
 from gateway.policy.openapi.bodies_text import bodies_option, listed_bodies
 from gateway.policy.openapi.ids_of_others import ids_of_others
-from gateway.policy.openapi.only_text import only_lines
+from gateway.policy.openapi.only_text import is_whole, only_lines
 from gateway.policy.openapi.operation import Document, Header
 from gateway.policy.openapi.proposal import Proposal, has_plus, has_slash, native_key, propose, unread_keys
 from gateway.policy.openapi.wording import REASON_LENGTH, comment, scalar, some_of
 from gateway.policy.openapi.writing_read import Closing, closings, told_closings
 from gateway.policy.url import parse_url
+from gateway.policy.value_form import ValueForm
 
+_KEPT = "keep the API's credential here, and take it from the agents: who has it writes past the gateway"
+_REMEMBERED = "how long does the API remember a key? 24 hours are assumed; nothing is sent again after it"
 _UNKNOWN_URL = "https://api.example.com"
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyText:
-    """A policy file that loads, and what could not be decided for it, a line each."""
+    """A policy file that loads, and what could not be decided for it, a line each.
+
+    `unlisted`: the rules that were to list what requests say, and do not list all of it.
+    """
 
     text: str
     rules: int
     open: tuple[str, ...]
+    unlisted: int = 0
 
 
 def policy_text(document: Document, source: str, upstream: str) -> PolicyText:
@@ -34,7 +41,7 @@ def policy_text(document: Document, source: str, upstream: str) -> PolicyText:
     proposals = propose(document, upstream)
     url, url_question = _url(document)
     questions = [question for question in (url_question, _credential_question(document)) if question]
-    questions += [comment(fault) for fault in document.faults]
+    questions += [comment(fault, REASON_LENGTH) for fault in document.faults]
     questions += map(comment, unread_keys(proposals))
     ruled = [each for each in proposals if each.closed is None]
     questions += (*_unsaid(ruled), *_formats(proposals))
@@ -62,7 +69,10 @@ def policy_text(document: Document, source: str, upstream: str) -> PolicyText:
     told = [
         f"{each.name} ({comment(str(each.operation))}): {question}" for each in proposals for question in _open(each)
     ]
-    return PolicyText("\n".join(lines) + "\n", len(ruled), (*questions, *told))
+    unlisted = sum(not is_whole(each.operation) for each in ruled)
+    kept = [_KEPT] if any(_credentials(document, upstream)) else []
+    kept += [_REMEMBERED] if native_key(document) is not None else []
+    return PolicyText("\n".join(lines) + "\n", len(ruled), (*questions, *kept, *told), unlisted)
 
 
 def _head(source: str, document: Document, count: int) -> Iterator[str]:
@@ -126,7 +136,7 @@ def _credentials(document: Document, upstream: str) -> Iterator[str]:
         return
     variable = f"{upstream.upper().replace('-', '_')}_TOKEN"
     value = f"{credential.scheme} ${{env:{variable}}}".strip()
-    yield "# DECIDE: keep the API's credential here, and take it from the agents: who has it writes past the gateway."
+    yield f"# DECIDE: {_KEPT}."
     yield "# credentials:"
     yield f"#   - {{header: {json.dumps(credential.header)}, value: {json.dumps(value)}}}"
     yield ""
@@ -140,7 +150,7 @@ def _capabilities(document: Document, ruled: Iterable[Proposal]) -> Iterator[str
     yield "capabilities:"
     if key is not None:
         yield f"  # The API takes idempotency keys in {key}: a repeat is sent on under the same key, and refused there."
-        yield "  # DECIDE: how long does the API remember a key? 24 hours are assumed; nothing is sent again after it."
+        yield f"  # DECIDE: {_REMEMBERED}."
         yield f"  idempotency_key: {{header: {json.dumps(key)}, retain: 24h}}"
     if conditional:
         yield "  # Some operations take If-Match; it is forwarded, and the API's 412 comes back untouched."
@@ -255,9 +265,15 @@ def _fields(each: Proposal) -> Iterator[str]:
 
 def _values(each: Proposal) -> str:
     """One word where all parts of the resource have one form."""
-    forms = set(each.forms.values())
+    forms = {_form(form) for form in each.forms.values()}
     of_all = len(forms) == 1 and len(each.forms) == each.resource.count("{")
-    return min(forms) if of_all else _mapping(each.forms)
+    if of_all:
+        return min(forms)
+    return "{" + ", ".join(f"{scalar(name)}: {_form(form)}" for name, form in each.forms.items()) + "}"
+
+
+def _form(form: ValueForm) -> str:
+    return f"[{', '.join(map(scalar, sorted(form)))}]" if isinstance(form, frozenset) else form
 
 
 def _mapping(pairs: Mapping[str, str]) -> str:

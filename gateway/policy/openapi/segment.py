@@ -41,6 +41,8 @@ class Partial:
 
     def fits(self, form: ValueForm) -> bool:
         """Whether some value of the segment may be of the form."""
+        if isinstance(form, frozenset):
+            return any(set(self.text).issubset(one) for one in form)
         alphabet = _ALPHABETS.get(form)
         return alphabet is None or alphabet.fullmatch(self.text) is not None
 

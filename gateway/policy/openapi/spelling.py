@@ -8,10 +8,12 @@ from gateway.policy.openapi.parameter import DOUBTFUL, FORMS, Kind, common_kind
 from gateway.policy.openapi.segment import Partial
 from gateway.policy.openapi.translation import Place, Translation
 from gateway.policy.openapi.wording import comment
+from gateway.policy.reading.twin import squeezed
 from gateway.policy.value_form import ValueForm
 
 # Kinds that have, or may have, what a rule takes only where it says so.
 _DELIMITED: frozenset[Kind] = frozenset({"moment", "address", "mail", "link", "other", "mixed"})
+_LISTED = "where the API takes a word in two spellings (ASP.NET `red`, `RED` and `0`), list them in `values`"
 
 
 class Spellings:
@@ -22,10 +24,18 @@ class Spellings:
     def __init__(self, ruled: Iterable[tuple[Operation, Translation]], *, takes_any: bool = False) -> None:
         self._default: ValueForm = "any" if takes_any else "unreserved"
         kinds: defaultdict[Place, set[Kind]] = defaultdict(set)
+        listed: defaultdict[Place, set[str]] = defaultdict(set)
+        unlisted: set[Place] = set()
         for operation, path in ruled:
             for _, place, slot in path.placed_slots():
                 kinds[place] |= {operation.kinds.get(slot.name, "text")} - {"text"}
+                listed[place].update(operation.listed.get(slot.name, ()))
+                unlisted |= set() if slot.name in operation.listed else {place}
         self._kinds: dict[Place, Kind] = {place: common_kind(some) for place, some in kinds.items() if some}
+        self._listed: dict[Place, frozenset[str]] = {
+            place: frozenset(words) for place, words in listed.items() if place not in unlisted
+        }
+        self._half_listed = {place for place, words in listed.items() if words and place in unlisted}
         self._narrowed: dict[Place, str] = {}
         self._asked: set[Place] = set()
 
@@ -42,7 +52,14 @@ class Spellings:
         """What has several spellings all the same: once for all rules of a thing, at the first of them."""
         for name, (_, place, _) in zip(path.names, path.placed_slots(), strict=True):
             kind = self._kinds.get(place, "text")
-            if kind in DOUBTFUL and place not in self._asked:
+            if kind == "word" and place in self._half_listed and place not in self._asked:
+                self._asked.add(place)
+                yield f"is `{{{name}}}` one of some words? Not everywhere are they listed; {_LISTED}"
+            alike = _alike(self._listed.get(place, frozenset()))
+            if alike is not None and place not in self._asked:
+                self._asked.add(place)
+                yield f"is {alike} of `{{{name}}}` one thing? Each is a resource of its own; leave one out of `values`"
+            if kind in DOUBTFUL and place not in self._asked and place not in self._listed:
                 self._asked.add(place)
                 asked = (
                     f"how is `{{{name}}}` spelled? It is {DOUBTFUL[kind]}, and each spelling is a resource of its own"
@@ -67,7 +84,7 @@ class Spellings:
         if any(not part.fits(self._taken(place)) for place, _, part in known):
             return True
         for place, slot, part in known:
-            is_open = self._kinds.get(place, "text") in ("text", "other", "mixed")
+            is_open = place not in self._listed and self._kinds.get(place, "text") in ("text", "other", "mixed")
             if not slot.rest and is_open and not part.fits("word"):
                 told = f"Words only, so that no rule takes `{comment(str(operation))}`, which stays closed"
                 self._narrowed.setdefault(place, told)
@@ -80,4 +97,16 @@ class Spellings:
         return self._default if form == "any" else form
 
     def _form(self, place: Place) -> ValueForm:
-        return "word" if place in self._narrowed else FORMS.get(self._kinds.get(place, "text"), "any")
+        if place in self._narrowed:
+            return "word"
+        return self._listed.get(place, FORMS.get(self._kinds.get(place, "text"), "any"))
+
+
+def _alike(words: Iterable[str]) -> str | None:
+    """The first two that differ in case, marks or blanks alone."""
+    first: dict[str, str] = {}
+    for word in sorted(words):
+        other = first.setdefault(squeezed(word), word)
+        if other != word:
+            return f"`{comment(other)}` and `{comment(word)}`"
+    return None

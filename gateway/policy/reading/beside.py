@@ -7,7 +7,7 @@ PHP's `$_REQUEST`, Flask's `request.values`, servlets' parameters take a form's 
 from collections.abc import Iterator
 from typing import Literal
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_BODIES, Refused
 from gateway.core.request import Request
 from gateway.policy.reading.body_type import FORM, coding_fault, parameter_fault, read_type
 from gateway.policy.reading.formlike import MOST_BYTES
@@ -77,7 +77,9 @@ def _other(request: Request) -> Literal["other"] | None:
 
 def _as_fields() -> Refused:
     advice = f"Send JSON, `{FORM.decode()}` or, for a file, `application/octet-stream`."
-    return Refused(AMBIGUOUS_TARGET, f"Not forwarded: {_READS}, and some do from a body of this type. {advice}")
+    return Refused(
+        AMBIGUOUS_TARGET, f"Not forwarded: {_READS}, and some do from a body of this type. {advice}", OF_BODIES
+    )
 
 
 def has_body(request: Request) -> bool:
@@ -128,13 +130,13 @@ def is_spelled(value: JsonValue, text: str) -> bool:
 def only_in_body(name: str) -> Refused:
     """The refusal of a body with a name that a rule looks at in the query, which the API may take from either."""
     detail = f"Nothing was forwarded: a rule looks at {name} in the query, and the API may take the body's."
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it in the query.")
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it in the query.", OF_BODIES)
 
 
 def only_in_query(name: str) -> Refused:
     """The refusal of a query with a name that a rule looks for in the body."""
     detail = f"Nothing was forwarded: a rule looks for {name} in the body, and the API may take the query's."
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Send the query without.")
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send the query without.", OF_BODIES)
 
 
 def misplaced(name: str) -> Refused:
@@ -142,10 +144,10 @@ def misplaced(name: str) -> Refused:
     detail = (
         f"Nothing was forwarded: a rule looks for {name} in JSON or a urlencoded form, and the API may find it here."
     )
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it without.")
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it without.", OF_BODIES)
 
 
 def twice(name: str) -> Refused:
     """The refusal of a name that the query and the body have."""
     detail = f"Nothing was forwarded: {name} stands in the query and in the body, and servers differ in what they take."
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it once.")
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it once.", OF_BODIES)

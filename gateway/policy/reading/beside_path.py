@@ -6,7 +6,7 @@ write would be another resource's.
 
 from collections.abc import Mapping
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_NAMES, Refused
 from gateway.core.target import query_fields
 from gateway.policy.reading.formbody import Form
 from gateway.policy.reading.formparts import FormParts
@@ -72,4 +72,4 @@ def _is_same(value: JsonValue, text: str) -> bool:
 
 def _elsewhere(name: str, where: str) -> Refused:
     detail = f"Nothing was forwarded: the path says what {name} is, and {where} says it too, in another way."
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Servers differ in what they take. Send it in the path alone.")
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Servers differ in what they take. Send it in the path alone.", OF_NAMES)

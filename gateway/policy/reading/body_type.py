@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from gateway.core.decision import AMBIGUOUS_TARGET, UNSUPPORTED_CODING, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_BODIES, UNSUPPORTED_CODING, Refused
 from gateway.core.request import Headers, Request
 from gateway.core.rule import JSON_TYPES
 
@@ -22,8 +22,9 @@ _UNDONE = b"gzip"
 # RFC 9110, section 5.6.2.
 TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 # RFC 9110, sections 8.3.1 and 5.6.6, without what some readers take for another type or for none: tabs, several blanks,
-# a parameter of nothing; and without what a reader who knows no quotes would cut at: commas, semicolons, escapes.
-_PARAMETER = rb" ?; ?(" + TOKEN + rb")=(" + TOKEN + rb'|"[ !#-+\--:<-\[\]-~]+")'
+# one before a semicolon (to Bottle that is no JSON), a parameter of nothing; and without what a reader who knows no
+# quotes would cut at: commas, semicolons, escapes.
+_PARAMETER = rb"; ?(" + TOKEN + rb")=(" + TOKEN + rb'|"[ !#-+\--:<-\[\]-~]+")'
 PLAIN_TYPE = re.compile(rb"(" + TOKEN + rb"/" + TOKEN + rb")((?:" + _PARAMETER + rb")*)")
 _PARAMETERS = re.compile(_PARAMETER)
 # Readers that take `_` or `.` for `-` see a second field in another spelling; others do not.
@@ -39,6 +40,7 @@ NO_FORM = Refused(
     AMBIGUOUS_TARGET,
     "Not forwarded: the policy lists the fields of a form, and Content-Type calls this body something else, or nothing "
     f"at all. Send `Content-Type: {FORM.decode()}` or `multipart/form-data`, or no body.",
+    OF_BODIES,
 )
 
 
@@ -124,9 +126,12 @@ def _has_capitals(kind: bytes, parameters: list[tuple[bytes, bytes]]) -> bool:
 
 
 def _hides_boundary(parameters: tuple[tuple[bytes, bytes], ...]) -> bool:
-    """Whether a reader that looks for the text, or joins what RFC 2231 cuts in pieces, finds another boundary."""
+    """Whether a reader that looks for the text, or joins what RFC 2231 cuts in pieces, finds another boundary. The word
+    alone stands in what browsers draw (`----WebKitFormBoundary…`)."""
     return any(
-        b"boundary" in value.lower() or (b"boundary" in name and name != b"boundary") for name, value in parameters
+        (b"boundary" in value.lower() and (name != b"boundary" or b"=" in value))
+        or (b"boundary" in name and name != b"boundary")
+        for name, value in parameters
     )
 
 
@@ -146,7 +151,7 @@ def coding_fault(headers: Headers, reads: str, *, is_form: bool, undoes_codings:
         advice = f"{advice}, or in `gzip` alone"
     elif not is_form:
         advice = f"{advice}; of an API that does undo it the policy may say `coded_bodies: undone`"
-    return Refused(UNSUPPORTED_CODING, f"{detail} {advice}.")
+    return Refused(UNSUPPORTED_CODING, f"{detail} {advice}.", OF_BODIES)
 
 
 def is_of_form(name: bytes) -> bool:
@@ -168,4 +173,4 @@ def _is_coded(headers: Headers) -> bool:
 
 
 def _ambiguous(why: str, advice: str) -> Refused:
-    return Refused(AMBIGUOUS_TARGET, f"Not forwarded: {why} {advice}")
+    return Refused(AMBIGUOUS_TARGET, f"Not forwarded: {why} {advice}", OF_BODIES)

@@ -6,7 +6,7 @@ Spring from 6.2 on fills objects from headers, too, where neither query nor form
 
 from functools import lru_cache
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_NAMES, Refused
 from gateway.core.field_name import plain_name
 from gateway.core.forwarded import CLAIMS, CLAIMS_PREFIXES
 from gateway.core.kept_request import is_credential
@@ -34,7 +34,7 @@ def header_named(headers: Headers, name: str) -> Refused | None:
 
 def _beside(name: str, header: str) -> Refused:
     detail = f"Nothing was forwarded: a rule looks for {name} in the query or a form, and some servers take the header"
-    return Refused(AMBIGUOUS_TARGET, f"{detail} {header} for it. Send the request without that header.")
+    return Refused(AMBIGUOUS_TARGET, f"{detail} {header} for it. Send the request without that header.", OF_NAMES)
 
 
 # Requests bring the same few again and again.

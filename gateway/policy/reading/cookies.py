@@ -6,7 +6,7 @@ PHP without a php.ini, as in its official image, puts cookies into `$_REQUEST` b
 from collections.abc import Iterable
 from urllib.parse import unquote_plus
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_NAMES, Refused
 from gateway.core.request import Headers
 from gateway.policy.reading.lenient_name import folded, readings
 
@@ -27,4 +27,4 @@ def cookie_named(headers: Headers, names: Iterable[str]) -> Refused | None:
 
 def _beside(name: str) -> Refused:
     detail = f"Nothing was forwarded: a rule looks at {name}, and a cookie is called so: some servers take the cookie."
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Send the request without that cookie.")
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send the request without that cookie.", OF_NAMES)

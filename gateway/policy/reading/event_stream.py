@@ -8,15 +8,20 @@ from gateway.policy.reading.jsonrpc import DATA_LINE
 # WHATWG HTML, section 9.2.6: an empty line ends an event, and the `data` lines of one are one text. Atomic: CR LF is
 # one end of a line, and never two.
 _BETWEEN_EVENTS = re.compile(rb"(?>\r\n|\n|\r){2,}")
+_ID_LINE = re.compile(rb"(?:(?<=[\r\n])|\A)id:")
 # So many bytes at the end may be the first of what lies between two events.
 _LONGEST_BEGUN = 3
 
 
 class EventStream:
-    """Cuts a stream into its events. One of more than `limit` bytes ends the reading: `is_lost`."""
+    """Cuts a stream into its events. One of more than `limit` bytes ends the reading: `is_lost`.
+
+    `has_ids`: its reader may come back for what follows the last event (`Last-Event-ID`).
+    """
 
     def __init__(self, limit: int) -> None:
         self.is_lost = False
+        self.has_ids = False
         self._limit = limit
         self._held = bytearray()
         self._searched = 0
@@ -28,13 +33,20 @@ class EventStream:
         self._held += piece
         begins, at = 0, self._searched
         while (between := _BETWEEN_EVENTS.search(self._held, at)) is not None:
-            yield from _texts(self._held[begins : between.start()])
+            event = self._held[begins : between.start()]
+            self.has_ids = self.has_ids or _ID_LINE.search(event) is not None
+            yield from _texts(event)
             begins = at = between.end()
         del self._held[:begins]
         self._searched = max(0, len(self._held) - _LONGEST_BEGUN)
         if len(self._held) > self._limit:
             self.is_lost = True
             self._held.clear()
+
+    @property
+    def is_between(self) -> bool:
+        """Whether what has come ends with an event, and another one may follow."""
+        return not self._held and not self.is_lost
 
     def end(self) -> Iterator[bytes]:
         """The text of an event that the stream's end cut short of its empty line: servers forget it."""

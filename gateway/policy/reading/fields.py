@@ -3,7 +3,7 @@
 import re
 
 from gateway.core.caller import parse_idempotency_key
-from gateway.core.decision import AMBIGUOUS_TARGET, HEADER_MALFORMED, RESOURCE_UNRESOLVED, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, HEADER_MALFORMED, OF_ANYTHING, RESOURCE_UNRESOLVED, Refused
 from gateway.core.hop_by_hop import nominated
 from gateway.core.request import Headers
 
@@ -58,7 +58,7 @@ def read_idempotency_key(headers: Headers) -> str | Refused | None:
 
 
 def _ambiguous(why: str) -> Refused:
-    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. Send one value, once.")
+    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. Send one value, once.", OF_ANYTHING)
 
 
 def _unreadable(what: str) -> Refused:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
-from gateway.core.decision import AMBIGUOUS_TARGET, BODY_TOO_LARGE, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, BODY_TOO_LARGE, OF_BODIES, Refused
 from gateway.policy.finding import Wrong
 from gateway.policy.reading.lenient_name import folded, is_unclosed, readings
 from gateway.policy.reading.overriding import FORM_COMMANDS, overriding_among
@@ -54,7 +54,7 @@ def read_form(body: bytes, query: str | None = None) -> Form | Refused:
     """Parse a body that comes beside `query`. Refused: what has two readings, whichever field is asked for."""
     if len(body) > MOST_BYTES:
         detail = f"Nothing was forwarded: a rule reads this body as a form, and it is larger than {MOST_BYTES} bytes"
-        return Refused(BODY_TOO_LARGE, f"{detail}: some servers drop such a form. Send less.")
+        return Refused(BODY_TOO_LARGE, f"{detail}: some servers drop such a form. Send less.", OF_BODIES)
     try:
         text = body.decode("ascii")
     except UnicodeDecodeError:
@@ -92,7 +92,7 @@ def read_form(body: bytes, query: str | None = None) -> Form | Refused:
 
 def ambiguous_form(why: str) -> Refused:
     detail = f"Nothing was forwarded: the body is read as a form, and {why}. Send each field once, in UTF-8."
-    return Refused(AMBIGUOUS_TARGET, detail)
+    return Refused(AMBIGUOUS_TARGET, detail, OF_BODIES)
 
 
 def parse_field(name: str) -> str | Wrong:

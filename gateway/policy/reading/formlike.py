@@ -7,7 +7,7 @@ import re
 from string import punctuation
 from urllib.parse import unquote_plus
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_BODIES, Refused
 from gateway.policy.reading.lenient_name import folded, readings
 
 # Bottle's MEMFILE_MAX: it answers 413 to what is longer. So uploads stream under a rule that looks at a query.
@@ -37,7 +37,9 @@ def said_within(name: str, names: frozenset[str]) -> Refused | None:
     if folded(name) not in names and name not in names:
         return None
     detail = f"Nothing was forwarded: a server that reads any body as a form finds {name} in this one, beside the URL's"
-    return Refused(AMBIGUOUS_TARGET, f"{detail}. Send it without; in JSON, spell `&` as \\u0026 and `;` as \\u003b.")
+    return Refused(
+        AMBIGUOUS_TARGET, f"{detail}. Send it without; in JSON, spell `&` as \\u0026 and `;` as \\u003b.", OF_BODIES
+    )
 
 
 def _readings(name: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_BODIES, Refused
 from gateway.policy.reading.body_type import PLAIN_TYPE, TOKEN
 from gateway.policy.reading.lenient_name import folded, readings
 from gateway.policy.reading.multipart import boundary_of
@@ -27,6 +27,9 @@ _DISPOSITION = re.compile(rb"(?:form-data|attachment|inline|file)((?:" + _PARAME
 _PARAMETERS = re.compile(_PARAMETER)
 # What a reader who knows no quotes takes for the name's beginning, within a value.
 _NAME = re.compile(rb"name[\s*]*=", re.IGNORECASE)
+# aws-multipart-parser looks for the first in a whole part, and where a file's name is anywhere in it for another one.
+_NAME_IN_CONTENT = b'name="'
+_OF_A_FILE = re.compile(rb'; ?name="[^"]+"; ?filename="[^"]+"')
 _KNOWN = frozenset((b"name", b"filename", b"filename*"))
 # All that common clients send with a part. Rack looks for `Content-Disposition: …; name=` anywhere in a part's head, in
 # the value of another header too.
@@ -45,6 +48,8 @@ _HEADERS = frozenset(
 # bytes, spelled in both ways, has a thousand.
 _LONGEST_HEAD = 1536
 _NAMING = (b"content-disposition", b"content-id")
+# What has headers of its own in it.
+_OF_OTHERS = (b"multipart/", b"message/")
 # RFC 2047. Tomcat and ASP.NET undo it in a part's name: `=?UTF-8?Q?id?=` is `id` to them. In a file's name .NET itself
 # sends one.
 _ENCODED_WORD = "=?"
@@ -95,7 +100,7 @@ def read_form_parts(content_type: bytes, body: bytes) -> FormParts | Refused:
 
 
 def _parts(body: bytes, boundary: bytes) -> Iterator[bytes]:
-    """Header and content of each part. Nothing may stand before the first delimiter, nor behind the last.
+    """Header and content of each part. No text may stand before the first delimiter, nor behind the last.
 
     The boundary's own text stands in delimiters alone. Some readers look for it in lines without their ends, a bare one
     within it too (h3), some with the quotes around it (h3, parse-multipart-data), some without the dashes before it
@@ -103,7 +108,8 @@ def _parts(body: bytes, boundary: bytes) -> Iterator[bytes]:
     """
     dashes = b"--" + boundary
     first, last = dashes + _LINE_END, _LINE_END + dashes + b"--"
-    whole = body.removesuffix(_LINE_END)
+    # An empty line behind the end is an epilogue without a word: form-data-encoder, which got uses, writes one.
+    whole = body.removesuffix(_LINE_END).removesuffix(_LINE_END)
     if not whole.startswith(first) or not whole.endswith(last):
         raise _Unclear("it does not begin and end with its boundary")
     if body.count(dashes) > MOST_FIELDS:
@@ -116,7 +122,7 @@ def _parts(body: bytes, boundary: bytes) -> Iterator[bytes]:
 
 def _names(part: bytes, *, is_form: bool) -> Iterator[str]:
     """What a part is called. Outside a form it need not be called anything; some go by Content-ID there."""
-    head, end, _ = part.partition(_LINE_END * 2)
+    head, end, content = part.partition(_LINE_END * 2)
     if not end:
         raise _Unclear("a part has no end of its headers")
     if len(head) > _LONGEST_HEAD:
@@ -129,7 +135,10 @@ def _names(part: bytes, *, is_form: bool) -> Iterator[str]:
         headers[found[1].lower()] = found[2]
     _check_plain(headers)
     if b"content-disposition" in headers:
-        yield _name_in(headers[b"content-disposition"])
+        disposition = headers[b"content-disposition"]
+        yield _name_in(disposition)
+        if _NAME_IN_CONTENT in content and not _OF_A_FILE.search(disposition):
+            raise _Unclear("a part's content has `name=` and a quote, and it is no file with both names in quotes")
     elif is_form:
         raise _Unclear("a part has no name")
     if b"content-id" in headers:
@@ -145,11 +154,14 @@ def _check_plain(headers: dict[bytes, bytes]) -> None:
         raise _Unclear(f"a part has a header {unknown.decode()}, which few send and some look into")
     if any(naming in value.lower() for value in headers.values() for naming in _NAMING):
         raise _Unclear("a part has another Content-Disposition in a header's value")
+    if any(_NAME.search(value) for name, value in headers.items() if name != b"content-disposition"):
+        raise _Unclear("a part has `name=` in another header than its Content-Disposition")
     kind = headers.get(b"content-type")
     if kind is not None and PLAIN_TYPE.fullmatch(kind) is None:
         raise _Unclear("a part's Content-Type is not one type with plain parameters")
-    if kind is not None and kind.lower().startswith(b"multipart/"):
-        raise _Unclear("a part has parts of its own")
+    if kind is not None and kind.lower().startswith(_OF_OTHERS):
+        # Python's reader of mail, which many took for a form's when `cgi` went, walks through messages too.
+        raise _Unclear("a part is a message or has parts of its own; send a mail as `application/octet-stream`")
 
 
 def _name_in(disposition: bytes) -> str:
@@ -174,4 +186,4 @@ def _name_in(disposition: bytes) -> str:
 
 def _ambiguous(why: str) -> Refused:
     detail = f"Nothing was forwarded: a rule reads what some servers take from a body's parts too, and {why}."
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it as common clients do, or without a multipart body.")
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it as common clients do, or without a multipart body.", OF_BODIES)

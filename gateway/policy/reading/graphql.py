@@ -8,7 +8,7 @@ another document for another server is refused: batches, persisted documents, me
 import re
 from collections.abc import Mapping
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_GRAPHQL, Refused
 from gateway.core.target import Target
 from gateway.policy.finding import Wrong
 from gateway.policy.reading.jsonbody import JsonValue, read_json
@@ -96,7 +96,9 @@ def _requested(members: Mapping[str, JsonValue], most_tokens: int) -> Operation 
 
 
 def ambiguous_graphql(why: str, advice: str = "Send one plain GraphQL request.") -> Refused:
-    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: this is read as a GraphQL request, and {why}. {advice}")
+    return Refused(
+        AMBIGUOUS_TARGET, f"Nothing was forwarded: this is read as a GraphQL request, and {why}. {advice}", OF_GRAPHQL
+    )
 
 
 def parse_root_field(name: str) -> str | Wrong:

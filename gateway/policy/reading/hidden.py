@@ -20,9 +20,12 @@ _SYMBOLS = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u2bff\u3030\u303d\u3297\u3299"
     "\U0001f000-\U0001faff"
 )
+# Laravel and Symfony cut these off at an end, as they do blanks: marks that go before digits and signs of old scripts
+# (Unicode's Cf), an empty pattern of Braille, and a head of a note that nobody draws.
+_CUT = "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u2800\U000110bd\U000110cd\U00013430-\U0001343f\U0001d159"
 _HIDDEN = re.compile(
     f"[{_NEVER_SEEN}]|(?<![^\x00-\x7f])[{_JOINERS}]|[{_JOINERS}]\\Z|(?<![{_SYMBOLS}])[{_SELECTORS}]"
-    f"|(?<![\U0001f3f4{_TAGS}])[{_TAGS}]"
+    f"|(?<![\U0001f3f4{_TAGS}])[{_TAGS}]|\\A[{_CUT}]++|(?<![{_CUT}])[{_CUT}]++\\Z"
 )
 
 

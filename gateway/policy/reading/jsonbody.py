@@ -12,7 +12,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Final
 
-from gateway.core.decision import AMBIGUOUS_TARGET, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_BODIES, Refused
 from gateway.core.frozen import frozen
 from gateway.policy.finding import Wrong
 from gateway.policy.reading.caseless import caseless
@@ -241,7 +241,7 @@ def _behind_blanks(text: str, at: int) -> int:
 
 
 def ambiguous_body(why: str, advice: str = "Send one plain JSON value in UTF-8.") -> Refused:
-    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: the body is read as JSON, and {why}. {advice}")
+    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: the body is read as JSON, and {why}. {advice}", OF_BODIES)
 
 
 def _no_list(pointer: "Pointer", token: str) -> Refused:
@@ -250,7 +250,7 @@ def _no_list(pointer: "Pointer", token: str) -> Refused:
 
 def _overridden(member: str) -> Refused:
     detail = f"Nothing was forwarded: member {member} of the body would make another request of this one"
-    return Refused(AMBIGUOUS_TARGET, f"{detail} at some servers. Send the one that is meant, without it.")
+    return Refused(AMBIGUOUS_TARGET, f"{detail} at some servers. Send the one that is meant, without it.", OF_BODIES)
 
 
 def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:

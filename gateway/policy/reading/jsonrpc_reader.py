@@ -43,6 +43,12 @@ class AnswerReader:
         else:
             self._held += piece
 
+    @property
+    def lacks_answer(self) -> bool:
+        """Whether a last event could be the call's answer: none was, and nobody can come back for what follows."""
+        is_read = self._is_stream and not self._codings and not self._is_lost
+        return is_read and self.own is None and self._events.is_between and not self._events.has_ids
+
     def said(self) -> Said:
         """Once, when the body is whole."""
         plain = decoded(bytes(self._held), self._codings, MOST)

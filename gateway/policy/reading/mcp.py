@@ -11,7 +11,7 @@ import binascii
 import re
 from collections.abc import Mapping
 
-from gateway.core.decision import AMBIGUOUS_TARGET, NO_POLICY, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, NO_POLICY, OF_MCP, Refused
 from gateway.core.request import Request
 from gateway.core.rule import Mount
 from gateway.core.target import Target
@@ -70,6 +70,7 @@ _GRANTING_NOTHING = frozenset({"roots", "_meta"})
 _ENVELOPE = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 # What of a call's params says what is called, and with what.
 _PARAMS = frozenset({"name", "arguments", "_meta", "task"})
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_./-]{1,128}")
 _ENCODED = re.compile(r"=\?base64\?(.*)\?=", re.IGNORECASE)
 
 
@@ -154,6 +155,17 @@ def is_answer(body: Body) -> bool:
     return isinstance(value, dict) and "method" not in value and ("result" in value or "error" in value)
 
 
+def named_call(body: Body) -> str | None:
+    """What a body calls, in words, for whoever has to write a rule for it; None where its name is no plain one."""
+    value = body.json.value() if body.json.is_there else None
+    if not isinstance(value, dict) or not isinstance(method := value.get("method"), str):
+        return None
+    params = value.get("params")
+    tool = params.get("name") if method == CALL and isinstance(params, dict) else None
+    kind, name = ("tool", tool) if isinstance(tool, str) else ("method", method)
+    return f"the {kind} `{name}`" if _PLAIN_NAME.fullmatch(name) else None
+
+
 def refused_as_task(body: Body) -> Refused | None:
     """The refusal of a call that is to go on as a task (2025-11-25, tasks): its answer comes before its tool has done
     anything, and its ticket would end while the tool still runs."""
@@ -199,4 +211,4 @@ def _decoded(value: bytes) -> str | None:
 
 def _ambiguous(why: str) -> Refused:
     detail = f"Nothing was forwarded: {why}. Send one JSON-RPC message that reads in one way."
-    return Refused(AMBIGUOUS_TARGET, detail)
+    return Refused(AMBIGUOUS_TARGET, detail, OF_MCP)

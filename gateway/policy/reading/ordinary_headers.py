@@ -83,10 +83,51 @@ IDLE = frozenset(
         b"sec-purpose",
         b"upgrade-insecure-requests",
         b"via",
+        # Of what stands in front of services in a cloud, of tracing, and of newer browsers.
+        b"alt-used",
+        b"cf-ew-via",
+        b"cf-ipcountry",
+        b"cf-visitor",
+        b"cf-worker",
+        b"fly-region",
+        b"fly-request-id",
+        b"grpc-trace-bin",
+        b"postman-token",
+        b"request-context",
+        b"sec-browsing-topics",
+        b"sec-fetch-storage-access",
+        b"sec-speculation-tags",
+        b"traceresponse",
+        b"was-default-hostname",
+        b"x-akamai-edgescape",
+        b"x-amz-cf-id",
+        b"x-appgw-trace-id",
+        b"x-arr-log-id",
+        b"x-arr-ssl",
+        b"x-azure-ref",
+        b"x-goog-api-client",
+        b"x-ms-client-request-id",
+        b"x-ms-useragent",
+        b"x-newrelic-id",
+        b"x-newrelic-transaction",
+        b"x-ot-span-context",
+        b"x-queue-start",
+        b"x-request-start",
+        b"x-scheme",
+        b"x-site-deployment-id",
+        b"x-vercel-id",
     )
 )
-# Browsers tell of themselves in them, and what vendors of APIs generate clients with.
-IDLE_BEGINNINGS = (b"sec-ch-", b"x-stainless-")
+# Browsers tell of themselves in them, clouds of the caller, tracing of a call, generated clients of their making.
+IDLE_BEGINNINGS = (
+    b"attribution-reporting-",
+    b"cloudfront-",
+    b"ot-tracer-",
+    b"sec-ch-",
+    b"x-dynatrace",
+    b"x-instana-",
+    b"x-stainless-",
+)
 # MCP, transports: each message of a session has them.
 OF_MCP = frozenset((b"last-event-id", b"mcp-method", b"mcp-name", b"mcp-protocol-version", b"mcp-session-id"))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote_plus
 
-from gateway.core.decision import AMBIGUOUS_TARGET, RESOURCE_UNRESOLVED, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_NAMES, RESOURCE_UNRESOLVED, Refused
 from gateway.core.target import Target, query_fields
 from gateway.policy.reading.lenient_name import folded, is_unclosed, readings
 from gateway.policy.reading.overriding import may_override, overriding_among
@@ -26,6 +26,7 @@ _BAD_NAME = Refused(
     AMBIGUOUS_TARGET,
     "Nothing was forwarded: a query parameter's name has a percent sign that begins no escape. To servers that read "
     "`%u0065` as `e`, or drop what is none, it is another name. Spell it %25.",
+    OF_NAMES,
 )
 
 
@@ -77,7 +78,7 @@ def overrides_method(target: Target) -> Refused | None:
     if found is None:
         return None
     detail = f"Nothing was forwarded: query parameter {found} would make another request of this one."
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Send the one that is meant, without it.")
+    return Refused(AMBIGUOUS_TARGET, f"{detail} Send the one that is meant, without it.", OF_NAMES)
 
 
 def fields_in(query: str | None) -> int:
@@ -147,7 +148,7 @@ def _fault(query: str) -> str | None:
 
 
 def _ambiguous(why: str, advice: str = "Send one value, once.") -> Refused:
-    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. {advice}")
+    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. {advice}", OF_NAMES)
 
 
 def _unreadable(what: str) -> Refused:

@@ -8,11 +8,12 @@ from gateway.policy.review.advised.hosts import any_host
 from gateway.policy.review.advised.keys import dropped_keys, keys_forgotten_early
 from gateway.policy.review.advised.members import members_apart
 from gateway.policy.review.advised.one_server import one_server
+from gateway.policy.review.advised.open_values import open_values
 from gateway.policy.review.advised.outcomes import proved_too_much
 from gateway.policy.review.advised.queries import doubtful_queries
 from gateway.policy.review.advised.spellings import loose_spellings
 from gateway.policy.review.advised.tenants import apart_by_caller
-from gateway.policy.review.advised.two_ends import other_ends
+from gateway.policy.review.advised.two_ends import other_ends, other_items
 from gateway.policy.review.advised.unlisted import unlisted_reads
 from gateway.policy.review.advised.unsent import unsent_bodies
 from gateway.policy.ruleset import RuleSet
@@ -29,9 +30,11 @@ _EVERY = (
     any_host,
     open_beside_closed,
     other_ends,
+    other_items,
     members_apart,
     one_server,
     unlisted_reads,
+    open_values,
     unsent_bodies,
 )
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from gateway.core.caller import Caller, overrides_request, read_control, token_in_target
-from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, FORWARDED, OBSERVED, PASSED, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, FORWARDED, OBSERVED, OF_PATHS, PASSED, Refused
 from gateway.core.field_name import plain_name
 from gateway.core.framing import head_fault
 from gateway.core.observed import is_observable
@@ -27,7 +27,7 @@ class Answer:
     `claims` says how those of `authority: signed` are verified. `resource` is what a write belongs to, or whose count
     of writes a read shows; `intent_key` names its intent.
     `mode` is there where the rule only observes. `would`: what such a write would have been refused for; its decision
-    is then `observed`.
+    is then `observed`. `see`: where the pages tell of a refusal.
     """
 
     decision: str
@@ -40,13 +40,14 @@ class Answer:
     detail: str | None = None
     mode: str | None = None
     would: str | None = None
+    see: str | None = None
 
 
 def build_request(method: str, target: str, headers: Headers, body: bytes | None) -> Request | Refused:
     """A request as the proxy would read it. Refused: `ambiguous-target`."""
     read = read_target(target)
     if isinstance(read, Ambiguous):
-        return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {read.why}. Send a plain path.")
+        return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {read.why}. Send a plain path.", OF_PATHS)
     return Request(method, read, headers, body)
 
 
@@ -77,12 +78,12 @@ def answer(ruleset: RuleSet, request: Request, caller: Caller) -> Answer:
     malformed = form_fault(request)
     if malformed is not None:
         known = None if isinstance(upstream, Refused) else upstream.name
-        return Answer(malformed.decision.name, known, detail=malformed.detail)
+        return _refused(Answer("", known), malformed)
     if isinstance(upstream, Refused):
         return Answer(upstream.decision.name, detail=upstream.detail)
     match ruleset.match(request, caller):
-        case Refused(decision, detail):
-            return Answer(decision.name, upstream.name, detail=detail)
+        case Refused() as refused:
+            return _refused(Answer("", upstream.name), refused)
         case Read(_, counted, entry):
             by_protocol = entry is None and request.method not in READ_METHODS
             why = "The protocol's own: it writes nothing, and no rule is asked." if by_protocol else None
@@ -96,6 +97,14 @@ def answer(ruleset: RuleSet, request: Request, caller: Caller) -> Answer:
 
 
 def _answer_of(ruleset: RuleSet, matched: Matched, request: Request, caller: Caller) -> Answer:
+    told = _answer_of_listed(ruleset, matched, request, caller)
+    if matched.unlisted is None or told.decision not in (FORWARDED.name, OBSERVED.name):
+        return told
+    return _refused(told, matched.unlisted)
+
+
+def _answer_of_listed(ruleset: RuleSet, matched: Matched, request: Request, caller: Caller) -> Answer:
+    """As if it said nothing beyond what its rule lists."""
     rule = matched.entry.rule
     claims = None if rule.signed is None else str(rule.signed)
     mode = rule.mode if rule.mode == "observe" else None
@@ -129,5 +138,5 @@ def _fingerprint(matched: Matched, request: Request) -> bytes | Refused:
 def _refused(known: Answer, refused: Refused) -> Answer:
     if known.mode == "observe" and is_observable(refused.decision):
         detail = f"An enforced rule would answer: {refused.detail}"
-        return replace(known, decision=OBSERVED.name, would=refused.decision.name, detail=detail)
-    return replace(known, decision=refused.decision.name, detail=refused.detail)
+        return replace(known, decision=OBSERVED.name, would=refused.decision.name, detail=detail, see=refused.facts.see)
+    return replace(known, decision=refused.decision.name, detail=refused.detail, see=refused.facts.see)

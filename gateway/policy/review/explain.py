@@ -20,7 +20,7 @@ from gateway.policy.ruleset import RuleSet
 _CLOSING = (NO_POLICY.name, READS_DENIED.name)
 _REFUSED_ITSELF = "would take it, but the request itself is refused: see the detail"
 _NO_BODY = "reads the body, which was not given"
-_UNLISTED = "would take it, but the request says more than `only` lists: see the detail"
+_UNLISTED = "would take it, but the request says something that `only` does not list: see the detail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ class Explanation:
             ("resource", told.resource),
             ("intent key", told.intent_key),
             ("detail", told.detail),
+            ("see", told.see),
         ):
             if value:
                 lines.append(f"  {label:<11}{value}")

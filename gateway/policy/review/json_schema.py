@@ -21,7 +21,7 @@ _DESCRIPTIONS = {
     "Closed.match": "As a rule's, reads too; without it every path of the other entries, and reads.",
     "Presence": "Under `closed` only: that the name is there at all, whatever its value.",
     "ReadOnly.only": "As a rule's; beside one of `query`, `json` and `form`, those that are left out allow nothing.",
-    "Only": "All that a request may say; what says more is refused.",
+    "Only": "All that a request may say; what says more is refused. `{NAME: [...]}` lists what a name may say, too.",
     "Only.query": "Names of query parameters; `[]`, or nothing beside `json` or `form`, allows none.",
     "Only.json": "JSON pointers into the body: members at, below or on the way to one of them. `[]` allows none.",
     "Only.form": "Names of a form's fields, urlencoded or multipart. Beside `json` a body may be either.",
@@ -35,13 +35,15 @@ _DESCRIPTIONS = {
     "Mount.names": "`merged`: the API keeps the names of path, query and body in one map, as WordPress and Laravel do.",
     "Mount.form_in_json": "`opaque`: the API reads a body by its Content-Type, so that JSON is never a form to it.",
     "Mount.coded_bodies": "`undone`: the API undoes a body's `Content-Encoding: gzip`: rules may read it, forms apart.",
+    "Mount.locations": "`opaque`: the API itself names places as agents know them, under the mount's path.",
     "Mount.bodies": "All it is sent: `any`, `json`, `form`, `multipart`, types such as `text/csv`; `[]`: no body.",
     "Rule": "One kind of write: which requests it takes, the resource that they write, and how they are fenced.",
     "Rule.match": "`METHOD[,METHOD] /path/{name}/{rest...}`, or a list of them. The path is the one that agents use.",
     "Rule.upgrade": "`websocket`: the rule takes WebSocket handshakes, and only those; `match` is then a GET.",
     "Limits.sessions": "WebSocket sessions at one time, for each worker.",
     "Rule.resource": "What is written, such as `report/{path.id}`; also {query.X}, {header.x}, {json:/p}, {tenant}.",
-    "Rule.values": "How what names the resource is spelled; or of each part, such as `{path.number: integer}`. "
+    "Rule.values": "How what names the resource is spelled, or a list of all there are; or of each part, such as "
+    "`{path.number: integer}`. "
     "Where it is left out, `unreserved` (RFC 3986) of what comes from the path or a header and `any` of all else.",
     "RuleFields": "Laid under every rule of the file.",
     "Credential": "A header that the gateway puts on every forwarded request; `${env:NAME}` or `${file:/path}` in it.",

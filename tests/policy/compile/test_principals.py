@@ -64,6 +64,29 @@ def test_without_a_word_there_is_no_right(tmp_path: Path) -> None:
     assert ada.rights.cover("report/7") and not ada.rights.cover("mail/7")
 
 
+def test_who_only_approves_writes_nothing(tmp_path: Path) -> None:
+    """Four eyes: it has no resource, and names those of others that it approves."""
+    principals = load(tmp_path, one(HASHED, "resources: [], approve: [report/*]"))
+
+    assert isinstance(principals, Principals)
+    ada = principals.named("ada")
+    assert ada is not None
+    assert ada.rights.may_approve("report/7") and not ada.rights.may_approve("mail/7")
+    assert not ada.rights.cover("report/7")
+
+
+def test_who_approves_what_it_writes_says_so_by_a_word(tmp_path: Path) -> None:
+    """`true` is of its resources, and so of none where it has none."""
+    principals = load(tmp_path, one(HASHED, "resources: report/*, approve: true"))
+
+    assert isinstance(principals, Principals)
+    ada = principals.named("ada")
+    assert ada is not None
+    assert ada.rights.may_approve("report/7") and not ada.rights.may_approve("mail/7")
+    [fault] = load(tmp_path, one(HASHED, "resources: [], approve: true"))
+    assert "write such as `approve: [account/*]`" in str(fault)
+
+
 def test_a_quota_knows_whose_it_is(tmp_path: Path) -> None:
     """What it does not limit is not counted."""
     principals = load(tmp_path, one(HASHED, "resources: '**', quota: {leases: 2}"))

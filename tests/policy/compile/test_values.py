@@ -24,6 +24,14 @@ writes:
   - {{name: own, match: "PUT /own/{{id}}", resource: "own/{{tenant}}/{{path.id}}"}}
   - {{name: bin, match: "PUT /bins/{{a}}/{{b}}", resource: "bin/{{path.a}}-{{path.b}}", values: word}}
   - {{name: all, match: POST /all, resource: all}}
+  - {{name: tag, match: "PUT /tags/{{id}}/{{tag}}", resource: "tag/{{path.id}}/{{path.tag}}",
+      values: {{path.id: integer, path.tag: [red, soft-delete]}}}}
+  - {{name: listed, match: "PUT /colors/{{tag}}", resource: "color/{{path.tag}}", values: [red]}}
+  - name: place
+    match: ["PUT /docs/{{id}}/level/{{level}}", "PUT /docs/{{id}}/do/{{what}}/{{at...}}"]
+    resource: placed/{{path.id}}
+    values: {{path.id: integer, path.level: integer, path.what: [publish, 1], path.at: lowercase}}
+  - {{name: action, match: "POST /docs/{{id}}/{{what}}", resource: "act/{{path.id}}", values: {{path.what: any}}}}
 """
 
 
@@ -67,6 +75,16 @@ def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
         ("/own/7", "own/t.e@n/7"),
         ("/bins/a-b/c", "bin/a%2Db-c"),
         ("/own/x", None),
+        ("/tags/7/red", "tag/7/red"),
+        ("/tags/7/soft-delete", "tag/7/soft-delete"),
+        *((f"/tags/7/{tag}", None) for tag in ("RED", "0", "soft_delete", "red,soft-delete")),
+        ("/colors/red", "color/red"),
+        ("/colors/blue", None),
+        ("/docs/7/level/3", "placed/7"),
+        *((f"/docs/7/level/{level}", None) for level in ("03", "0_3", "three", "3%20", "+3")),
+        ("/docs/07/level/3", None),
+        *((f"/docs/7/do/{what}", "placed/7") for what in ("publish/a/b", "1/a", "%70ublish/a")),
+        *((f"/docs/7/do/{what}", None) for what in ("Publish/a", "01/a", "2/a", "publish/a/B", "publish,1/a")),
     ],
 )
 def test_each_value_of_a_resource_has_its_form(ruleset: RuleSet, target: str, resource: str | None) -> None:
@@ -125,13 +143,23 @@ def test_fields_and_parameters_have_the_form_too(ruleset: RuleSet) -> None:
     assert answer(ruleset, request("POST", "/all"), NOBODY).resource == "all"
 
 
+def test_what_names_no_resource_is_told_likewise(ruleset: RuleSet) -> None:
+    """Where a form is said of it; `any` says none."""
+    said = answer(ruleset, request("PUT", "/docs/7/do/purge/a"), NOBODY)
+
+    assert said.detail is not None
+    assert "`what` of the path is none of `1`, `publish`, which the policy lists" in said.detail
+    assert said.see == "policies/README.md#what-ids-look-like"
+    assert answer(ruleset, request("POST", "/docs/7/a:b"), NOBODY).decision == "forwarded"
+
+
 def test_the_refusal_says_why(ruleset: RuleSet) -> None:
     """And what to send."""
     said = answer(ruleset, request("PUT", "/docs/07"), NOBODY)
 
     assert said.rule == "doc"
     assert said.detail is not None
-    assert "`path.id`, a part of the resource's name, is no integer in plain digits" in said.detail
+    assert "`id` of the path, a part of the resource's name, is no integer in plain digits" in said.detail
     assert "send it as the API does" in said.detail
 
 

@@ -60,6 +60,20 @@ def test_what_follows_a_closed_action_may_be_its_arguments(ruleset: RuleSet, tar
     assert name_of(ruleset.match(request("POST", target), Caller())) == found
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        *(f"/m/docs/publish_all{end}" for end in ("..", "%20.", ".php.", "/index/index", "/index/x")),
+        *("/m/index.php/index.php/docs/publish_all", "/m/(S(x))/(A(y))/docs/publish_all", "/m/docs./publish_all"),
+        *("/m/index.php/docs/publish-all", "/m/(S(x))/docs/publish_all.php", "/m/Index.php/(S(x))/docs/Publish_All."),
+    ],
+)
+def test_several_of_what_servers_drop_are_dropped(ruleset: RuleSet, method: str, target: str) -> None:
+    """One behind the other, and of several kinds."""
+    assert name_of(ruleset.match(request(method, target), Caller())) == "ambiguous-target"
+
+
 @pytest.mark.parametrize("target", ["/m/docs/publish_all/x", "/m/docs/7", "/m/any/7/purge/x?force", "/m/files/7/x"])
 def test_a_read_behind_a_closed_one_is_another(ruleset: RuleSet, target: str) -> None:
     """Who closes a list of documents closes none of them."""

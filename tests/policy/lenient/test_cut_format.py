@@ -43,6 +43,8 @@ def test_endings_are_cut_one_after_the_other(segment: str, left: list[str]) -> N
         ("a/b.x.y_z.w", "a/b"),
         ("a/b/.data", "a/b"),
         ("a/b/..data", "a/b"),
+        ("a/b/_.rsc", "a/b"),
+        ("a/b/_.data.data", "a/b"),
         ("a/b/x/...data", "a/b"),
         ("a/b.data/.data", "a/b"),
         ("a/b.data/x/...data", "a/b"),
@@ -64,6 +66,8 @@ def test_what_is_left_of_a_path_is_read_anew(path: str, left: str) -> None:
         "/docs/publish/.data",
         "/docs/publish/..data",
         "/docs/publish/%2E.data",
+        "/docs/publish/_.data",
+        "/docs/publish/_.rsc",
         "/docs/publish.data/.data",
     ],
 )

@@ -27,6 +27,8 @@ def target(path: str) -> Target:
         ("/api/admin/7", True, True, False),
         ("/api/administrator", False, False, False),
         ("/api/admin%2Fpurge", False, True, True),
+        ("/api/%2Fadmin/x", True, True, True),
+        ("/api/%2F/admin/x", False, True, True),
         ("/api/%2561dmin", False, True, True),
         ("/api%252FAdmin%252Fpurge", False, True, True),
         ("/api/admin.json", False, False, True),

@@ -79,6 +79,41 @@ def test_pages_data_is_no_second_resource(tmp_path: Path, target: str, found: st
     assert name_of(ruleset(tmp_path, "[data]").match(request("POST", target), CALLER)) == found
 
 
+ENDED = """\
+closed: [{match: "GET,POST /docs/publish"}]
+writes:
+  - {name: doc, match: ["PUT,POST /docs/{id}", "PUT /docs/{id}/"], resource: "doc/{path.id}"}
+  - {name: part, match: "PUT,POST /docs/{id}/{part}", resource: "doc/{path.id}"}
+  - {name: more, match: "POST /docs/{id}/{part}/{more}", resource: "doc/{path.id}"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("endings", "target", "found"),
+    [
+        *(("refuse", f"PUT /docs/{path}", "ambiguous-target") for path in ("7.json/", "7./", ".json", "7/.json")),
+        ("refuse", "PUT /docs/7.json/x", "part"),
+        ("refuse", "POST /docs/publish.json/", "no-policy"),
+        *(("refuse", f"POST /docs/publish{end}", "ambiguous-target") for end in (".json", "/.json")),
+        *(("[data]", f"POST /docs/7/{end}", "ambiguous-target") for end in (".data", "..data", "%2E.data")),
+        *(("[data]", f"POST /docs/7/x/{end}", "ambiguous-target") for end in ("...data", "%2E%2E.data")),
+        *(
+            ("[data]", f"{method} /docs/publish/{end}", "ambiguous-target")
+            for method in ("GET", "POST")
+            for end in (".data", "..data", "x/...data", "%2E.data", "x/%2E%2E.data")
+        ),
+        ("[data]", "POST /docs/7/x", "part"),
+    ],
+)
+def test_an_ending_that_leaves_nothing_dots_or_a_slash_is_one(
+    tmp_path: Path, endings: str, target: str, found: str
+) -> None:
+    """React Router finds the route of what is left, and reads dots as a way up; others drop a slash at the end."""
+    ruleset = rules(tmp_path, f"{HEAD}mount: {{format_endings: {endings}}}\n{ENDED}")
+
+    assert name_of(ruleset.match(request(*target.split()), CALLER)) == found
+
+
 def test_a_session_is_judged_like_a_write(tmp_path: Path) -> None:
     """Its rule names a GET, and it holds the resource as long as it lasts."""
     asked = request("GET", "/rooms/7.json", ("Upgrade", "websocket"), ("Connection", "Upgrade"))

@@ -31,6 +31,72 @@ def test_letters_and_digits_make_another_segment(other: str) -> None:
     assert lenient_segment(other) != lenient_segment("publish_all")
 
 
+@pytest.mark.parametrize(
+    ("spelled", "text"),
+    [
+        *(
+            (one, "3")
+            for one in (
+                "3",
+                "03",
+                "003",
+                "0_3",
+                "+3",
+                "3.0",
+                "03.",
+                "+3.00",
+                "0x3",
+                "0X03",
+                "0b11",
+                "0o3",
+                "3e0",
+                "30E-1",
+                "0.3e0001",
+                "3.00000000000000000001",
+                "3d",
+                "3F",
+                "0x1.8p1",
+                "\u0663",
+                "\uff13",
+            )
+        ),
+        *((one, "0.5") for one in ("0.50", ".5", "00.5", "5e-1", "0.05e1", "+5E-01", ".5d", "0x.8p0")),
+        *((one, "true") for one in ("True", "1", "01", "yes", "ON", "t", "y")),
+        *((one, "off") for one in ("false", "no", "0", "00", "f", "n", "OFF")),
+    ],
+)
+def test_a_number_or_a_truth_is_one_in_any_spelling(spelled: str, text: str) -> None:
+    """FastAPI reads them so, Spring hexadecimal numbers."""
+    assert lenient_segment(spelled) == lenient_segment(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("3", "30"),
+        ("3", "3.1"),
+        ("0.5", "5"),
+        ("3", "3e1"),
+        ("v1", "v1.0"),
+        ("true", "false"),
+        ("0x", "0"),
+        ("0f1d", "f1d"),
+        ("on", "one"),
+    ],
+)
+def test_other_numbers_and_truths_are_others(one: str, other: str) -> None:
+    """And an id that begins with a zero is no number."""
+    assert lenient_segment(one) != lenient_segment(other)
+
+
+@pytest.mark.parametrize(
+    ("spelled", "folded"), [("0" * 5000 + "3", "3"), ("3." + "0" * 5000, "3"), ("9" * 5000, "inf")]
+)
+def test_a_number_may_have_any_number_of_digits(spelled: str, folded: str) -> None:
+    """Of whole numbers none is too large to be told."""
+    assert lenient_segment(spelled) == lenient_segment(folded) == folded
+
+
 @pytest.mark.parametrize("marks", ["-", "_", "*", "--", "~.~", " ", "- -", "\u00a0"])
 def test_of_marks_alone_one_is_left(marks: str) -> None:
     """GitLab's `/-/` is a segment, and none that is empty."""

@@ -32,6 +32,8 @@ PATTERNS = ShortenedPaths([*map(pattern, PATHS), pattern("/docs", "POST"), patte
         ("a.phtml/x", {"x", "a/x"}),
         ("a.wsgi/x", {"x", "a/x"}),
         ("a.cfm/x", {"x", "a/x"}),
+        ("a.php./x", {"x", "a/x"}),
+        *((f"a.{end}/x", {"x", "a/x"}) for end in ("phar", "action", "do", "jsf", "faces", "jsp")),
         *((path, set()) for path in ("docs/7", "docs/7.json", "docs/7.0", "a.phps/x", "php/x", "index.php7x/y")),
         *((path, set()) for path in ("f(x)/y", "(x)/y", "(S(x)/y", "(S(x))z/y", "S(x)/y", "(7)/y", "")),
     ],

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.policy.openapi.documented import Documented, documented
+from gateway.policy.openapi.listed import NULL, Listed
 from gateway.policy.openapi.tree import Tree
 
 TEXT = {"type": "string"}
@@ -62,7 +63,8 @@ def test_where_a_query_may_have_others_nothing_is_listed(parameter: Any, why: st
     ("named", "listed"),
     [
         ((("X-Mode", "header"), ("x-mode", "header"), ("If-Match", "header")), ("X-Mode",)),
-        ((("Accept", "header"), ("Content-Type", "header"), ("Authorization", "header"), ("Via", "header")), ()),
+        ((("Accept", "header"), ("Content-Type", "header"), ("Authorization", "header")), ()),
+        ((("Via", "header"), ("X-Ms-Client-Request-Id", "header")), ("Via", "X-Ms-Client-Request-Id")),
         ((("Content-Profile", "header"), ("Date", "header")), ("Content-Profile", "Date")),
         ((("a", "cookie"), ("b", "cookie")), ("Cookie",)),
         ((("X-HTTP-Method-Override", "header"), ("Fencing-Token", "header")), ()),
@@ -72,7 +74,8 @@ def test_where_a_query_may_have_others_nothing_is_listed(parameter: Any, why: st
 def test_headers_are_named_beyond_those_that_clients_send_unasked(
     named: tuple[tuple[str, str], ...], listed: tuple[str, ...]
 ) -> None:
-    """Cookies by the one header that has them; what is refused anyway is not allowed by a list."""
+    """Cookies by the one header that has them; what would be dropped, as the document names it. What is refused anyway
+    is not allowed by a list."""
     given = [{"name": name, "in": place} for name, place in named]
 
     assert documented(Tree({}), {"parameters": given[:1]}, {"parameters": given[1:]}).header == listed
@@ -138,3 +141,64 @@ def test_a_body_that_may_say_more_is_not_listed(operation: Any, why: str) -> Non
 
     assert (found.query, found.json, found.form) == ((), None, None)
     assert found.why.startswith(why)
+
+
+WORDS = {"type": "string", "enum": ["a", "b"]}
+AB = Listed(("a", "b"))
+MANY = {"type": "array", "items": WORDS}
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        (query(schema=WORDS), {"q": AB}),
+        (query(schema=WORDS | {"nullable": "true"}), {"q": AB}),
+        (query(schema={"type": "integer", "enum": ["1"]}), {"q": Listed(("1",))}),
+        (query(schema={"type": "boolean", "enum": ["true"]}), {}),
+        (query(schema=MANY), {"q": AB}),
+        (query(schema=MANY, explode="false"), {}),
+        (query(schema=MANY, style="pipeDelimited"), {}),
+        (query(schema=WORDS, allowEmptyValue="true"), {}),
+        (query(content={JSON: {"schema": WORDS}}), {}),
+        (query(schema={"type": "object", "properties": {"x": WORDS, "y": TEXT}}), {"x": AB}),
+        (query(schema={"type": "object", "properties": {"x": WORDS}}, style="deepObject"), {"q[x]": AB}),
+    ],
+)
+def test_a_parameters_values_are_told_where_each_stands_alone(parameter: Any, values: Any) -> None:
+    """Of a list in one text there are too many; what may be empty is no word."""
+    assert documented(Tree({}), {"parameters": [parameter]}, {}).values.get("query", {}) == values
+
+
+def test_an_operations_parameter_stands_over_its_paths_values() -> None:
+    """As over the rest of it."""
+    item = {"parameters": [query(schema=WORDS), {"name": "x-a", "in": "header", "schema": WORDS}]}
+    operation = {"parameters": [query(schema=TEXT), {"name": "X-A", "in": "header", "schema": TEXT}]}
+
+    assert documented(Tree({}), item, operation).values == {}
+    assert documented(Tree({}), operation, item).values == {"query": {"q": AB}, "header": {"X-A": AB}}
+
+
+OBJECT = {"properties": {"x": WORDS, "y": MANY, "z": TEXT, "at": {"properties": {"x": WORDS}}}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "values"),
+    [
+        (body(JSON, schema=OBJECT), {"json": {"/x": AB, "/y": Listed((), ("a", "b")), "/at/x": AB}}),
+        (
+            body("application/merge-patch+json", schema=OBJECT),
+            {"json": {"/x": AB.or_null, "/y": Listed((NULL,), ("a", "b"))}},
+        ),
+        (body(FORM, schema={"properties": {"x": WORDS, "y": MANY}}), {"form": {"x": AB}}),
+        (body(FORM, "multipart/form-data", schema={"properties": {"x": WORDS}}), {}),
+        # The other one has any text at `/x` and `/y`.
+        (
+            {"requestBody": {"content": {JSON: {"schema": OBJECT}, "application/a+json": {"schema": AT}}}},
+            {"json": {"/at/x": AB}},
+        ),
+    ],
+    ids=["JSON", "a merge patch", "a form", "parts", "two of one kind"],
+)
+def test_a_bodys_values_are_those_of_all_its_types(operation: Any, values: Any) -> None:
+    """In a merge patch a null takes out what stands there. Of parts no value is read."""
+    assert documented(Tree({}), {}, operation).values == values

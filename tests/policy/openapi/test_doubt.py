@@ -85,6 +85,8 @@ def operations(paths: Any) -> list[Operation]:
         ("post", "/move/{id}", {}, None),
         ("post", "/batch", {}, "closes: one call may write many things"),
         ("post", "/others", {"operationId": "bulkCreate"}, "closes: one call may write many things"),
+        ("delete", "/users/{user}/docs", {}, "asks: does it write what `/docs/{id}` writes? If so close it"),
+        ("post", "/users/{user}/docs", {}, None),
     ],
     ids=[
         "a collection",
@@ -132,6 +134,8 @@ def operations(paths: Any) -> list[Operation]:
         "of one",
         "a batch",
         "in bulk",
+        "all of an owner",
+        "one more of an owner",
     ],
 )
 def test_what_may_be_one_thing_of_two_names(
@@ -152,3 +156,32 @@ def test_things_that_nothing_writes_are_no_items() -> None:
     [alone] = operations({"/docs": {"put": {}}, "/docs/{id}": {"get": {}}})
 
     assert Items([(alone, translate("/docs"))]).doubt(alone, translate("/docs")).closes is None
+
+
+WORDS = [{"name": "level", "in": "path", "schema": {"type": "string", "enum": ["low", "high"]}}]
+TRUTH = [{"name": "flag", "in": "path", "schema": {"type": "boolean"}}]
+
+
+@pytest.mark.parametrize(
+    ("path", "operation", "is_asked"),
+    [
+        ("/docs/{id}/level/{level}", {}, True),
+        ("/docs/{id}/levels/{level}", {"parameters": WORDS}, True),
+        ("/docs/{id}/{level}", {"parameters": WORDS}, True),
+        ("/docs/{id}/{flag}", {"parameters": TRUTH}, True),
+        ("/docs/{id}/status/{n}", {}, True),
+        ("/docs/{id}/notes/{n}", {}, False),
+        ("/docs/{id}/{part}", {}, False),
+        ("/level/{level}", {"parameters": WORDS}, False),
+        ("/docs/{id}/level/{level}/steps", {}, False),
+        ("/docs/{id}/label/{name}", {}, False),
+    ],
+)
+def test_what_is_said_of_a_thing_is_asked_about(path: str, operation: dict[str, Any], *, is_asked: bool) -> None:
+    """A level is none that another holder could have; what is called by a collection, or is deleted, is a thing."""
+    ruled = operations({path: {"put": operation}} | {"/docs/{id}/label/{label}": ITEM})
+    items = Items((each, translate(each.path)) for each in ruled)
+
+    asks = items.doubt(ruled[0], translate(path)).asks or ""
+
+    assert ("only what is said of `{path.id}`?" in asks) == is_asked

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from gateway.policy.finding import Wrong
-from gateway.policy.openapi.form_fields import bracketed, fields_of
+from gateway.policy.openapi.form_fields import bracketed, fields_of, values_of_fields
 from gateway.policy.openapi.tree import Tree
 
 TEXT = {"type": "string"}
 FILE = {"type": "string", "format": "binary"}
+WORDS = {"type": "string", "enum": ["a", "b"]}
 AT = {"type": "object", "properties": {"x": TEXT, "y": {"type": "object", "properties": {"z": TEXT}}}}
 DEEP = {"a": {"style": "deepObject", "explode": "true"}}
 TREE = Tree({"At": AT})
@@ -54,5 +55,14 @@ def test_a_field_is_listed_where_all_clients_spell_it_alike(
 
 def test_a_member_stands_in_brackets() -> None:
     """Of objects that name all of them."""
-    assert bracketed(TREE, "f", AT) == ("f[x]", "f[y][z]")
+    assert bracketed(TREE, "f", AT) == {"f[x]": None, "f[y][z]": None}
+    assert bracketed(TREE, "f", {"type": "object", "properties": {"x": WORDS}}) == {"f[x]": ("a", "b")}
     assert bracketed(TREE, "f", {"type": "array", "items": TEXT}) is None
+
+
+def test_the_values_of_a_field_are_told_where_a_policy_can_read_it() -> None:
+    """Not of a list, whose fields have one name, nor of a name with brackets."""
+    members = {"a": WORDS, "b": TEXT, "c": {"type": "array", "items": WORDS}, "d[e]": WORDS, "f": {"enum": ["1", "x"]}}
+    described = {"schema": {"type": "object", "properties": members}}
+
+    assert values_of_fields(TREE, described) == {"a": ("a", "b")}

@@ -20,6 +20,14 @@ def body(*names: str, required: bool = True) -> dict[str, Any]:
     return {"requestBody": {"content": {"application/json": {"schema": schema}}}}
 
 
+def listing(name: str, of_items: str, place: str = "body") -> dict[str, Any]:
+    schema = {"type": "array", "items": {"type": of_items}}
+    if place == "query":
+        return {"parameters": [{"name": name, "in": "query", "required": True, "schema": schema}]}
+    members = {"properties": {name: schema}, "required": [name]}
+    return {"requestBody": {"content": {"application/json": {"schema": members}}}}
+
+
 def asked(directory: Path, paths: Any) -> list[str]:
     told = policy_text(document(directory, paths), "a.json", "up").open
     return [line for line in told if line.startswith("what the path does not name")]
@@ -38,6 +46,10 @@ def asked(directory: Path, paths: Any) -> list[str]:
         ({"/files/{path}": {"put": {}}, "/ban": {"post": body("path")}}, False),
         ({"/users/{user_id}": {"get": {}}, "/ban": {"post": body("user_id")}}, False),
         ({**USER, "/bans/search": {"post": body("user_id")}}, False),
+        ({**USER, "/ban": {"post": listing("user_ids", "integer")}}, True),
+        ({**USER, "/ban": {"post": listing("userIds", "string")}}, True),
+        ({**USER, "/ban": {"post": listing("users", "integer", "query")}}, True),
+        ({**USER, "/ban": {"post": listing("users", "string")}}, False),
     ],
     ids=[
         "in the body",
@@ -50,6 +62,10 @@ def asked(directory: Path, paths: Any) -> list[str]:
         "a name of many things",
         "what nothing writes",
         "a likely read",
+        "several ids",
+        "several texts",
+        "several numbers",
+        "names of several",
     ],
 )
 def test_an_id_that_another_path_has(tmp_path: Path, paths: Any, is_asked: bool) -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from gateway.policy.openapi.members import may_be_object, members_of, pointers
+from gateway.policy.openapi.listed import Listed
+from gateway.policy.openapi.members import may_be_object, members_of, pointers, values_at
 from gateway.policy.openapi.tree import Tree
 
 TEXT = {"type": "string"}
@@ -126,3 +127,31 @@ def test_a_schema_that_is_made_of_itself_is_read_in_a_moment(name: str) -> None:
 def test_what_speaks_of_an_object_may_be_one(schema: Any, may: bool) -> None:
     """Be it among others."""
     assert may_be_object(TREE, schema) is may
+
+
+WORDS = {"type": "string", "enum": ["a", "b"]}
+AB = Listed(("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("schema", "values"),
+    [
+        (holding(a=WORDS, b=TEXT), {"/a": AB}),
+        (holding(a=holding(b=WORDS)), {"/a/b": AB}),
+        (holding(a={"type": "array", "items": holding(b=WORDS)}), {"/a/b": AB}),
+        (holding(a={"type": "array", "items": WORDS}), {"/a": Listed((), ("a", "b"))}),
+        ({"oneOf": [holding(k={"const": "a"}), holding(k={"const": "b"})]}, {"/k": AB}),
+        ({"oneOf": [holding(k={"const": "a"}), holding(k=TEXT)]}, {}),
+        ({"oneOf": [holding(k=WORDS), holding(k=holding(x=TEXT))]}, {}),
+        ({"allOf": [{"required": ["k"]}, holding(k=WORDS)]}, {"/k": AB}),
+        ({"allOf": [holding(k=WORDS), {"required": ["k"]}]}, {"/k": AB}),
+        ({"allOf": [holding(k=TEXT), {"required": ["k"]}, holding(k=WORDS)]}, {}),
+        ({"properties": {"k": WORDS | {"readOnly": True}, "l": TEXT}}, {}),
+    ],
+)
+def test_a_members_values_are_those_of_all_that_describe_it(schema: Any, values: dict[str, Listed]) -> None:
+    """What only wants it to be there says nothing of them; where one lets any text, so do all."""
+    members = members_of(TREE, schema)
+
+    assert members is not None
+    assert values_at(members, pointers(members, 40)) == values

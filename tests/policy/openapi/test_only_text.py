@@ -21,6 +21,8 @@ from tests.policy.openapi.test_policy_text import loaded
 
 JSON = "application/json"
 TEXT = {"type": "string"}
+READ = TEXT | {"readOnly": True}
+WORDS = ["", "x", "é", "1", "true", "null", "~", "a: b", "on", '"']
 
 
 def listed(directory: Path, paths: Any) -> PolicyText:
@@ -37,11 +39,32 @@ def only_of(policy: PolicyText) -> str:
     return "\n".join(line for line in lines if not line.startswith("    # intent"))
 
 
+def test_rules_that_list_not_all_are_counted(tmp_path: Path) -> None:
+    """Only where lists were asked for; what has no rule does not count."""
+    paths = {"/a": {"post": body({}, "text/plain"), "put": body({"properties": {"a": TEXT}})}, "/a/{b}:c": {"put": {}}}
+
+    assert listed(tmp_path, paths).unlisted == 1
+    assert policy_text(document(tmp_path, paths), "a.json", "up").unlisted == 0
+
+
 @pytest.mark.parametrize(
     ("operation", "wanted"),
     [
         ({}, "    only: {query: [], json: [], header: []}"),
         (body({"properties": {"a": TEXT}}), "    only: {query: [], json: [/a], header: []}"),
+        (
+            {"parameters": [{"name": "q", "in": "query", "schema": {"type": "string", "enum": ["b", "no"]}}]}
+            | body({"properties": {"a": {"enum": ["x"]}, "b": {"type": "array", "items": {"enum": ["x", "y"]}}}}),
+            '    only: {query: [{q: [b, "no"]}], json: [{/a: [x]}, {/b: [[x, y]]}], header: []}',
+        ),
+        (
+            body({"properties": {"a": {"enum": [f"word-{at}" for at in range(16)]}}}),
+            "    only:\n"
+            "      query: []\n"
+            f"      json: [{{/a: [{', '.join(f'word-{at}' for at in range(12))},\n"
+            "        word-12, word-13, word-14, word-15]}]\n"
+            "      header: []",
+        ),
         (body({"properties": {"no": TEXT, "a b": TEXT, "é": TEXT, "😀": TEXT}}), None),
         (
             body({}, "text/plain"),
@@ -53,6 +76,19 @@ def only_of(policy: PolicyText) -> str:
             "    # Its body is not listed: it has a file (`f`), and with a list bodies are read whole.\n"
             "    # A field `_method` in it is another method to Rails, Laravel and Symfony: there list `form`.\n"
             "    only: {query: [], header: []}",
+        ),
+        (
+            body({"properties": {"id": READ, "by": {"properties": {"id": READ, "a": TEXT}}}}),
+            "    # Not listed, as the document calls them read-only: /id, /by/id.\n"
+            "    only: {query: [], json: [/by/a], header: []}",
+        ),
+        (
+            body({"properties": {"id": READ, "a": TEXT}}, "application/x-www-form-urlencoded"),
+            "    # Not listed, as the document calls them read-only: id.\n    only: {query: [], form: [a], header: []}",
+        ),
+        (
+            body({"properties": {"m": {"additionalProperties": True, "properties": {"id": READ}}}}),
+            "    only: {query: [], json: [/m], header: []}",
         ),
         (
             {"parameters": [{"name": "q", "in": "query", "schema": {"type": "object"}}]},
@@ -67,7 +103,10 @@ def only_of(policy: PolicyText) -> str:
             "      header: []",
         ),
     ],
-    ids=["nothing", "a member", "odd names", "no list", "a file", "nothing at all", "many"],
+    ids=[
+        *("nothing", "a member", "values", "many values", "odd names", "no list", "a file"),
+        *("read-only members", "a read-only field", "read-only where anything passes", "nothing at all", "many"),
+    ],
 )
 def test_the_lines_of_a_rule(tmp_path: Path, operation: Any, wanted: str | None) -> None:
     """One while it is short; names as they are, quoted where YAML would read something else."""
@@ -119,8 +158,15 @@ def test_without_the_option_nothing_is_listed(tmp_path: Path) -> None:
 
 
 # Schemas with values that they describe.
-scalars = st.just(({"type": "string"}, st.sampled_from(["", "x", "é"]))) | st.just(
-    ({"type": "integer"}, st.integers(0, 99))
+scalars = st.sampled_from(
+    [
+        ({"type": "string"}, st.sampled_from(["", "x", "é"])),
+        ({"type": "integer"}, st.integers(0, 99)),
+        ({"type": "string", "enum": WORDS}, st.sampled_from(WORDS)),
+        ({"enum": ["x", "y z"]}, st.sampled_from(["x", "y z"])),
+        ({"type": "number", "enum": [1, -2.5]}, st.sampled_from([1, -2.5])),
+        ({"type": ["boolean", "null"], "const": True}, st.sampled_from([True, None])),
+    ]
 )
 names = st.text(max_size=5) | st.sampled_from(
     ["id", "a/b", "~", "a-b", "constructor", "null", "a: b", "#", "op", "$ref"]
@@ -161,6 +207,15 @@ described: st.SearchStrategy[Described] = st.recursive(
     max_leaves=8,
 )
 bodies = st.dictionaries(names, described, max_size=4).map(an_object) | described
+
+
+def test_what_the_rule_asks_of_its_query_is_not_held_to_the_document(tmp_path: Path) -> None:
+    """It may be another value than those that are listed."""
+    parameter = {"name": "action", "in": "query", "schema": {"type": "string", "enum": ["b"]}}
+    policy = listed(tmp_path, {"/a?action=c": {"post": {"parameters": [parameter]}}})
+
+    assert "only: {query: [action], json: [], header: []}" in policy.text
+    assert loaded(policy.text)
 
 
 @given(bodies, st.lists(names, max_size=3, unique=True), st.data())

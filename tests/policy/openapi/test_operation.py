@@ -22,6 +22,17 @@ def test_writing_methods_are_operations(tmp_path: Path) -> None:
     assert [str(each) for each in read.operations] == ["POST /a", "PUT /a", "PATCH /a", "DELETE /a"]
 
 
+def test_a_method_that_no_rule_is_written_for_is_told(tmp_path: Path) -> None:
+    """OpenAPI 3.2 has QUERY and, under `additionalOperations`, any other; some documents just write them."""
+    item = {"query": {}, "copy": {"responses": {}}, "additionalOperations": {"MOVE": {}, "GET": {}}, "x-a": {}}
+
+    read = document(tmp_path, {"/a": item, "/b": {"query": {}, "servers": []}})
+
+    advice = "no rule; where it changes nothing, write an entry of `read_only`, else a rule"
+    assert read.faults == (f"MOVE /a: {advice}", f"QUERY /a, /b: {advice}", f"copy /a: {advice}")
+    assert read.operations == ()
+
+
 def test_an_operations_header_stands_over_its_paths(tmp_path: Path) -> None:
     """And both may be references; what is no header, or cannot be read, is not one."""
     read = document(

@@ -18,11 +18,14 @@ TREE = Tree({"components": {"schemas": {"Id": {"type": ["integer"]}}}})
         ({"type": "integer", "minimum": "0"}, "integer"),
         ({"type": "integer", "minimum": "-5"}, "signed"),
         ({"type": ["integer", "null"]}, "integer"),
-        ({"type": ["integer", "string"]}, "number"),
+        ({"type": ["integer", "string"]}, "named"),
+        ({"oneOf": [{"anyOf": [{"type": "integer"}, {"type": "string"}]}, {"enum": ["me"]}]}, "named"),
+        ({"oneOf": [{"type": "integer"}, {"type": "string", "format": "uuid"}]}, "number"),
         ({"allOf": [{"$ref": "#/components/schemas/Id"}, {"description": "an id"}]}, "integer"),
         ({"allOf": [{"type": "integer"}, {"type": "boolean"}]}, "mixed"),
         ({"type": "string"}, "text"),
         ({"type": "string", "format": "uuid"}, "uuid"),
+        ({"type": "string", "format": "ULID"}, "ulid"),
         ({"type": "string", "format": "date"}, "date"),
         ({"type": "string", "format": "date-time"}, "moment"),
         ({"type": "string", "format": ["uuid"]}, "text"),
@@ -46,7 +49,7 @@ TREE = Tree({"components": {"schemas": {"Id": {"type": ["integer"]}}}})
         ({"$ref": "https://x.example/y"}, "text"),
         (None, "text"),
     ],
-    ids=range(32),
+    ids=range(35),
 )
 def test_a_schema_says_what_a_value_is(schema: Any, kind: Kind) -> None:
     """What it does not say, or cannot be read, is text."""

@@ -98,6 +98,8 @@ def test_the_whole_text(tmp_path: Path) -> None:
     assert policy.rules == 3
     assert policy.open == (
         SPELLED,
+        "keep the API's credential here, and take it from the agents: who has it writes past the gateway",
+        "how long does the API remember a key? 24 hours are assumed; nothing is sent again after it",
         "searchPets (POST /pets/search): is it a read? (`search` in its name) It is a write until you say otherwise",
         "feedPet (POST /pets/{petId}:feed): no rule: a segment of its path is text and a placeholder in one, which no "
         "match can say exactly",

@@ -42,6 +42,8 @@ def test_a_piece_is_text_a_placeholder_or_both(piece: str, segment: Segment) -> 
         ("v{a}", "uppercase", False),
         ("{a}=", "base64", True),
         ("{id}:erase", "base64", False),
+        ("{a}-b", frozenset(("a-b", "c")), True),
+        ("{a}:b", frozenset(("a-b", "c")), False),
     ],
 )
 def test_a_form_keeps_out_what_has_other_characters(piece: str, form: ValueForm, fits: bool) -> None:

@@ -20,6 +20,7 @@ def ruled(*typed: tuple[str, Any]) -> list[tuple[Operation, Translation]]:
     return [(each, translate(each.path)) for each in read.operations]
 
 
+ENUM = {"type": "string", "enum": ["b", "a", None]}
 INTEGER, UUID, TEXT = {"type": "integer"}, {"type": "string", "format": "uuid"}, {"type": "string"}
 
 
@@ -32,8 +33,17 @@ INTEGER, UUID, TEXT = {"type": "integer"}, {"type": "string", "format": "uuid"},
         ([("/a/{id}", INTEGER), ("/b/{id}", TEXT)], [{"id": "integer"}, {}]),
         ([("/a/{id}", {"type": "string", "pattern": "^[0-9a-fA-F]{24}$"})], [{"id": "lowercase"}]),
         ([("/a/{id}", {"type": "boolean"}), ("/b/{id}", {"type": "number"})], [{"id": "word"}, {}]),
+        ([("/a/{id}", ENUM), ("/a/{id}/b", ENUM | {"enum": ["c", "a"]})], [{"id": frozenset("abc")}] * 2),
+        ([("/a/{id}", ENUM), ("/a/{id}/b", TEXT)], [{"id": "word"}] * 2),
+        ([("/a/{id}", ENUM), ("/a/{id}/b", INTEGER)], [{}] * 2),
+        ([("/a/{id}", INTEGER | {"enum": [1, 2]})], [{"id": "integer"}]),
+        ([("/a/{id}", TEXT | {"enum": ["a.b", "c:d"]})], [{"id": frozenset(("a.b", "c:d"))}]),
+        ([("/a/{id}", {"const": "a"})], [{"id": frozenset("a")}]),
     ],
-    ids=["one", "said once", "said otherwise", "another thing", "hexadecimal", "of many spellings"],
+    ids=[
+        *("one", "said once", "said otherwise", "another thing", "hexadecimal", "of many spellings"),
+        *("some words", "words and text", "words and a number", "some numbers", "other texts", "one"),
+    ],
 )
 def test_what_is_said_once_counts_for_all(typed: list[tuple[str, Any]], forms: list[dict[str, str]]) -> None:
     """Or one thing would have a name by one rule that the other refuses."""
@@ -46,7 +56,11 @@ def test_what_is_said_once_counts_for_all(typed: list[tuple[str, Any]], forms: l
 
 @pytest.mark.parametrize(
     ("schema", "told"),
-    [({"type": "number"}, "a number"), ({"type": "string", "pattern": "^[a-fA-F0-9]+$"}, "hexadecimal (`AB` and `ab`")],
+    [
+        ({"type": "number"}, "a number"),
+        ({"type": ["integer", "string"]}, "a number or a text (`7` and `07` may be one; where"),
+        ({"type": "string", "pattern": "^[a-fA-F0-9]+$"}, "hexadecimal (`AB` and `ab`"),
+    ],
 )
 def test_a_value_of_many_spellings_is_asked_about(schema: Any, told: str) -> None:
     """By the name that it has in the rule."""
@@ -55,6 +69,36 @@ def test_a_value_of_many_spellings_is_asked_about(schema: Any, told: str) -> Non
     [question] = Spellings(every).asks(path)
 
     assert question.startswith(f"how is `{{id}}` spelled? It is {told}")
+
+
+@pytest.mark.parametrize(
+    ("listed", "asked"),
+    [
+        (["red", "green"], []),
+        (["a.b", "2026-01-05"], []),
+        (["softDelete", "other", "soft_delete"], ["is `softDelete` and `soft_delete` of `{id}` one thing?"]),
+    ],
+)
+def test_of_listed_words_it_is_asked_whether_two_are_one(listed: list[str], asked: list[str]) -> None:
+    """And of nothing else, whatever their format says."""
+    every = ruled(("/a/{id}", {"type": "string", "enum": listed, "format": "date"}))
+    spellings = Spellings(every)
+
+    found = [one for _, path in every for one in spellings.asks(path)]
+
+    assert [one.partition(" Each")[0] for one in found] == asked
+    assert spellings.unsaid(every[0][1]) == ()
+
+
+def test_words_that_are_not_listed_everywhere_are_asked_about() -> None:
+    """Once, at the first rule."""
+    every = ruled(("/a/{id}", ENUM), ("/a/{id}/b", TEXT))
+    spellings = Spellings(every)
+
+    asked = [list(spellings.asks(path)) for _, path in every]
+
+    assert [len(some) for some in asked] == [1, 0]
+    assert asked[0][0].startswith("is `{id}` one of some words?")
 
 
 @pytest.mark.parametrize(("named", "is_told"), [("email", True), ("date-time", True), ("hostname", False)])

@@ -32,7 +32,7 @@ def told(one: Proposal) -> str:
     [
         (INTEGER, "integer"),
         ({**TEXT, "format": "uuid"}, "uuid"),
-        ({**TEXT, "format": "date"}, "asks"),
+        ({**TEXT, "format": "date"}, "date"),
         ({**TEXT, "format": "date-time"}, "asks"),
         ({"type": "boolean"}, "asks"),
         ({"type": "number"}, "asks"),
@@ -41,7 +41,7 @@ def told(one: Proposal) -> str:
         ({"type": "array", "items": INTEGER}, "asks"),
         ({"oneOf": [INTEGER, {**TEXT, "enum": ["me"]}]}, "asks"),
         ({**INTEGER, "minimum": -5}, "asks"),
-        ({**TEXT, "format": "ulid"}, "asks"),
+        ({**TEXT, "format": "ulid"}, "ulid"),
         ({**TEXT, "format": "slug"}, "asks"),
         ({**TEXT, "pattern": "^[0-9a-fA-F]{24}$"}, "asks"),
         ({**TEXT, "pattern": "^[0-9a-fA-F]+$", "minLength": 24, "maxLength": 24}, "asks"),

@@ -28,3 +28,17 @@ def test_a_cookie_may_have_any_other_name(lines: list[bytes], refused: bool) -> 
 
     assert (fault is not None) is refused
     assert fault is None or fault.decision is AMBIGUOUS_TARGET
+
+
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [
+        *((line, True) for line in (b"\tid=1", b" \x0bid=1", b"id", b"id[x]=1", b"a=1;;id=1", b"+id=1", b"%20id=1")),
+        *((line, True) for line in (b"id%00=1", b"$id=1", b'"id"=1', b"i%64[]=1", b"a=1;\tID=2")),
+        *((line, False) for line in (b"a=1,id=1", b"a=\x0bid=1", b"id\xa0=1", b"a=id", b"identity=1")),
+    ],
+    ids=repr,
+)
+def test_it_is_taken_apart_as_php_does(line: bytes, refused: bool) -> None:
+    """At semicolons alone, without blanks in front of a name, and after its escapes are undone."""
+    assert (cookie_named(Headers(((b"Cookie", line),)), ("id",)) is not None) is refused

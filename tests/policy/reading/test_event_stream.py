@@ -33,3 +33,24 @@ def test_an_event_over_the_limit_ends_the_reading() -> None:
 
     assert texts(stream, b"data: 1\n\n", b"data: 0123", b"45678901234", b"\n\ndata: 2\n\n") == [b"1"]
     assert stream.is_lost
+
+
+@pytest.mark.parametrize(
+    ("came", "is_between", "has_ids"),
+    [
+        (b"", True, False),
+        (b"data: 1\r\n\r\n", True, False),
+        (b": ping\n\n", True, False),
+        (b"data: 1\n", False, False),
+        (b"data: 1\n\ndata", False, False),
+        (b"id: 1\ndata: 1\n\n", True, True),
+        (b"event: x\rid:1\r\r", True, True),
+        (b"data: id:1\n\n", True, False),
+    ],
+)
+def test_it_is_known_where_the_stream_stands(came: bytes, *, is_between: bool, has_ids: bool) -> None:
+    """Whether another event may follow, and whether its reader may come back."""
+    stream = EventStream(100)
+    list(stream.feed(came))
+
+    assert (stream.is_between, stream.has_ids) == (is_between, has_ids)

@@ -43,11 +43,22 @@ def test_a_part_is_found_by_its_name(head: str) -> None:
     assert not parts.has("x")
 
 
+@pytest.mark.parametrize("end", [b"", b"\r\n", b"\r\n\r\n"])
+def test_an_empty_line_may_stand_behind_the_end(end: bytes) -> None:
+    """Some clients write none, some write one."""
+    parts = read_form_parts(FORM, body(NAMED.format("a")).removesuffix(b"\r\n") + end)
+
+    assert isinstance(parts, FormParts) and parts.names == ("a", "a")
+
+
 @pytest.mark.parametrize(
     "sent",
     [
         b"",
         b"r=7",
+        body(NAMED.format("a")) + b"\r\n\r\n",
+        body(NAMED.format("a")) + b"\n",
+        body(NAMED.format("a")) + b"x\r\n",
         b"preamble\r\n" + body(NAMED.format("a")),
         body(NAMED.format("a")) + b"--q7\r\n",
         body(NAMED.format("a")).removesuffix(b"--\r\n"),
@@ -68,6 +79,7 @@ def test_a_part_is_found_by_its_name(head: str) -> None:
         body(NAMED.format("a") + "\r\n x: y"),
         body("Content-Disposition : form-data; name=a"),
         body(NAMED.format("a") + "\r\nContent-Type: multipart/mixed; boundary=c"),
+        body(NAMED.format("a") + "\r\nContent-Type: message/rfc822"),
         body("Content-Disposition: form-data; name='r'"),
         body("Content-Disposition: form-data; name=<r>"),
         body('Content-Disposition: Form-Data; name="a"'),
@@ -99,14 +111,29 @@ def test_a_part_is_found_by_its_name(head: str) -> None:
         body(NAMED.format("a") + "\r\nContent-ID: r"),
         body(NAMED.format("a") + f'; filename="{"A" * 1600}"\r\nContent-Type: text/plain'),
         body(NAMED.format("a") + '\r\nContent_Disposition: form-data; name="r"'),
+        body('Content-Type: text/plain; name="r"\r\n' + NAMED.format("a")),
+        body(NAMED.format("a") + "\r\nContent-Location: x;name=r"),
+        body("Content-Disposition: form-data; name=a", content='name="r"\r\n7'),
+        body(NAMED.format("a"), content='filename="x"\r\nname="r";'),
+        body(NAMED.format("a") + '; filename=""', content='filename="x"\r\nname="r";'),
+        body(NAMED.format("a") + "; filename=b", content='filename="x"\r\nname="r";'),
     ],
-    ids=range(53),
+    ids=range(63),
 )
 def test_parts_that_two_servers_read_differently_are_refused(sent: bytes) -> None:
     """Delimiters, headers and names in any but the common spelling; what makes another request; too many."""
     refused = read_form_parts(FORM, sent)
 
     assert isinstance(refused, Refused) and refused.decision is AMBIGUOUS_TARGET
+
+
+def test_a_file_may_have_whatever_is_in_it() -> None:
+    """With its name and its part's in quotes: who looks for names in all of a part finds these first."""
+    head = "Content-Type: text/html\r\n" + NAMED.format("a") + '; filename="b.html"'
+
+    parts = read_form_parts(FORM, body(head, content='<input name="r">'))
+
+    assert isinstance(parts, FormParts) and not parts.has("r")
 
 
 @pytest.mark.parametrize("kind", [b"multipart/form-data", b"multipart/form-data; boundary=", b"multipart/form-data; a"])

@@ -32,8 +32,8 @@ def selections(draw: st.DrawFn) -> str:
 
 @st.composite
 def requests(draw: st.DrawFn) -> dict[str, JsonValue]:
-    """A few operations, perhaps a fragment, perhaps a piece too many, and the operation that is wanted."""
-    kinds = draw(st.sampled_from([["query"], ["mutation"], ["query", "mutation"], ["mutation", "query"]]))
+    """An operation or two, perhaps a fragment, perhaps a piece too many, and the operation that is wanted."""
+    kinds = draw(st.sampled_from([["query"], ["mutation"], ["query"], ["mutation"], ["query", "mutation"]]))
     heads = [f"{kind} {name}" for kind, name in zip(kinds, draw(st.sampled_from(["QA", "AQ"])), strict=False)]
     if len(heads) == 1:
         heads = draw(st.sampled_from([heads, kinds, [""]]))

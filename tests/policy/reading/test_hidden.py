@@ -1,5 +1,8 @@
 """What of a text nobody sees."""
 
+import sys
+from unicodedata import category
+
 import pytest
 
 from gateway.policy.reading.hidden import hidden_in, seen
@@ -16,6 +19,8 @@ SEEN = {
     "a selected and joined emoji": "\u2764\ufe0f\u200d\U0001f525",
     "a sign shown as text": "\u2122\ufe0e",
     "a flag of tags": "\U0001f3f4\U000e0067\U000e0062\U000e007f",
+    "a number of Arabic": "a \u06007 b",
+    "Braille": "\u2801\u2800\u2803",
     "nothing": "",
 }
 HIDDEN = {
@@ -51,6 +56,11 @@ HIDDEN = {
     "no-break space at the end": "7\u00a0",
     "ideographic space at the end": "7\u3000",
     "a blank alone": " ",
+    "a blank of Braille at the end": "7\u2800",
+    "blanks of Braille at the beginning": "\u2800\u28007",
+    "a note's empty head at the end": "7\U0001d159",
+    "a sign of Arabic at the end": "7\u06dd",
+    "a sign of Egypt at the end": "7\U00013439",
 }
 
 
@@ -66,7 +76,17 @@ def test_something_in_it_is_hidden(text: str) -> None:
     assert hidden_in(text) is not None
 
 
-@pytest.mark.parametrize("text", ["name", "name\0", "name\0more", " name", "na\u200bme", "\ufeffname\t"])
+def test_whatever_some_language_trims_is_hidden_at_an_end() -> None:
+    """Blanks, line ends, controls and formats, all that Unicode has: Ruby, JavaScript, Java, .NET, Perl and PHP each
+    cut some of them."""
+    trimmed = [one for one in map(chr, range(sys.maxunicode + 1)) if category(one) in {"Cc", "Cf", "Zs", "Zl", "Zp"}]
+
+    assert [ascii(one) for one in trimmed if hidden_in(f"7{one}") is None or hidden_in(f"{one}7") is None] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["name", "name\0", "name\0more", " name", "name\u2800\u2800", "na\u200bme", "\ufeffname\t"]
+)
 def test_a_reader_may_see_the_rest(text: str) -> None:
     """In C a text ends at a NUL; elsewhere what is hidden is dropped."""
     assert seen(text) == "name"

@@ -66,6 +66,7 @@ def test_it_says_which_bodies_are_sent(tmp_path: Path) -> None:
     assert explanation.answer.decision == "no-policy"
     assert explanation.bodies == ("application/json", "text/csv")
     assert "  bodies     application/json, text/csv\n" in str(explanation)
+    assert "  see        policies/README.md#the-mount\n" in str(explanation)
     assert not any(one.taken for one in explanation.considered)
 
 
@@ -81,9 +82,25 @@ def test_it_says_of_which_entry_a_request_says_too_much(tmp_path: Path) -> None:
     assert explanation.answer.detail is not None
     assert "the query has 'job.x', which the policy does not list" in explanation.answer.detail
     assert {one.entry: (one.why, one.taken) for one in explanation.considered} == {
-        "read_only": ("would take it, but the request says more than `only` lists: see the detail", False),
+        "read_only": ("would take it, but the request says something that `only` does not list: see the detail", False),
         "rule one": ("would take it, but the request itself is refused: see the detail", False),
     }
+
+
+def test_it_says_which_values_may_stand_where_another_one_does(tmp_path: Path) -> None:
+    """Of what is listed with them, and of what names the resource."""
+    policy = "writes:\n  - {name: one, match: 'POST /x/{tag}', resource: 'x/{path.tag}', values: [red], only: ONLY}\n"
+    listed = rules(tmp_path, HEAD + policy.replace("ONLY", "{query: [{mode: [soft]}]}"))
+    said = explain(listed, request("POST", "/x/red?mode=hard"), CALLER)
+    named = explain(listed, request("POST", "/x/RED"), CALLER)
+
+    assert (said.answer.decision, named.answer.decision) == ("no-policy", "ambiguous-target")
+    assert "'mode' of the query is none of `soft`, which the policy lists" in (said.answer.detail or "")
+    assert [one.why for one in said.considered] == [
+        "would take it, but the request says something that `only` does not list: see the detail"
+    ]
+    assert "`tag` of the path, a part of the resource's name, is none of `red`" in (named.answer.detail or "")
+    assert named.answer.see == "policies/README.md#what-ids-look-like"
 
 
 def test_it_says_which_entry_lists_what_a_body_may_say(tmp_path: Path) -> None:
@@ -278,18 +295,22 @@ def test_it_says_where_a_rule_only_observes(tmp_path: Path) -> None:
 defaults: {mode: observe}
 writes:
   - {name: keyed, match: "PUT /x/{id}", resource: "x/{path.id}", intent: {mode: required}}
-  - {name: told, match: "POST /x", resource: "y/{json:/id}"}
+  - {name: told, match: "POST /x", resource: "y/{json:/id}", only: {query: []}}
 """
     observing = rules(tmp_path, HEAD + policy)
     plain = explain(observing, request("PUT", "/x/7", ("Idempotency-Key", "k")), CALLER)
     keyless = explain(observing, request("PUT", "/x/7"), CALLER)
     twice = explain(observing, request("POST", "/x", body='{"id": 1, "id": 2}'), CALLER)
+    more = explain(observing, request("POST", "/x?a=1", body='{"id": 1}'), CALLER)
 
-    assert [(each.answer.decision, each.answer.mode, each.answer.would) for each in (plain, keyless, twice)] == [
+    assert [(each.answer.decision, each.answer.mode, each.answer.would) for each in (plain, keyless, twice, more)] == [
         ("forwarded", "observe", None),
         ("observed", "observe", "idempotency-key-required"),
         ("ambiguous-target", "observe", None),
+        ("observed", "observe", "no-policy"),
     ]
+    assert more.answer.resource == "y/1"
+    assert "the query has 'a', which the policy does not list" in str(more)
     assert "  mode       observe\n  would      idempotency-key-required\n" in str(keyless)
 
 

@@ -50,6 +50,12 @@ def test_every_field_in_every_spelling_is_valid() -> None:
     short += "mount: {bodies: json}\n"
     rule = "defaults: {resource: x}\nwrites: [{name: a, match: PUT /a, when: {json: {/a: [1, null]}}}]\n"
 
+    listed = (
+        HEAD + "writes: [{name: a, match: PUT /a, resource: x, values: [a, 1], only: {query: {b: c}, json: LIST}}]\n"
+    )
+
+    assert faults(read_source("a", listed.replace("LIST", "[/a, {/b: [x, 1, null, [y]], /c: 7}]"))) == []
+    assert faults(read_source("a", listed.replace("[a, 1]", "{path.a: [b], path.c: word}"))) == []
     assert faults(read_source("a", EVERYTHING)) == []
     assert faults(read_source("a", short + rule)) == []
 

@@ -51,7 +51,7 @@ def _passes(entry: AnyEntry, closed: Closed, alike: tuple[Pattern, ...]) -> bool
         for own, wide, methods in pairs
         if methods
     )
-    return is_asked_first and _may_both_hold(entry.matcher.conditions, closed.matcher.conditions)
+    return is_asked_first and may_both_hold(entry.matcher.conditions, closed.matcher.conditions)
 
 
 def _named(own: Pattern, methods: set[str], alike: tuple[Pattern, ...]) -> bool:
@@ -59,7 +59,8 @@ def _named(own: Pattern, methods: set[str], alike: tuple[Pattern, ...]) -> bool:
     return methods <= set(chain.from_iterable(same))
 
 
-def _may_both_hold(one: tuple[Condition, ...], other: tuple[Condition, ...]) -> bool:
-    """Of one request. The first of the two is bit 1."""
+def may_both_hold(one: tuple[Condition, ...], other: tuple[Condition, ...]) -> bool:
+    """Of one request."""
+    # The first of the two is bit 1.
     _, aspects = aspects_of((one, other))
     return all(aspect.rivals(condition) & 1 for aspect, condition in zip(aspects, other, strict=True))

@@ -8,10 +8,10 @@ from gateway.policy.finding import Finding
 from gateway.policy.producers import Skeleton, skeleton
 from gateway.policy.review.advised.warning import warning
 from gateway.policy.ruleset import RuleSet
-from gateway.policy.value_form import ValueForm
+from gateway.policy.value_form import NamedForm, ValueForm
 
 # The more of them come before a form, the less it takes.
-_LOOSE: tuple[ValueForm, ...] = (
+_LOOSE: tuple[NamedForm, ...] = (
     "unpadded",
     "base64",
     "base64url",
@@ -19,6 +19,7 @@ _LOOSE: tuple[ValueForm, ...] = (
     "lowercase",
     "uppercase",
     "integer",
+    "date",
     "uuid",
     "ulid",
 )
@@ -40,7 +41,7 @@ def loose_spellings(rules: RuleSet) -> Iterator[Finding]:
                     entry,
                     f"makes the resources of rule `{strictest.rule.name}` ({strictest.matcher.place}), and takes "
                     f"spellings of them that that one refuses: `07` and `7` may be one to the API, and are two here; "
-                    f"write `values: {form}` in both",
+                    f"write `values: {_spelled(form)}` in both",
                 )
 
 
@@ -55,7 +56,13 @@ def _looser(entry: Entry, strict: Entry) -> ValueForm | None:
 
 
 def _rank(form: ValueForm) -> int:
+    if isinstance(form, frozenset):
+        return len(_LOOSE)
     return -1 if form in _UNSAID else _LOOSE.index(form)
+
+
+def _spelled(form: ValueForm) -> str:
+    return f"[{', '.join(sorted(form))}]" if isinstance(form, frozenset) else form
 
 
 def _forms(entry: Entry) -> tuple[ValueForm, ...]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.policy.review.advised.two_ends import other_ends
-from tests.policy.asking import HEAD, rules
+from gateway.policy.review.advised.two_ends import other_ends, other_items
+from tests.policy.asking import HEAD, one_rule, rules
 
 
 def two_rules(match: str, resource: str, others: str, others_resource: str) -> str:
@@ -70,3 +70,37 @@ def test_it_is_told_once_for_an_upstream(tmp_path: Path) -> None:
     (found,) = other_ends(rules(tmp_path, text))
 
     assert found.message.startswith("rule `one` (and 1 other of its upstream) moves or copies")
+
+
+@pytest.mark.parametrize(
+    ("resource", "warned"),
+    [
+        *(
+            (f"x/{{json:{pointer}}}", True)
+            for pointer in ("/ids/0", "/items/0/id", "/0", "/params/args/0/0", "/a/b/12")
+        ),
+        *((f"x/{{json:{pointer}}}", False) for pointer in ("/id", "/params/0", "/params/args/1", "/a/b0")),
+        ("x/{path.id}", False),
+    ],
+)
+def test_a_resource_that_is_one_item_of_a_list(tmp_path: Path, resource: str, warned: bool) -> None:
+    """The API writes the others too. A call's arguments in their order are no list of things."""
+    found = list(other_items(rules(tmp_path, one_rule(resource=resource))))
+
+    assert [one.message.startswith("rule `one` names its resource by one item") for one in found] == [True] * warned
+
+
+@pytest.mark.parametrize(
+    ("kind", "when", "warned"),
+    [
+        *(("read_only", when, True) for when in ("/ops/0/kind: a", "/0: a")),
+        *(("closed", when, True) for when in ("/ops/0/kind: a", "/ops/0: {present: true}")),
+        *((kind, when, False) for kind in ("read_only", "closed") for when in ("/params/0: a", "/kind: a")),
+    ],
+)
+def test_a_condition_on_one_item_of_a_list(tmp_path: Path, kind: str, when: str, warned: bool) -> None:
+    """Whatever the others say, what is told by it passes."""
+    entry = f"{kind}: [{{match: POST /x, when: {{json: {{{when}}}}}}}]\n"
+    found = list(other_items(rules(tmp_path, f"{HEAD}{entry}writes: [{{name: w, match: POST /x, resource: x}}]\n")))
+
+    assert ["one item of a list says" in one.message for one in found] == [True] * warned

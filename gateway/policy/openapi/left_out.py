@@ -1,0 +1,48 @@
+"""Members that a document calls read-only: no list of a rule has them, and who sends an answer back would send them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+
+from gateway.policy.finding import Wrong
+from gateway.policy.openapi.body import schemas_in
+from gateway.policy.openapi.tree import Node, Tree, is_true
+
+_SCHEMAS = 500
+_NESTED = 6
+_MEMBERS = 500
+
+
+def left_out(tree: Tree, schema: object, listed: Iterable[str]) -> tuple[str, ...]:
+    """As JSON pointers. What stands below a pointer of the list passes, whatever it is."""
+    passing = set(listed)
+    found = dict.fromkeys(_read_only(tree, schema, "", 0, iter(range(_SCHEMAS))))
+    return tuple(pointer for pointer in found if passing.isdisjoint(_on_the_way(pointer)))
+
+
+def _read_only(tree: Tree, schema: object, above: str, depth: int, left: Iterator[int]) -> Iterator[str]:
+    top = tree.resolved(schema)
+    for one in _made_of(tree, top, left) if not isinstance(top, Wrong) and depth < _NESTED else ():
+        members = one.get("properties")
+        for name, value in list(members.items())[:_MEMBERS] if isinstance(members, Mapping) else ():
+            pointer = f"{above}/{str(name).replace('~', '~0').replace('/', '~1')}"
+            described = tree.resolved(value)
+            if isinstance(described, Wrong):
+                continue
+            if is_true(described.get("readOnly")):
+                yield pointer
+                continue
+            yield from _read_only(tree, value, pointer, depth + 1, left)
+        if "items" in one:
+            yield from _read_only(tree, one["items"], above, depth + 1, left)
+
+
+def _made_of(tree: Tree, top: Node, left: Iterator[int]) -> Iterator[Node]:
+    for one in islice(schemas_in(tree, top), _SCHEMAS):
+        if next(left, None) is None:
+            return
+        yield one
+
+
+def _on_the_way(pointer: str) -> Iterator[str]:
+    names = pointer.split("/")
+    return ("/".join(names[:end]) for end in range(2, len(names) + 1))
