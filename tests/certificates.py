@@ -13,6 +13,18 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 _DAY = datetime.timedelta(days=1)
+# This and the key identifiers of both: from Python 3.13 on, certificates without them are not trusted (RFC 5280).
+_SIGNS_CERTIFICATES = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=False,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 def _name(common: str) -> x509.Name:
@@ -31,7 +43,11 @@ class Authority:
         self.directory.mkdir(exist_ok=True)
         self.ca = self.directory / f"{self.name}.pem"
         constraints = x509.BasicConstraints(ca=True, path_length=0)
-        signed = self._builder(self.name, self.key).add_extension(constraints, critical=True)
+        signed = (
+            self._builder(self.name, self.key)
+            .add_extension(constraints, critical=True)
+            .add_extension(_SIGNS_CERTIFICATES, critical=True)
+        )
         self.ca.write_bytes(signed.sign(self.key, SHA256()).public_bytes(Encoding.PEM))
 
     def issue(self, name: str) -> tuple[Path, Path]:
@@ -71,4 +87,6 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - _DAY)
             .not_valid_after(now + _DAY)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
         )

@@ -99,7 +99,14 @@ async def serving(*, json_response: bool) -> AsyncIterator[Notes]:
 async def connected(port: int, *, mode: str, token: str | None = None) -> AsyncIterator[Client]:
     """The SDK's client, through whatever listens at `port`; `mode` is its own word for the protocol's revision."""
     headers = {} if token is None else {"Fencing-Token": token}
-    async with httpx2.AsyncClient(headers=headers, timeout=10) as http:
+    async with connected_by(httpx2.AsyncClient(headers=headers, timeout=10), port, mode=mode) as client:
+        yield client
+
+
+@contextlib.asynccontextmanager
+async def connected_by(own: httpx2.AsyncClient, port: int, *, mode: str) -> AsyncIterator[Client]:
+    """As `connected`, over an HTTP client of one's own."""
+    async with own as http:
         transport = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)
         async with Client(transport, mode=mode, read_timeout_seconds=10, elicitation_callback=_answered) as client:
             yield client

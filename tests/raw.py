@@ -28,7 +28,7 @@ class RawAnswer:
 
     @property
     def problem(self) -> dict[str, object]:
-        assert self.value("Content-Type") == "application/problem+json"
+        assert (self.value("Content-Type") or "").partition(";")[0] == "application/problem+json"
         problem: dict[str, object] = json.loads(self.body)
         return problem
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core import decision
 from tests.pages import ROOT
 
 _LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
@@ -26,3 +27,13 @@ def test_a_page_links_to_what_is_there(page: Path) -> None:
         target = page.parent / path if path else page
         assert target.exists(), path
         assert not anchor or anchor in _anchors(target), f"{path}#{anchor}"
+
+
+def test_a_refusal_names_a_part_of_the_pages_that_is_there() -> None:
+    """Who is refused for how a request is read is sent to what tells of it."""
+    named = [facts.see for name, facts in vars(decision).items() if name.startswith("OF_")]
+
+    assert named
+    for see in named:
+        path, _, anchor = see.partition("#")
+        assert anchor in _anchors(ROOT / path), see

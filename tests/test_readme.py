@@ -1,6 +1,7 @@
 """What README says of decisions, metrics, commands and options is what the code says."""
 
 import re
+from pathlib import Path
 
 import click
 import pytest
@@ -9,9 +10,12 @@ from click.testing import CliRunner
 from deploy.reference import metrics
 from gateway.cli import main
 from gateway.core.decision import DECISIONS
+from gateway.policy.load import load_policies
+from gateway.policy.ruleset import RuleSet
 from tests.pages import README, rows
 
 _NAME = re.compile(r"`([a-z-]+)`")
+_POLICY = re.compile(r"^```yaml\n# fence/(\w+\.yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def _told() -> list[tuple[str, str, str]]:
@@ -51,6 +55,18 @@ def test_every_option_of_serve_in_readme_exists() -> None:
 
     for option in re.findall(r"--[a-z-]+", README[README.index("$ fencegate serve --policies DIR") :].splitlines()[0]):
         assert option in help_text
+
+
+def test_the_policies_of_readme_are_right(tmp_path: Path) -> None:
+    """Who copies them begins with something that works."""
+    told = _POLICY.findall(README)
+    for name, text in told:
+        (tmp_path / name).write_text(text)
+
+    loaded = load_policies(tmp_path, {"REPORTS_TOKEN": "s3cret-value"})
+
+    assert isinstance(loaded, RuleSet), loaded
+    assert sorted(upstream.name for upstream in loaded.upstreams) == sorted(Path(name).stem for name, _ in told)
 
 
 def test_every_command_loads() -> None:

@@ -250,11 +250,13 @@ _LEASES = Row(
         ),
         Panel(
             "Reloads, lost workers and bugs",
-            "Of the policies; workers that ended without being told to; bugs in what goes on beside requests.",
+            "Of the policies, and gateways whose files have errors now; workers that ended without being told to; bugs "
+            "in what goes on beside requests.",
             (
                 Query(
                     f"sum by (result) (increase(fencegate_policy_reloads_total{{{JOB}}}{RATE}))", "reload {{result}}"
                 ),
+                Query(f"count(fencegate_policies_current{{{JOB}}} == 0)", "files with errors"),
                 Query(f"sum(increase(fencegate_worker_exits_total{{{JOB}}}{RATE}))", "workers lost"),
                 Query(f"sum(increase(fencegate_background_faults_total{{{JOB}}}{RATE}))", "bugs"),
             ),

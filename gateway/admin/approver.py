@@ -4,7 +4,7 @@ from aiohttp import web
 
 from gateway.admin.running import OPERATOR, RUNNING
 from gateway.core.caller import Caller
-from gateway.core.decision import FORBIDDEN, Refused
+from gateway.core.decision import FORBIDDEN, Facts, Refused
 from gateway.core.request import Headers
 from gateway.core.rights import EVERYTHING
 
@@ -50,10 +50,18 @@ def principal_of(approver: Caller) -> str | None:
 
 def forbidden(approver: Caller, resource: str, tenant: str) -> Refused | None:
     """The refusal of a decision about what belongs to another tenant, or is not of the resources of its entry."""
-    if approver is not _OPERATOR and approver.tenant != tenant:
+    if approver is _OPERATOR:
+        return None
+    if approver.tenant != tenant:
         detail = f"Nothing was done: principal {approver.principal} is not of this intent's tenant. Ask one that is."
         return Refused(FORBIDDEN, detail)
-    return approver.forbidden(resource)
+    if approver.rights.may_approve(resource):
+        return None
+    detail = (
+        f"Nothing was done: principal {approver.principal} may not approve writes of this resource. Its entry needs it "
+        "under `approve`, or `approve: true` and it under `resources`."
+    )
+    return Refused(FORBIDDEN, detail, Facts(resource=resource))
 
 
 def sees(request: web.Request, state: str, resource: str | None = None, tenant: str = "") -> bool:

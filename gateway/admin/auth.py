@@ -21,7 +21,8 @@ def authenticate(request: web.Request, token: str | None) -> Refused | None:
     shown = presented.strip().encode(errors="surrogateescape")
     if scheme.lower() == "bearer" and hmac.compare_digest(shown, token.encode()):
         return None
-    return Refused(UNAUTHENTICATED, "This call needs the admin token: send it as `Authorization: Bearer TOKEN`.")
+    why = "This call needs the admin token" if not presented else "This is not the admin token of this gateway"
+    return Refused(UNAUTHENTICATED, f"{why}: send it as `Authorization: Bearer TOKEN`.")
 
 
 def _path(request: web.Request) -> str | None:

@@ -15,6 +15,7 @@ from gateway.admin.running import OPERATOR, RUNNING
 from gateway.core.caller import ANONYMOUS
 from gateway.core.compensation import Compensation, Unavailable, compensating_digest
 from gateway.core.decision import BAD_REQUEST, NO_SUCH_INTENT, WRONG_STATE, Facts, Refused
+from gateway.core.faults import StoreUnavailable
 from gateway.core.intent import TOOK_EFFECT
 from gateway.core.parking import Parking
 from gateway.core.pause import WidePause
@@ -22,6 +23,7 @@ from gateway.core.problem import instant
 from gateway.core.record import IntentRecord, shown_answer
 from gateway.core.write import ResourceKey
 from gateway.policy.reading.jsonbody import Number
+from gateway.store.deliveries import due_at_ms
 from gateway.store.fence import FenceStore
 from gateway.store.intents import Pause, Resolve, resolve
 from gateway.store.kept_requests import digest_request
@@ -54,7 +56,11 @@ async def list_intents(request: web.Request) -> web.Response:
         if state == wanted:
             found = await intent_views.intents(store, state, cursor)
             seen = [record for record in found.items if _sees(request, record)]
-            return page([_item(record) for record in seen], found.next, found.incomplete)
+            items = [_item(record) for record in seen]
+            if state == "awaiting_approval":
+                rules = await asyncio.gather(*(_is_overtaken(store, record) for record in seen))
+                items = [item | {"overtaken": overtaken} for item, overtaken in zip(items, rules, strict=True)]
+            return page(items, found.next, found.incomplete)
     if wanted == "in_flight":
         flying = await intent_views.in_flight(store, cursor)
         return page([_flight_item(flight) for flight in flying.items], flying.next, flying.incomplete)
@@ -139,9 +145,24 @@ async def answer_record(request: web.Request, record: IntentRecord) -> web.Respo
         members |= {"request": None if kept is None else request_members(kept)}
     if record.state in _WAITS:
         members |= {"held_by": _holding(await pause_over(store, record))}
+    if record.state == "awaiting_approval":
+        members |= {"overtaken": await _is_overtaken(store, record)}
+    if record.state == "queued":
+        due_ms = await due_at_ms(store, record.resource)
+        members |= {"next_delivery_at": None if due_ms is None else instant(due_ms)}
     if record.state in TOOK_EFFECT:
         members |= _compensation(record, await compensation_of(store, record))
     return _answer(members, await _events(store, record.id, record.created_at_ms), record.evidence)
+
+
+async def _is_overtaken(store: FenceStore, record: IntentRecord) -> bool | None:
+    """Whether a newer epoch rules by now, so that nobody can approve it but as its successor repeats it; None where the
+    store does not tell."""
+    try:
+        fence = await store.look(record.resource)
+    except StoreUnavailable:
+        return None
+    return fence is not None and record.epoch < fence.epoch
 
 
 async def _find(store: FenceStore, id: str) -> IntentRecord | Flight | None:

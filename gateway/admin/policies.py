@@ -37,6 +37,8 @@ def _policy(rules: RuleSet, upstream: Upstream) -> dict[str, object]:
         "url": f"{upstream.origin.scheme}://{upstream.origin.authority}{upstream.base_path}",
         "mount": {"path": "/" + "/".join(upstream.mount.segments), "host": upstream.mount.site},
         "reads": upstream.reads,
+        "read_only": sum(entry.matcher.upstream is upstream for entry in rules.read_only),
+        "closed": sum(entry.matcher.upstream is upstream for entry in rules.closed),
         "rules": [_rule(entry) for entry in rules.entries if entry.rule.upstream is upstream],
     }
 
@@ -53,4 +55,5 @@ def _rule(entry: Entry) -> dict[str, object]:
         "on_stale": entry.rule.on_stale,
         "risk": entry.rule.risk,
         "compensated": entry.compensation is not None,
+        "only": entry.only is not None,
     }

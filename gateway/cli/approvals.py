@@ -14,9 +14,12 @@ from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import Item, columns, json_option, plain, print_json, print_list, print_members
 from gateway.cli.requests import exported, named, print_request
 
-_COLUMNS = ("id", "target", "resource", "rule", "risk", "principal", "holder", "created_at", "digest")
-_HEADS = ("ID", "REQUEST", "RESOURCE", "RULE", "RISK", "FROM", "HOLDER", "SINCE", "DIGEST")
-_SHOWN = ("target", "principal", "holder", "risk", "rule", "upstream", "resource", "epoch", "key", "digest", "approval")
+_COLUMNS = ("id", "target", "resource", "rule", "risk", "principal", "holder", "created_at")
+_HEADS = ("ID", "REQUEST", "RESOURCE", "RULE", "RISK", "FROM", "HOLDER", "SINCE", "NOTE", "DIGEST")
+_SHOWN = (
+    *("target", "principal", "holder", "risk", "rule", "upstream", "resource", "epoch", "key", "digest"),
+    *("approval", "overtaken"),
+)
 _SENT_AT_ONCE = "Approve it? It is then SENT at once, as shown."
 _NEVER_SENT = "it is never sent, and whoever repeats it is told so"
 
@@ -41,9 +44,11 @@ def command() -> None:
 @admin_option
 @json_option
 def list_awaited(limit: int, admin: str, *, as_json: bool) -> None:
-    """Show what waits for an approval, the newest first."""
+    """Show what waits for an approval, the newest first. `overtaken`: a newer epoch rules its resource by now; it can
+    be approved only once the new holder repeats it.
+    """
     items = read_admin(admin).newest("/api/v1/intents", {"state": "awaiting_approval"}, limit)
-    print_list(items, _HEADS, columns(_COLUMNS), "Nothing waits for an approval.", as_json=as_json)
+    print_list(items, _HEADS, _row, "Nothing waits for an approval.", as_json=as_json)
 
 
 @command.command("export")
@@ -160,6 +165,10 @@ def _print_awaited(found: Item) -> None:
         print_request(request, exported(found))
         click.echo("")
     print_members({name: found.get(name) for name in ("id", "state", *_SHOWN, "reason")})
+
+
+def _row(item: Item) -> tuple[object, ...]:
+    return *columns(_COLUMNS)(item), "overtaken" if item.get("overtaken") else None, item.get("digest")
 
 
 def _path(intent: str) -> str:

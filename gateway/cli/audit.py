@@ -1,7 +1,8 @@
 """`fencegate audit`: what happened to writes and epochs, who was refused, and whether that is the truth."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ import click
 from gateway.cli.admin_api import AdminApi, admin_option, limit_option, read_admin
 from gateway.cli.audit_export import export_events
 from gateway.cli.lists_first import ListsFirst
-from gateway.cli.output import Item, json_option, plain, print_json, print_list, print_table
+from gateway.cli.output import Item, counted, json_option, plain, print_json, print_list, print_table
 from gateway.cli.progress import Progress
 
 _PATH = "/api/v1/audit"
@@ -80,7 +81,9 @@ def show_checkpoint(output: Path | None, admin: str) -> None:
         raise click.ClickException(f"{output} is there already: name another, old checkpoints are needed.") from None
     except OSError as error:
         raise click.ClickException(f"{output} cannot be written: {error.strerror}. Name another file.") from None
-    click.echo(f"{output} has the heads of {_counted(checkpoint)} shards; their digest is {checkpoint['digest']}.")
+    click.echo(
+        f"{output} has the heads of {counted(_counted(checkpoint), 'shard')}; their digest is {checkpoint['digest']}."
+    )
 
 
 @command.command("verify")
@@ -103,14 +106,26 @@ def verify(checkpoint: Path | None, admin: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"ok": not findings, "events": events, "findings": findings})
     elif findings:
-        places = ((item["kind"], item["shard"], f"{item['first']}-{item['last']}", item["what"]) for item in findings)
-        print_table(("WRONG", "SHARD", "EVENTS", "WHAT"), places)
-        click.echo(f"{events} events were verified, and {len(findings)} places are wrong.")
+        print_table(("WRONG", "SHARD", "EVENTS", "WHAT"), folded(findings))
+        wrong = f"{counted(len(findings), 'place')} {'is' if len(findings) == 1 else 'are'} wrong"
+        click.echo(f"{_verified_events(events)}, and {wrong}.")
     else:
-        since = "" if checkpoint is None else f", and of {len(heads)} heads of {checkpoint} each fits"
-        click.echo(f"{events} events were verified: none is missing, none was changed{since}.")
+        since = "" if checkpoint is None else f", and of {counted(len(heads), 'head')} of {checkpoint} each fits"
+        click.echo(f"{_verified_events(events)}: none is missing, none was changed{since}.")
     if findings:
         raise click.exceptions.Exit(1)
+
+
+def _verified_events(events: int) -> str:
+    return f"{counted(events, 'event')} {'was' if events == 1 else 'were'} verified"
+
+
+def folded(findings: Iterable[Item]) -> Iterator[tuple[object, ...]]:
+    """A row for what follows each other and is wrong in one way: a store that went back has hundreds of one kind."""
+    for (kind, shard), alike in groupby(findings, key=lambda item: (item["kind"], item["shard"])):
+        run = list(alike)
+        more = "" if len(run) == 1 else f"; so are {counted(len(run) - 1, 'place')} more of these"
+        yield kind, shard, f"{run[0]['first']}-{run[-1]['last']}", f"{run[0]['what']}{more}"
 
 
 def print_events(events: Iterable[Item]) -> None:

@@ -6,6 +6,7 @@ from gateway.cli.admin_api import admin_option, limit_option, read_admin
 from gateway.cli.output import Item, json_option, print_list
 
 _PATH = "/api/v1/budgets"
+_UNITS = {"d": 86_400, "h": 3600, "m": 60}
 _HEADS = ("RULE", "PER", "BY", "WITHIN", "COUNT", "TOTAL", "OLDEST LEAVES")
 
 
@@ -24,11 +25,20 @@ def command(upstream: str | None, rule: str | None, limit: int, admin: str, *, a
 def _row(item: Item) -> tuple[object, ...]:
     return (
         f"{item['upstream']}/{item['rule']}",
-        *(item["per"], item["by"], f"{item['window_s']:g} s"),
+        *(item["per"], item["by"], _window(item["window_s"])),
         _of(item["count"], item["count_limit"]),
         None if item["total"] is None else _of(item["total"], item["total_limit"]),
         item["oldest_leaves_at"],
     )
+
+
+def _window(seconds: object) -> str:
+    """As policies spell it."""
+    assert isinstance(seconds, int | float)
+    for unit, length in _UNITS.items():
+        if seconds % length == 0:
+            return f"{seconds / length:g}{unit}"
+    return f"{seconds:g}s"
 
 
 def _of(used: object, limit: object) -> str:

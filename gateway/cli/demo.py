@@ -1,6 +1,8 @@
 """`fencegate demo`: the story of a paused agent, told live; then everything stays up to be tried."""
 
 import signal
+import sys
+from pathlib import Path
 
 import click
 
@@ -21,7 +23,10 @@ def command(once: bool) -> None:
             scenes.write_in_flight()
             scenes.broken_off()
             if not once:
-                click.echo(_TO_TRY.format(gateway=stage.gateway, admin=stage.admin, directory=stage.directory))
+                # Another terminal has no environment of ours on its PATH.
+                commands = Path(sys.executable).parent
+                told = {"gateway": stage.gateway, "admin": stage.admin, "directory": stage.directory}
+                click.echo(_TO_TRY.format(commands=commands, **told))
                 _until_told_to_end()
     except (StageFailed, SceneFailed) as failed:
         raise click.ClickException(str(failed)) from None
@@ -64,7 +69,7 @@ To try, in another terminal:
   # a payment, asked for, approved, delivered and taken back: policies/PAYMENT.md tells it in ten commands
 
   # what the operator sees
-  export FENCEGATE_ADMIN={admin}
+  export FENCEGATE_ADMIN={admin} PATH="{commands}:$PATH"
   fencegate leases
   fencegate audit --resource report/1
   fencegate audit verify

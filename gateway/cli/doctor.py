@@ -19,6 +19,7 @@ from gateway.store.doctor import examine
 from gateway.store.durability import Durability, read_durability
 from gateway.store.embedded import EmbeddedStore, EmbeddedStoreError, running_store
 from gateway.store.links.topology_doctor import examine_topology
+from gateway.store.loss.kept_marks import are_alone
 from gateway.upstream.doctor import examine_upstreams
 from gateway.upstream.sender import HttpSender
 
@@ -55,9 +56,10 @@ def command(store: str | None, data_dir: Path, policies: Path | None, durability
 
     With --policies: also whether an upstream can be written past the gateway. A store is then optional.
     """
-    has_store = store is not None or data_dir.is_dir()
+    has_store = store is not None or (data_dir.is_dir() and not are_alone(data_dir))
     if not has_store and policies is None:
-        raise click.ClickException(f"There is no data directory {data_dir}: give another, or a store with --store.")
+        lacks = f"no store in {data_dir}" if data_dir.is_dir() else f"no data directory {data_dir}"
+        raise click.ClickException(f"There is {lacks}: give another, or a store with --store.")
     ruleset = None if policies is None else loaded(policies)
     wanted = _read(durability)
     try:

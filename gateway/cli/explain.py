@@ -1,12 +1,13 @@
 """`fencegate explain`: which rule takes a request, asked of the policies as the gateway asks them."""
 
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from gateway.cli.loading import loaded
-from gateway.cli.output import json_option, print_json, print_table
+from gateway.cli.output import json_option, plain, print_json, print_table
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
 from gateway.core.request import Headers, Request
@@ -96,6 +97,9 @@ def _explain_archive(ruleset: RuleSet, har: Path, caller: Caller, *, as_json: bo
     print_table(("DECISION", "RULE", "RESOURCE", "REQUEST"), rows)
     counted = ", ".join(f"{count} {decision}" for decision, count in summary(judged).items())
     click.echo(f"{len(judged)} requests{': ' if counted else ''}{counted}")
+    why = Counter((each.answer.decision, each.answer.detail) for each in judged if each.answer.detail)
+    for (decision, detail), count in why.most_common():
+        click.echo(f"\n{count} {decision}: {plain(detail)}")
 
 
 def _request(method: str, url: str, headers: tuple[str, ...], body: str | None) -> Request:

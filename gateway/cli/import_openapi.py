@@ -21,8 +21,8 @@ from gateway.policy.openapi.wording import upstream_name
 @click.option(
     "--only-documented",
     is_flag=True,
-    help="List in each rule what the document names of a request (`only`), so that one which says more is refused: an "
-    "API may heed names that no document has. Only for documents that tell all.",
+    help="List in each rule what the document names of a request, and the values of its enums (`only`), so that one "
+    "which says more is refused: an API may heed names that no document has. Only for documents that tell all.",
 )
 @json_option
 def command(file: Path, upstream: str | None, output: Path | None, *, only_documented: bool, as_json: bool) -> None:
@@ -45,10 +45,9 @@ def command(file: Path, upstream: str | None, output: Path | None, *, only_docum
         click.echo(policy.text, nl=False)
     for question in policy.open:
         click.echo(f"DECIDE {plain(question)}", err=True)
-    click.echo(
-        f"{counted(policy.rules, 'rule')}, {counted(len(policy.open), 'question')}; read it, then `fencegate check`",
-        err=True,
-    )
+    unlisted = f" ({policy.unlisted} without a whole list)" if policy.unlisted else ""
+    questions = counted(len(policy.open), "question")
+    click.echo(f"{counted(policy.rules, 'rule')}{unlisted}, {questions}; read it, then `fencegate check`", err=True)
 
 
 def _write(output: Path, text: str) -> None:

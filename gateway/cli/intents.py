@@ -128,9 +128,14 @@ def compensate_intent(intent: str, note: str, admin: str, *, yes: bool, as_json:
     if as_json:
         print_json(compensated)
     else:
-        click.echo(f"{plain(compensated['id'])} is {compensated['state']}: {plain(compensated['reason'])}")
+        click.echo(f"{plain(compensated['id'])} is {compensated['state']}{_why(compensated)}")
         if compensated["state"] == "compensating":
             _tell_in_doubt(api, compensated)
+
+
+def _why(found: Item) -> str:
+    """Its reason, where that is not the state's own name."""
+    return "." if found["reason"] == found["state"] else f": {plain(found['reason'])}"
 
 
 def _tell_in_doubt(api: AdminApi, found: Item) -> None:

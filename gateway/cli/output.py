@@ -5,7 +5,9 @@ that people are shown its escape; in JSON it stands as JSON's own.
 """
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
 
 import click
 
@@ -13,6 +15,11 @@ Item = Mapping[str, object]
 
 # In the context of a command: why not all was shown.
 INCOMPLETE = "gateway.cli.incomplete"
+
+# Members with what an upstream answered.
+_OF_OTHERS = ("evidence",)
+_MARKS = frozenset(',"')
+_NOTHING = "-"
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 
@@ -33,7 +40,7 @@ def tell_incomplete(why: object) -> None:
 def plain(value: object) -> str:
     """A value as a terminal may be given it, in one line; a dash where there is none."""
     if value is None or value == "":
-        return "-"
+        return _NOTHING
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in str(value))
 
 
@@ -43,11 +50,21 @@ def counted(count: int, thing: str) -> str:
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Columns as wide as their widest cell; the last one may be of any length."""
+    """Columns as wide as their widest cell; the last one may be of any length. A terminal has no room for empty ones,
+    and what reads a file or a pipe finds each in its place.
+    """
     cells = [list(heads), *([plain(value) for value in row] for row in rows)]
+    if sys.stdout.isatty():
+        cells = with_something(cells)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def with_something(cells: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The columns in which some row has something below its head; all of them where there is no row."""
+    filled = [len(cells) == 1 or any(cell != _NOTHING for cell in column[1:]) for column in zip(*cells, strict=True)]
+    return [list(compress(row, filled)) for row in cells]
 
 
 def heads_of(members: Iterable[str]) -> tuple[str, ...]:
@@ -76,5 +93,21 @@ def print_members(members: Mapping[str, object]) -> None:
     """One line each; what is nested is in one line too."""
     width = max(map(len, members), default=0) + 2
     for name, value in members.items():
-        shown = json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
-        click.echo(f"{name:<{width}}{plain(shown)}")
+        click.echo(f"{name:<{width}}{plain(_in_a_line(name, value))}")
+
+
+def _in_a_line(name: str, value: object) -> object:
+    """What the gateway nests is told in words, as far as it is there. Others' documents stay what they are: JSON."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, dict | list):
+        return value
+    if name in _OF_OTHERS or isinstance(value, list) or any(isinstance(one, dict | list) for one in value.values()):
+        return json.dumps(value, ensure_ascii=False)
+    return ", ".join(f"{inner} {_word(one)}" for inner, one in value.items() if one is not None)
+
+
+def _word(value: object) -> object:
+    """Nothing that an agent chose looks like the next member."""
+    is_plain = not isinstance(value, str) or (value.isprintable() and not _MARKS.intersection(value))
+    return _in_a_line("", value) if is_plain else json.dumps(value, ensure_ascii=False)

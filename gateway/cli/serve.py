@@ -34,7 +34,13 @@ from gateway.settings import read_serve_settings
     help="redis://, rediss:// or unix://PATH; redis+sentinel://HOST:PORT,…/SERVICE; redis+cluster://HOST:PORT,…; "
     "rediss+… for TLS.  [a bundled one in the data directory]",
 )
-@click.option("--data-dir", metavar="DIR", type=A_PATH, help="Where the bundled store keeps its data.  [.fencegate]")
+@click.option(
+    "--data-dir",
+    metavar="DIR",
+    type=A_PATH,
+    help="Where the bundled store keeps its data, and this gateway the marks by which it notices that any store has "
+    "lost some. It is made if it is missing, but for a store that is allowed to be unsafe.  [.fencegate]",
+)
 @click.option("--workers", metavar="N", help="Processes that carry traffic.  [1]")
 @click.option("--max-connections", metavar="N", help="Callers' connections that a worker takes at a time.  [10000]")
 @click.option("--max-waiting", metavar="N", help="Requests that may wait in a worker at a time.  [4000]")

@@ -3,7 +3,15 @@
 import re
 from dataclasses import dataclass
 
-from gateway.core.decision import AMBIGUOUS_TARGET, FORBIDDEN, HEADER_MALFORMED, TOKEN_MALFORMED, Facts, Refused
+from gateway.core.decision import (
+    AMBIGUOUS_TARGET,
+    FORBIDDEN,
+    HEADER_MALFORMED,
+    OF_NAMES,
+    TOKEN_MALFORMED,
+    Facts,
+    Refused,
+)
 from gateway.core.epoch import parse_u64
 from gateway.core.field_name import plain_name
 from gateway.core.frozen import frozen
@@ -129,7 +137,7 @@ def overrides_request(headers: Headers) -> Refused | None:
         return None
     shown = next(filter(_overrides, headers.names())).decode("latin-1").title()
     detail = f"Not forwarded: {shown} would make another request of this one. Send the one that is meant, without it."
-    return Refused(AMBIGUOUS_TARGET, detail)
+    return Refused(AMBIGUOUS_TARGET, detail, OF_NAMES)
 
 
 def _overrides(name: bytes) -> bool:

@@ -34,6 +34,8 @@ class Facts:
     quarantine: str | None = None
     retry_after_s: int | None = None
     trace_id: str | None = None
+    see: str | None = None
+    """The part of the policies' pages that tells of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,18 @@ FORBIDDEN = _decision("forbidden", 403, "stop", "The caller lacks the right")
 NOT_FOUND = _decision("not-found", 404, "fix-request", "There is no such call")
 METHOD_NOT_ALLOWED = _decision("method-not-allowed", 405, "fix-request", "The call takes another method")
 INTERNAL = _decision("internal-error", 500, "retry", "The gateway failed")
+
+# Where the pages tell what of a request is read in several ways, and by whom.
+OF_PATHS = Facts(see="policies/READING.md#a-path")
+OF_NAMES = Facts(see="policies/READING.md#names-in-a-query-a-form-a-cookie-or-a-header")
+OF_BODIES = Facts(see="policies/READING.md#a-body")
+OF_ANYTHING = Facts(see="policies/READING.md#names-and-values-anywhere")
+OF_VALUES = Facts(see="policies/READING.md#values-that-are-alike")
+OF_IDS = Facts(see="policies/README.md#what-ids-look-like")
+OF_GRAPHQL = Facts(see="policies/README.md#a-rule")
+OF_MCP = Facts(see="policies/README.md#mcp-and-json-rpc")
+OF_LISTS = Facts(see="policies/README.md#closing")
+OF_MOUNTS = Facts(see="policies/README.md#the-mount")
 
 # What the fence itself refuses; a request that was malformed or matched no rule never came before it.
 FENCE_REJECTIONS = (

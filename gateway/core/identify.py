@@ -20,6 +20,7 @@ from gateway.core.token import (
     Proof,
     SignedClaim,
     TokenSource,
+    authorization_is_a_token,
     parse_token,
     token_in_authorization,
 )
@@ -71,6 +72,9 @@ _FORMS: dict[Authority, _Form] = {
 }
 
 
+_NOT_READ = " The one in Authorization is not read there: send it in Fencing-Token."
+
+
 def read_proof(
     control: Control, sources: tuple[TokenSource, ...], authority: Authority, resource: ResourceKey
 ) -> Proof | Refused:
@@ -78,7 +82,9 @@ def read_proof(
     form = _FORMS[authority]
     text = find_token(control, sources)
     if text is None:
-        return Refused(TOKEN_REQUIRED, f"Not forwarded: {form.required}", Facts(resource=resource))
+        elsewhere = control.authorization is not None and authorization_is_a_token(control.authorization, ())
+        told = f"{form.required}{_NOT_READ}" if elsewhere else form.required
+        return Refused(TOKEN_REQUIRED, f"Not forwarded: {told}", Facts(resource=resource))
     proof = parse_token(text)
     if not isinstance(proof, form.proof):
         return Refused(TOKEN_MALFORMED, f"Not forwarded: {form.malformed}", Facts(resource=resource))

@@ -1,4 +1,5 @@
-"""What a rule in `mode: observe` forwards all the same: what fence, intent, budget or store has to say of a write.
+"""What a rule in `mode: observe` forwards all the same: what fence, intent, budget or store has to say of a write, and
+what the rule itself does not list.
 
 Everything else is refused there too: what can be read in two ways cannot be judged; a right, a limit and an operator's
 stop are no part of what is being tried out.
@@ -11,6 +12,8 @@ _OBSERVABLE = frozenset(
     one.name
     for one in (
         *decision.FENCE_REJECTIONS,
+        # Of what no rule takes nobody says that it is observed.
+        decision.NO_POLICY,
         decision.REPLAYED,
         decision.RESOURCE_UNRESOLVED,
         decision.TOKEN_REQUIRED,

@@ -50,11 +50,15 @@ Evidence = NotSent | NoReply | Replied
 
 @dataclass(frozen=True, slots=True)
 class LateAnswer:
-    """A whole answer that came after its caller was told that nobody knows. `body` is None where it was too large."""
+    """A whole answer that came after its caller was told that nobody knows. `body` is None where it was too large.
+
+    `own_headers`: as the upstream spells them, where agents are told places otherwise.
+    """
 
     status: int
     headers: HeaderPairs
     body: bytes | None
+    own_headers: HeaderPairs | None = None
 
 
 @dataclass(frozen=True, slots=True)

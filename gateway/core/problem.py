@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 from gateway.core.decision import Facts, Refused
 
 CONTENT_TYPE = b"application/problem+json"
+# To agents. JSON has no such parameter, and to whoever knows the type it means nothing. Octokit shows the text of an
+# answer in another type than `application/json` only where it finds this one.
+CONTENT_TYPE_WITH_CHARSET = CONTENT_TYPE + b"; charset=utf-8"
 
 
 def instant(ms: int) -> str:
@@ -49,6 +52,8 @@ def _fact_members(facts: Facts) -> dict[str, object]:
         found["retry_after_s"] = facts.retry_after_s
     if facts.trace_id is not None:
         found["trace_id"] = facts.trace_id
+    if facts.see is not None:
+        found["see"] = facts.see
     return found
 
 
@@ -57,5 +62,24 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def render(refused: Refused) -> bytes:
-    return encoded(json.dumps(members(refused), ensure_ascii=False, separators=(", ", ": ")))
+def _where_clients_look(refused: Refused, *, is_graphql: bool) -> dict[str, object]:
+    """RFC 9457, section 3.2: extension members. Clients of one API know its own errors only, most often by one of these
+    two. Stripe's for Node looks at `error` and not at the status, and would take a refusal for what it had asked for.
+    """
+    decision, detail = refused.decision, refused.detail
+    if decision.status is None or decision.status < 400:
+        # What was taken, and is sent later, is no error.
+        return {}
+    found: dict[str, object] = {
+        "message": detail,
+        "error": {"type": "fencegate", "code": decision.name, "message": detail},
+    }
+    if is_graphql:
+        found["errors"] = [{"message": detail, "extensions": {"code": decision.name}}]
+    return found
+
+
+def render(refused: Refused, *, is_graphql: bool = False) -> bytes:
+    """The document as agents get it, of whatever client. `is_graphql`: with the `errors` of an answer to GraphQL."""
+    body = members(refused) | _where_clients_look(refused, is_graphql=is_graphql)
+    return encoded(json.dumps(body, ensure_ascii=False, separators=(", ", ": ")))

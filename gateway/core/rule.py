@@ -107,7 +107,8 @@ class Mount:
     `format_endings`: what its server takes for a format at a path's end; None: nothing. `names`: whether its server
     keeps the names of path, query and body in one map. `form_in_json`: whether to its server a body that is called JSON
     may be a form (`refuse`), or never is. `coded_bodies`: whether a rule may read one that has a Content-Encoding, as
-    its server undoes it, too. `bodies`: the types of those that it is sent, in lower case; None: any.
+    its server undoes it, too. `bodies`: the types of those that it is sent, in lower case; None: any. `locations`:
+    whether the places that its answers name are told as agents know them.
     """
 
     segments: tuple[str, ...] = ()
@@ -120,6 +121,7 @@ class Mount:
     names: Literal["apart", "merged"] = "apart"
     form_in_json: Literal["refuse", "opaque"] = "refuse"
     coded_bodies: Literal["refuse", "undone"] = "refuse"
+    locations: Literal["mapped", "opaque"] = "mapped"
     port: int | None = None
     bodies: frozenset[bytes] | None = None
 

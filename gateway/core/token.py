@@ -83,7 +83,8 @@ def token_in_authorization(value: str, sources: tuple[TokenSource, ...]) -> str 
     scheme, _, rest = value.replace("\t", " ").strip(" ").partition(" ")
     rest = rest.strip(" ")
     match scheme.lower():
-        case "bearer" if "bearer" in sources:
+        # GitHub, Gitea, Forgejo and Django REST call it `token`; Octokit and PyGithub send their key so.
+        case "bearer" | "token" if "bearer" in sources:
             return rest or None
         case "basic" if "basic" in sources:
             try:
@@ -91,6 +92,9 @@ def token_in_authorization(value: str, sources: tuple[TokenSource, ...]) -> str 
             except (binascii.Error, UnicodeDecodeError):
                 return None
             return userinfo.partition(":")[2] or None
+        # Linear's SDK sends a key without any scheme. What has no token's form there is a scheme without a key.
+        case _ if not rest and "bearer" in sources and parse_token(scheme) is not None:
+            return scheme
     return None
 
 

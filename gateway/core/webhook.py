@@ -119,6 +119,6 @@ def _body(notification: Notification, link: str | None) -> bytes:
     if notification.digest:
         data["digest"] = notification.digest
     if link is not None:
-        data["url"] = f"{link}/api/v1/intents/{notification.intent}"
+        data["url"] = f"{link}/#/intents/{notification.intent}"
     told = {"type": notification.type, "timestamp": instant(notification.at_ms), "data": data}
     return json.dumps(told, separators=(",", ":")).encode("ascii")

@@ -45,6 +45,13 @@ class ParentMetrics:
         )
         for result in ("loaded", "failed"):
             self._reloads.labels(result)
+        self._policies_current = Gauge(
+            "fencegate_policies_current",
+            "Whether what is in force is what the policy files say now: 0 while they have errors.",
+            registry=self.registry,
+        )
+        # With files that have errors nothing starts.
+        self._policies_current.set(1)
         self._incidents, self._faults = incidents_in(self.registry), faults_in(self.registry)
         self._of_store = OfStore(self.registry)
         self._notifications = Counter(
@@ -59,6 +66,7 @@ class ParentMetrics:
 
     def policies_reloaded(self, result: Literal["loaded", "failed"]) -> None:
         self._reloads.labels(result).inc()
+        self._policies_current.set(result == "loaded")
 
     def store_examined(self, *, safe: bool) -> None:
         """The store's settings were looked at."""

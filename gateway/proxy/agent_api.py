@@ -105,7 +105,7 @@ class AgentApi:
             return await self._lookup(request, caller, reply)
         if request.method == "GET" and name.startswith("intents/"):
             id = name.removeprefix("intents/")
-            return await show_intent(self._records, self._policies(), id, caller, reply)
+            return await show_intent(self._records, self._policies, id, caller, reply)
         calls = {
             "leases": self._grant,
             "leases/renew": self._renew,
@@ -135,11 +135,13 @@ class AgentApi:
             return Refused(BAD_REQUEST, "Name one resource: /-/fence/leases?resource=R.")
         if not _is_text(names[0]):
             return Refused(BAD_REQUEST, "Name a resource in UTF-8, percent-encoded: this is no text.")
-        found = self._rule(names[0], caller, "lease")
+        rules, found = self._policies(), self._rule(names[0], caller, "lease")
         if isinstance(found, Refused):
             return found
         resource = ResourceKey(names[0])
         lease = await self._leases.lookup(resource)
+        if self._policies() is not rules:
+            raise PoliciesChanged
         if isinstance(lease, Refused):
             return lease
         if lease is None:

@@ -1,11 +1,12 @@
 """`GET /-/fence/intents/ID`: what became of an intent, for the agents of its tenant."""
 
 import json
+from collections.abc import Callable
 from typing import Protocol
 
 from gateway.core.caller import Caller
 from gateway.core.decision import NO_SUCH_INTENT, SHOWN, Facts, Refused
-from gateway.core.faults import StoreUnavailable
+from gateway.core.faults import PoliciesChanged, StoreUnavailable
 from gateway.core.record import IntentRecord, shown
 from gateway.flow.admission import store_is_away
 from gateway.flow.gate import Ended
@@ -20,16 +21,23 @@ class Records(Protocol):
     async def recall(self, id: str) -> IntentRecord | None: ...
 
 
-async def show_intent(records: Records, rules: RuleSet, id: str, caller: Caller, reply: Reply) -> Ended | Refused:
+async def show_intent(
+    records: Records, policies: Callable[[], RuleSet], id: str, caller: Caller, reply: Reply
+) -> Ended | Refused:
     """Answer with the record. Of another tenant's intent it is not even told that it is there.
 
     A write without a key has no tenant in its record: whoever may write the resource sees it, by right and by the
     rules, where `{tenant}` and `{principal}` in a resource are the caller's.
+
+    Raises PoliciesChanged when others are in force once it is there: nothing was shown.
     """
+    rules = policies()
     try:
         record = await records.recall(id)
     except StoreUnavailable as away:
         return store_is_away(away, "Not shown")
+    if policies() is not rules:
+        raise PoliciesChanged
     if record is None or not _is_for(record, caller, rules):
         detail = "Nothing is known of this intent: it was never seen, or its time is over. Check its id."
         return Refused(NO_SUCH_INTENT, detail, Facts(intent=id if id.isprintable() else None))

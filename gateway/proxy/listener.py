@@ -8,7 +8,7 @@ from aiohttp import HttpVersion11, web
 
 from gateway.core.arrival import Arrival, TrustedProxies
 from gateway.core.caller import ANONYMOUS, Caller
-from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, INTERNAL, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, INTERNAL, OF_PATHS, Refused
 from gateway.core.faults import CallerGone
 from gateway.core.forwarded import client_address
 from gateway.core.places import overloaded
@@ -123,7 +123,8 @@ class Listener:
             return _refuse(reply, caller)
         target = read_target(raw.raw_path)
         if isinstance(target, Ambiguous):
-            ended = _refuse(reply, Refused(AMBIGUOUS_TARGET, f"Not forwarded: {target.why}. Send it in one form."))
+            detail = f"Not forwarded: {target.why}. Send it in one form."
+            ended = _refuse(reply, Refused(AMBIGUOUS_TARGET, detail, OF_PATHS))
         else:
             taker = self._agents if target.segments[:2] == RESERVED else self._gate
             if trace is not None and taker is self._agents:

@@ -19,7 +19,7 @@ from gateway.core.session import Switched
 from gateway.flow.marks import Marks
 from gateway.flow.ports import Answer, NearEnd
 from gateway.policy.reading.jsonrpc import call_id
-from gateway.proxy.accept import as_accepted
+from gateway.proxy.accept import GRAPHQL, as_accepted, as_event, takes_graphql
 from gateway.proxy.body import IncomingBody
 from gateway.proxy.hung_up import has_hung_up
 from gateway.proxy.session import AgentEnd
@@ -31,6 +31,8 @@ _BODILESS = frozenset((204, 304))
 # Hop by hop: they are each end's own (RFC 6455, section 4.2.2).
 _SWITCHED = b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
 _STATUSES = frozenset(HTTPStatus)
+# By which header a caller shows what it lacked.
+_PROVED_BY = {"unauthenticated": b"Fencegate-Key", "token-invalid": b"Fencing-Token"}
 # A caller that is refused in the middle of its upload sees the refusal only if the rest is taken from it: closing a
 # connection with unread bytes resets it. Beyond this it is cut off.
 _DROP_BYTES = 64 << 20
@@ -74,6 +76,7 @@ class Reply:
         self._chunked = False
         self._may_stay_open: Callable[[], bool] | None = None
         self._call: bytes | None = None
+        self._is_graphql = False
         self.status = 0
 
     def is_gone(self) -> bool:
@@ -113,13 +116,17 @@ class Reply:
     def as_call(self, body: bytes) -> None:
         self._call = body
 
+    def as_graphql(self) -> None:
+        self._is_graphql = True
+
     def refuse(self, refused: Refused) -> None:
-        if self.trace_id is not None:
-            refused = replace(refused, facts=replace(refused.facts, trace_id=self.trace_id))
+        refused = self._traced(refused)
         decision, retry_after_s = refused.decision, refused.facts.retry_after_s
         spelled = None if self._call is None else call_id(self._call)
         if spelled is None:
-            self.own(decision, problem.CONTENT_TYPE, problem.render(refused), retry_after_s)
+            accept = self._request.headers.getall("Accept", ()) if self._is_graphql else ()
+            kind = GRAPHQL if takes_graphql(accept) else problem.CONTENT_TYPE_WITH_CHARSET
+            self.own(decision, kind, problem.render(refused, is_graphql=self._is_graphql), retry_after_s)
             return
         content_type, body = as_accepted(rpc_error.render(refused, spelled), self._request.headers.getall("Accept", ()))
         # MCP and JSON-RPC clients look into the body of a 200 only.
@@ -134,8 +141,8 @@ class Reply:
         if retry_after_s is not None:
             fields.append((b"Retry-After", b"%d" % retry_after_s))
         if decision.status == 401:
-            # RFC 9110, section 15.5.2 wants a challenge; this is the scheme that `token_from: bearer` would take.
-            fields.append((b"WWW-Authenticate", b'Bearer realm="fencegate"'))
+            # RFC 9110, section 15.5.2 wants a challenge. At `Bearer` clients would look for somebody who gives tokens.
+            fields.append((b"WWW-Authenticate", _PROVED_BY[decision.name] + b' realm="fencegate"'))
         fields.append((b"Fencing-Decision", decision.name.encode("ascii")))
         head = self._head(decision.status, _phrase(decision.status), tuple(fields))
         self._write(head + (b"" if self._head_only else body))
@@ -215,6 +222,15 @@ class Reply:
         if self._chunked:
             self._write(b"0\r\n\r\n")
 
+    def break_off(self, refused: Refused) -> None:
+        spelled = None if self._call is None else call_id(self._call)
+        if spelled is None or not self._chunked:
+            self.abort()
+            return
+        event = as_event(rpc_error.render(self._traced(refused), spelled))
+        self._write(b"%x\r\n%b\r\n" % (len(event), event))
+        self.end()
+
     def abort(self) -> None:
         self._keep_alive = False
         if self._transport is not None:
@@ -223,6 +239,11 @@ class Reply:
     def sent(self) -> Sent:
         """What aiohttp has to know to go on with the connection."""
         return _GOES_ON if self._keep_alive else _CLOSES
+
+    def _traced(self, refused: Refused) -> Refused:
+        if self.trace_id is None:
+            return refused
+        return replace(refused, facts=replace(refused.facts, trace_id=self.trace_id))
 
     def _head(self, status: int, reason: bytes, fields: HeaderPairs) -> bytes:
         self.status = status

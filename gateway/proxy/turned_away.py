@@ -18,7 +18,7 @@ def _answer() -> bytes:
     lines = [
         f"HTTP/1.1 {refused.decision.status} Service Unavailable",
         "Cache-Control: no-store",
-        f"Content-Type: {problem.CONTENT_TYPE.decode('ascii')}",
+        f"Content-Type: {problem.CONTENT_TYPE_WITH_CHARSET.decode('ascii')}",
         f"Content-Length: {len(body)}",
         f"Retry-After: {refused.facts.retry_after_s}",
         f"Fencing-Decision: {refused.decision.name}",

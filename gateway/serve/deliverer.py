@@ -19,7 +19,7 @@ from gateway.serve.delivering import Means, delivering
 from gateway.serve.exporting import exporting
 from gateway.serve.faults import report_faults
 from gateway.serve.following import Following
-from gateway.serve.marking import begin_memory
+from gateway.serve.marking import begin_memory, process_name
 from gateway.serve.starting import StartRefused, find_traces, grace_s, open_policies
 from gateway.serve.watched import watched
 from gateway.settings import DeliverSettings
@@ -47,7 +47,7 @@ async def deliver(settings: DeliverSettings, log: Log) -> None:
     traces = find_traces(settings.otlp, settings.trace_ratio, log)
     metrics = DelivererMetrics(upstream.name for upstream in holder.current.upstreams)
     report_faults(log, metrics.counted)
-    incarnation = begin_memory(metrics.counted, stopping, log)
+    incarnation = begin_memory(process_name(), metrics.counted, stopping, log)
     means = await _means(settings, metrics, incarnation, stopping)
     rules = Following(holder, told_to_reload, means.clock, log)
     means.store.writes_last(lambda: holder.current.write_lasts_s)
@@ -63,7 +63,7 @@ async def deliver(settings: DeliverSettings, log: Log) -> None:
             delivering(means, rules, log, grace_s=grace_s(settings.grace, holder.current)) as deliverer,
         ):
             deliverer.tracing = tracing
-            log.info("delivering")
+            log.info("delivering", process=means.store.gateway)
             await stopping.wait()
     finally:
         await stop(*work)
@@ -83,6 +83,7 @@ async def _means(
     try:
         store = await open_store(
             settings.store,
+            gateway=incarnation.name,
             on_wake=wakes.on_wake,
             timeout_s=settings.store_timeout,
             clock=clock,
@@ -90,7 +91,8 @@ async def _means(
             durability=read_durability(settings.durability),
         )
     except (StoreUnavailable, ValueError) as error:
-        raise StartRefused(f"{error} Name the gateways' store with --store.") from None
+        advice = "Is its address right, and its user and password? Name the gateways' store with --store."
+        raise StartRefused(f"{error} {advice}") from None
     store.on_call = counted.store_called
     pauses = Pauses(store, PauseRecords(store), clock, wakes)
     return Means(store, HttpSender(clock), clock, wakes, Tasks(), pauses, counted, stopping)

@@ -10,7 +10,7 @@ from gateway.log import Log
 from gateway.serve.tracing import Tracing
 from gateway.settings import collector
 
-_INSTALL = "pip install 'fencegate[otel]', or leave it out."
+_INSTALL = "pip install '.[otel]' in fencegate's checkout, or leave it out."
 
 # Told what became of spans, `exported` or `dropped`, and of how many.
 Count = Callable[[str, int], object]

@@ -1,6 +1,7 @@
 """What the parent knows of its store outlives it, in the data directory; and what is said of a store that lost work."""
 
 import asyncio
+import secrets
 from pathlib import Path
 
 from gateway.flow.clock import BootClock
@@ -12,6 +13,7 @@ from gateway.store.loss.kept_marks import KeptMarks
 # Each time a file is brought to the disk. What is lost with everything at once, and was not ten seconds old, is not
 # missed.
 _KEEP_EVERY_S = 10.0
+_NAME_BYTES = 6
 
 
 def teller(metrics: Incidents, log: Log) -> OnLoss:
@@ -29,9 +31,14 @@ def teller(metrics: Incidents, log: Log) -> OnLoss:
     return tell
 
 
-def begin_memory(metrics: Incidents, stopping: asyncio.Event, log: Log) -> Incarnation:
+def process_name() -> str:
+    """Under which the audit trail, the marks in the store and the log know a process."""
+    return secrets.token_hex(_NAME_BYTES)
+
+
+def begin_memory(name: str, metrics: Incidents, stopping: asyncio.Event, log: Log) -> Incarnation:
     """Of a process that admits. Where it can leave no marks it must not go on: its store may go back in time unseen."""
-    incarnation = Incarnation(None, BootClock(), teller(metrics, log))
+    incarnation = Incarnation(name, BootClock(), teller(metrics, log))
 
     def end() -> None:
         log.error("no mark can be left in the store: this process finishes what it accepted and ends")
@@ -42,11 +49,13 @@ def begin_memory(metrics: Incidents, stopping: asyncio.Event, log: Log) -> Incar
 
 
 class Marking:
-    """The parent's memory of its store. Without a data directory it ends with the parent."""
+    """The parent's memory of its store. Without a data directory, which it makes unless the store may forget, it ends
+    with the parent.
+    """
 
-    def __init__(self, directory: Path, store: str, on_loss: OnLoss, log: Log) -> None:
+    def __init__(self, directory: Path, store: str, on_loss: OnLoss, log: Log, *, may_forget: bool) -> None:
         self._log = log
-        self._kept = KeptMarks.open(directory, store, log.warning)
+        self._kept = KeptMarks.open(directory, store, log.warning, make=not may_forget)
         process = self._kept.process if self._kept is not None else None
         remembered = self._kept.remembered if self._kept is not None else None
         self.incarnation = Incarnation(process, BootClock(), on_loss, remembered)

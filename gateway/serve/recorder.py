@@ -57,7 +57,7 @@ class Recorder:
         if isinstance(told, Refused):
             why = told.why
         else:
-            why, outcome = told.session, told.outcome
+            why, outcome = told.session or told.why, told.outcome
             would = None if told.would is None else told.would.name
         self._log.decision(
             decision=told.decision.name,

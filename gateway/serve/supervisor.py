@@ -215,7 +215,8 @@ async def _start_embedded_store(settings: ServeSettings, log: Log, ending: Async
 def _marking(settings: ServeSettings, metrics: ParentMetrics, log: Log, ending: AsyncExitStack) -> Marking:
     # The bundled store is the directory's own, wherever its socket is.
     name = "bundled" if settings.store is None else name_of(settings.store)
-    marking = Marking(settings.data_dir, name, teller(metrics, log), log)
+    may_forget = settings.allow_unsafe_store
+    marking = Marking(settings.data_dir, name, teller(metrics, log), log, may_forget=may_forget)
     ending.callback(marking.close)
     return marking
 
@@ -232,7 +233,10 @@ async def _connect(url: str, settings: ServeSettings, incarnation: Incarnation, 
             durability=read_durability(settings.durability),
         )
     except (StoreUnavailable, ValueError) as error:
-        raise StartRefused(f"{error} Name another store with --store, or none for the bundled one.") from None
+        advice = (
+            "Is its address right, and its user and password? Name the store with --store, or none for a bundled one."
+        )
+        raise StartRefused(f"{error} {advice}") from None
     ending.push_async_callback(store.close)
     return store
 

@@ -54,7 +54,7 @@ from gateway.serve.edition import Page
 from gateway.serve.exporting import exporting
 from gateway.serve.faults import report_faults
 from gateway.serve.inforce import InForce
-from gateway.serve.marking import begin_memory
+from gateway.serve.marking import begin_memory, process_name
 from gateway.serve.port import listen_beside
 from gateway.serve.recorder import Recorder
 from gateway.serve.tls import TlsFault
@@ -107,7 +107,9 @@ async def run_worker(assignment: Assignment, log: Log) -> None:
         sys.exit(1)
     _load_libraries(policies.current)
     rules = InForce(policies, page, number, log)
-    async with proxy(assignment, rules, log, told_to_stop) as server:
+    name = process_name()
+    async with proxy(assignment, rules, log, told_to_stop, name) as server:
+        log.info("connected to the store", pid=os.getpid(), process=name)
         accepting = Accepting(server, [listen_beside(assignment.listen)], assignment.tls, log)
         await accepting.open()
         sys.stdout.buffer.write(READY)
@@ -126,17 +128,22 @@ async def run_worker(assignment: Assignment, log: Log) -> None:
 
 @asynccontextmanager
 async def proxy(
-    assignment: Assignment, rules: Callable[[], RuleSet], log: Log, stopping: asyncio.Event | None = None
+    assignment: Assignment,
+    rules: Callable[[], RuleSet],
+    log: Log,
+    stopping: asyncio.Event | None = None,
+    name: str | None = None,
 ) -> AsyncIterator[ProxyServer]:
     """Everything between the port and the upstreams. On leaving: the last settle calls, then the connections.
 
-    `stopping`: from then on nothing is taken for delivery.
+    `stopping`: from then on nothing is taken for delivery. `name`: the process's own in the store, made up without one.
     """
     clock, wakes, tasks = BootClock(), Wakes(), Tasks()
     metrics = _metrics(rules())
     report_faults(log, metrics)
     stopping = stopping or asyncio.Event()
-    store = await _open_store(assignment, rules, wakes, metrics, begin_memory(metrics, stopping, log))
+    memory = begin_memory(name or process_name(), metrics, stopping, log)
+    store = await _open_store(assignment, rules, wakes, metrics, memory)
     places = Places(assignment.max_waiting, metrics)
     sender = HttpSender(clock, places, _own(assignment))
     claims = Verification(partial(_verifier, clock, sender, log))
@@ -195,6 +202,7 @@ async def _open_store(
 ) -> FenceStore:
     store = await open_store(
         assignment.store,
+        gateway=incarnation.name,
         on_wake=wakes.on_wake,
         timeout_s=assignment.store_timeout_s,
         clock=BootClock(),

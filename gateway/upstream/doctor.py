@@ -15,7 +15,8 @@ from gateway.core.rule import Limits, Upstream
 from gateway.core.target import Target
 from gateway.core.whole_body import WholeBody
 from gateway.upstream.connection_auth import wants_connection_authenticated
-from gateway.upstream.sender import HttpSender, Reply
+from gateway.upstream.reply import Reply
+from gateway.upstream.sender import HttpSender
 
 # RFC 9110, sections 15.5.2 and 15.5.4.
 _REFUSALS = frozenset((401, 403))

@@ -8,8 +8,11 @@ import httptools
 
 from gateway.core.faults import BrokenAnswer
 from gateway.core.request import HeaderPairs
+from gateway.core.rule import Upstream
 from gateway.upstream.connection_auth import wants_connection_authenticated
 from gateway.upstream.headers import without_cookies
+from gateway.upstream.location import NAMES as PLACES
+from gateway.upstream.location import as_agents_know
 from gateway.upstream.wire import Wire
 
 # Reading stops above the high mark and goes on below the low one: what one slow caller can hold of this process.
@@ -30,7 +33,6 @@ class Exchange:
     """
 
     __slots__ = (
-        "_drops_cookies",
         "_fields",
         "_head_bytes",
         "_head_done",
@@ -43,6 +45,7 @@ class Exchange:
         "_start",
         "_surplus",
         "_until_close",
+        "_upstream",
         "_waiter",
         "_wire",
         "broken",
@@ -50,16 +53,18 @@ class Exchange:
         "complete",
         "headers",
         "is_stream",
+        "own_headers",
         "reason",
         "status",
         "timed_out",
     )
 
-    def __init__(self, wire: Wire, *, head_only: bool, head_limit: int, drops_cookies: bool = False) -> None:
+    def __init__(self, wire: Wire, *, head_only: bool, head_limit: int, upstream: Upstream | None = None) -> None:
         self.status = 0
         self.is_stream = False
         self.reason = b""
         self.headers: HeaderPairs = ()
+        self.own_headers: HeaderPairs = ()
         self.broken: str | None = None
         self.timed_out = False
         self.complete = False
@@ -67,7 +72,7 @@ class Exchange:
         self._wire = wire
         self._head_only = head_only
         self._head_limit = head_limit
-        self._drops_cookies = drops_cookies
+        self._upstream = upstream
         # Typed by nobody; None once the exchange is over.
         self._parser: Any = httptools.HttpResponseParser(self)
         # What came of an answer whose status line is not known yet; None once it is.
@@ -188,8 +193,7 @@ class Exchange:
         if status < 200 or self.broken is not None or self.complete:
             return
         self.status = status
-        self.headers = without_cookies(self._fields) if self._drops_cookies else tuple(self._fields)
-        codings, has_length = [], False
+        codings, has_length, has_place = [], False, False
         for name, value in self._fields:
             lower = name.lower()
             if lower == b"transfer-encoding":
@@ -198,6 +202,11 @@ class Exchange:
                 has_length = True
             elif lower == b"content-type" and value.lower().startswith(b"text/event-stream"):
                 self.is_stream = True
+            elif lower in PLACES:
+                has_place = True
+        self.headers = self.own_headers = self._passed()
+        if has_place and self._upstream is not None:
+            self.headers = as_agents_know(self.headers, self._upstream)
         if codings not in ([], [b"chunked"]):
             self.fail("the upstream's answer has a transfer coding other than chunked")
             return
@@ -212,6 +221,10 @@ class Exchange:
             self._surplus = self._announces_body(codings)
         elif not codings:
             self._until_close = not has_length
+
+    def _passed(self) -> HeaderPairs:
+        drops_cookies = self._upstream is not None and self._upstream.drops_cookies
+        return without_cookies(self._fields) if drops_cookies else tuple(self._fields)
 
     def _announces_body(self, codings: list[bytes]) -> bool:
         lengths = (value for name, value in self._fields if name.lower() == b"content-length")

@@ -17,7 +17,7 @@ from gateway.core.session import Switched
 from gateway.core.websocket import switch_fault
 from gateway.core.write import Admitted
 from gateway.upstream.exchange import Exchange
-from gateway.upstream.headers import request_head, without_cookies
+from gateway.upstream.headers import request_head
 from gateway.upstream.own import NOWHERE, OwnListeners
 from gateway.upstream.pool import tls_context
 from gateway.upstream.session import SessionEnd
@@ -168,7 +168,7 @@ class _Answer(Exchange):
         self.behind: list[bytes] = []
         self.has_ended = False
         limit = upstream.limits.response_head
-        super().__init__(wire, head_only=False, head_limit=limit, drops_cookies=upstream.drops_cookies)
+        super().__init__(wire, head_only=False, head_limit=limit, upstream=upstream)
 
     def feed(self, data: bytes) -> None:
         if self.status == 101:
@@ -186,7 +186,7 @@ class _Answer(Exchange):
             super().on_headers_complete()
             return
         self.status = 101
-        self.headers = without_cookies(self._fields) if self._drops_cookies else tuple(self._fields)
+        self.headers = self._passed()
         self._head_done = self.complete = True
         self._wire.pause()
 

@@ -115,8 +115,12 @@ def request_head(
 
 
 def _wants_plain_answer(write: Write | None) -> bool:
-    """Whether the answer has to be read for its outcome: what comes in a coding may be none that can be undone here."""
-    return write is not None and write.call is not None and write.rule.mode != "observe"
+    """Whether others read the answer than its caller: its outcome is looked for in it, or it is kept for repeats, which
+    may come from a client that knows no coding. Where agents sign their requests, the field may be signed, too.
+    """
+    if write is None or write.rule.mode == "observe":
+        return False
+    return write.call is not None or (write.intent is not None and not write.rule.upstream.preserve_host)
 
 
 def _shown(name: bytes, value: bytes, upstream: Upstream, headers: Headers, *, is_fenced: bool) -> bytes | None:
@@ -169,11 +173,15 @@ def _told_of_the_write(upstream: Upstream, write: Write | None) -> HeaderPairs:
 
 
 def forwarded_target(upstream: Upstream, request: Request) -> str:
-    """The target as it came, byte for byte; without the mount where the policy strips it, behind the URL's own path."""
+    """The target as it came, byte for byte; without the mount where the policy strips it, behind the URL's own path.
+
+    Nothing behind the mount adds nothing to that path: to many servers `/mcp/` is another resource than `/mcp`.
+    """
     raw = request.target.raw
     if upstream.mount.strip and upstream.mount.segments:
         pieces = request.target.path[1:].split("/")[len(upstream.mount.segments) :]
-        raw = "/" + "/".join(pieces) + raw[len(request.target.path) :]
+        behind = "".join(f"/{piece}" for piece in pieces)
+        raw = (behind if behind or upstream.base_path else "/") + raw[len(request.target.path) :]
     return upstream.base_path + raw
 
 

@@ -1,7 +1,6 @@
 """Sends one request once, and says what the wire showed."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Literal, Protocol
 
 from gateway.core.clock import Clock, Deadline
@@ -9,7 +8,7 @@ from gateway.core.faults import BodyTooLarge, CallerGone
 from gateway.core.frozen import frozen
 from gateway.core.outcome import LateAnswer, NoReply, NotSent, Overdue
 from gateway.core.places import Places
-from gateway.core.request import HeaderPairs, Request
+from gateway.core.request import Request
 from gateway.core.rule import Upstream
 from gateway.core.session import Switched
 from gateway.core.write import Admitted, Write
@@ -19,6 +18,7 @@ from gateway.upstream.handshake import Declined, Handshakes
 from gateway.upstream.headers import request_head
 from gateway.upstream.own import NOWHERE, OwnListeners
 from gateway.upstream.pool import Crowded, Pool, Unreachable
+from gateway.upstream.reply import Reply
 from gateway.upstream.wire import Wire
 
 # A request of these methods without a body has no framing field (RFC 9110, section 8.6).
@@ -44,25 +44,6 @@ class Body(Protocol):
 
 class PastDeadline(Exception):
     """The write's deadline has passed; what has not left stays here."""
-
-
-class Reply:
-    """Implements `ports.Answer`: an exchange whose head has come, and the way back for its connection."""
-
-    __slots__ = ("_exchange", "_give_back", "headers", "is_stream", "read", "read_small", "reason", "status")
-
-    def __init__(self, exchange: Exchange, give_back: Callable[[bool], None]) -> None:
-        self._exchange = exchange
-        self._give_back = give_back
-        self.status: int = exchange.status
-        self.reason: bytes = exchange.reason
-        self.headers: HeaderPairs = exchange.headers
-        self.is_stream: bool = exchange.is_stream
-        self.read = exchange.read
-        self.read_small = exchange.read_small
-
-    def close(self) -> None:
-        self._give_back(self._exchange.reusable)
 
 
 class HttpSender:
@@ -110,6 +91,8 @@ class HttpSender:
         attempt = await self._attempt(upstream, request, body, deadline, for_read=for_read)
         if isinstance(attempt, NotSent):
             return attempt
+        if upstream.term.is_over and not for_read:
+            return attempt.concluded(NotSent("unreachable", "the policies changed while a connection was awaited"))
         result = await attempt.run(upstream, request, None)
         # The time was for the head; a body may take longer.
         attempt.stop()
@@ -145,14 +128,12 @@ class HttpSender:
             return outgoing
         try:
             pool = self._pool(upstream)
-            wire = None if for_read else pool.idle()
-            if wire is None:
-                wire = await pool.acquire(for_read=for_read)
+            wire = (None if for_read else pool.idle()) or await pool.acquire(for_read=for_read)
         except Crowded as error:
             return NotSent("crowded", str(error))
         except (Unreachable, OSError) as error:
             return NotSent("unreachable", str(error))
-        expected = _Expected(for_read, request.method == "HEAD", upstream.drops_cookies)
+        expected = _Expected(for_read, request.method == "HEAD", upstream)
         return _Attempt(pool, wire, outgoing, expected, self._clock, deadline)
 
     async def _begin(self, upstream: Upstream, body: Body, deadline: Deadline) -> "_Outgoing | NotSent":
@@ -175,11 +156,11 @@ class HttpSender:
 @frozen
 class _Expected:
     """What kind of exchange it is: a read's connection is counted apart, and an answer to HEAD has no body. Whether
-    cookies are dropped is not the pool's to say, which outlives its policy."""
+    cookies are dropped and places are mapped is not the pool's to say, which outlives its policy."""
 
     for_read: bool
     head_only: bool
-    drops_cookies: bool = False
+    upstream: Upstream | None = None
 
 
 @frozen
@@ -222,7 +203,7 @@ class _Attempt:
         self._deadline = deadline
         self._for_read = expected.for_read
         self._exchange = Exchange(
-            wire, head_only=expected.head_only, head_limit=pool.head_limit, drops_cookies=expected.drops_cookies
+            wire, head_only=expected.head_only, head_limit=pool.head_limit, upstream=expected.upstream
         )
         self._given_back = False
         self._bytes_before = wire.bytes_out
@@ -278,7 +259,9 @@ class _Attempt:
             pass
         finally:
             self._give_back(reusable=False)
-        return LateAnswer(self._exchange.status, self._exchange.headers, body) if whole else None
+        if not whole:
+            return None
+        return LateAnswer(self._exchange.status, self._exchange.headers, body, self._exchange.own_headers)
 
     def _give_back(self, reusable: bool) -> None:
         if not self._given_back:

@@ -12,7 +12,8 @@ from gateway.core.rule import Endpoint, Limits, Timeouts, Upstream
 from gateway.core.target import Ambiguous, read_target
 from gateway.core.webhook import Answered, Unanswered, message
 from gateway.core.whole_body import WholeBody
-from gateway.upstream.sender import HttpSender, Reply
+from gateway.upstream.reply import Reply
+from gateway.upstream.sender import HttpSender
 
 # Standard Webhooks 1.0.0, "Request timeouts": 15 to 30 s.
 _WITHIN_S = 15.0

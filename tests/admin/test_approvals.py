@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.delivery import GivenUp
+from gateway.store.deliveries import Deliveries
 from tests.admin.conftest import Admin, listening
 from tests.raw import RawAnswer
 from tests.store.fences import admitted, bare, state_of
@@ -68,6 +69,32 @@ async def test_without_principals_the_operator_approves(admin: Admin) -> None:
     assert (members["approval"]["verdict"], members["approval"]["by"]) == ("given", "operator")
     assert [event["to"] for event in members["events"]] == ["queued", "awaiting_approval"]
     assert name_of(await post(admin, "deny")) == "wrong-state"
+
+
+async def test_what_is_queued_says_when_it_is_sent_next(admin: Admin) -> None:
+    """Between two deliveries five minutes may lie; of what is not queued nothing is said."""
+    await parked(admin.store, ONE)
+    waiting = json.loads((await admin.call("GET", f"/api/v1/intents/{ID}")).body)
+    queued = json.loads((await post(admin, "approve")).body)
+    await Deliveries(admin.store).put_back(ONE.resource, 60)
+    later = json.loads((await admin.call("GET", f"/api/v1/intents/{ID}")).body)
+
+    assert "next_delivery_at" not in waiting
+    assert later["next_delivery_at"] > queued["next_delivery_at"]
+    assert (
+        "next_delivery_at" not in json.loads((await admin.call("GET", "/api/v1/intents?state=queued")).body)["items"][0]
+    )
+
+
+async def test_what_a_newer_epoch_has_overtaken_is_said_to_be(admin: Admin) -> None:
+    """Nobody can approve it but as the new holder repeats it: a person need not read it."""
+    await parked(admin.store, ONE)
+    before = json.loads((await admin.call("GET", f"/api/v1/intents/{ID}")).body)
+    await admin.store.advance(ONE.resource, None, "call-1")
+    after = json.loads((await admin.call("GET", f"/api/v1/intents/{ID}")).body)
+    [listed] = json.loads((await admin.call("GET", "/api/v1/intents?state=awaiting_approval")).body)["items"]
+
+    assert [one["overtaken"] for one in (before, after, listed)] == [False, True, True]
 
 
 async def test_what_is_denied_stays_denied(admin: Admin) -> None:

@@ -20,13 +20,14 @@ from tests.until import until
 
 TOKEN = "0123456789abcdef"
 ANNA, BEN, CARL = "key-of-anna-0123456789", "key-of-ben-0123456789", "key-of-carl-0123456789"
-DORA = "key-of-dora-0123456789"
+DORA, EVE = "key-of-dora-0123456789", "key-of-eve-0123456789"
 PRINCIPALS = """
 principals:
   - {name: anna, key: "${file:KEYS/anna}", resources: "**", approve: true}
   - {name: ben, key: "${file:KEYS/ben}", resources: "**"}
   - {name: carl, key: "${file:KEYS/carl}", resources: "invoice/*", approve: true}
   - {name: dora, key: "${file:KEYS/dora}", tenant: other, resources: "**", approve: true}
+  - {name: eve, key: "${file:KEYS/eve}", resources: [], approve: [report/*]}
 """
 
 
@@ -37,7 +38,7 @@ def key(text: str) -> str:
 @pytest.fixture
 async def guarded(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
     """A listener with a token, and principals of which some may approve."""
-    for name, text in (("anna", ANNA), ("ben", BEN), ("carl", CARL), ("dora", DORA)):
+    for name, text in (("anna", ANNA), ("ben", BEN), ("carl", CARL), ("dora", DORA), ("eve", EVE)):
         (tmp_path / name).write_text(text)
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies" / "principals.yaml").write_text(PRINCIPALS.replace("KEYS", str(tmp_path)))
@@ -60,6 +61,7 @@ async def guarded(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
         ((key(ANNA), key(ANNA)), "unauthenticated"),
         ((f"Authorization: Bearer {TOKEN}", key(ANNA), key(BEN)), "header-malformed"),
         ((key(ANNA),), "queued"),
+        ((key(EVE),), "queued"),
         ((f"Authorization: Bearer {TOKEN}", key(ANNA)), "queued"),
     ],
 )

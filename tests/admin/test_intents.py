@@ -150,7 +150,7 @@ async def test_a_body_that_is_no_text_is_in_base64(admin: Admin) -> None:
 
 @pytest.mark.parametrize("depth", [3, 500, 980, 5000])
 async def test_evidence_of_any_depth_is_shown(depth: int, admin: Admin) -> None:
-    """As JSON, or as it came where that nests too deeply to be written."""
+    """As JSON, or as it came where that nests too deeply to be written, which depends on Python's version."""
     evidence = b'{"a":' * depth + b"1" + b"}" * depth
     admitted = await ended(admin.store, intended("k-1"), "unknown")
     record = await admin.store.recall(admitted.intent)
@@ -161,7 +161,8 @@ async def test_evidence_of_any_depth_is_shown(depth: int, admin: Admin) -> None:
 
     as_json, as_it_came = evidence.replace(b":", b": "), json.dumps(evidence.decode()).encode()
     assert answer.status == 200
-    assert b'"evidence": ' + (as_json if depth <= 500 else as_it_came) in answer.body
+    shown_as = {form for form in (as_json, as_it_came) if b'"evidence": ' + form in answer.body}
+    assert shown_as == {as_json} if depth <= 500 else len(shown_as) == 1
 
 
 async def test_a_write_in_flight_is_shown_by_its_ticket(admin: Admin) -> None:

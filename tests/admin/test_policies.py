@@ -15,6 +15,7 @@ async def test_policies_are_shown_without_credentials(admin: Admin) -> None:
     (policy,) = json.loads((await admin.call("GET", "/api/v1/policies")).body)["items"]
 
     assert (policy["upstream"], policy["mount"]) == ("reports", {"path": "/reports", "host": None})
+    assert (policy["reads"], policy["read_only"], policy["closed"]) == ("pass", 0, 0)
     assert policy["rules"] == [
         {
             "name": "write",
@@ -27,6 +28,7 @@ async def test_policies_are_shown_without_credentials(admin: Admin) -> None:
             "on_stale": "reject",
             "risk": "low",
             "compensated": False,
+            "only": False,
         }
     ]
 

@@ -65,7 +65,7 @@ def gateway(name: str, directory: Path, store: Store, setting: Setting) -> Itera
         *(sys.executable, "-m", "gateway", "serve", "--policies", str(written)),
         *("--listen", f"127.0.0.1:{port}", "--admin", f"127.0.0.1:{admin}"),
         # A store that keeps nothing, as the yardstick's.
-        *("--store", store.url, "--allow-unsafe-store"),
+        *("--store", store.url, "--allow-unsafe-store", "--data-dir", str(own / "data")),
         *("--workers", str(setting.workers), "--log-format", "json", *setting.options),
     ]
     log = own / "log"

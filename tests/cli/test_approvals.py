@@ -50,7 +50,7 @@ async def test_what_waits_is_listed(admin: Admin) -> None:
     listed = await approvals(admin)
 
     head, line = listed.out.splitlines()
-    assert head.split() == ["ID", "REQUEST", "RESOURCE", "RULE", "RISK", "FROM", "HOLDER", "SINCE", "DIGEST"]
+    assert head.split() == ["ID", "REQUEST", "RESOURCE", "RULE", "RISK", "FROM", "HOLDER", "SINCE", "NOTE", "DIGEST"]
     assert line.split()[:8] == [ID, "POST", "/mails", "report/7", "replace", "high", "agent-7", "A"]
     [item] = json.loads((await approvals(admin, "--json")).out)
     assert item["id"] == ID

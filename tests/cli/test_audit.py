@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gateway.cli.audit import folded
 from gateway.core.write import ResourceKey
 from gateway.store.keys import audit_trail, shard_of
 from tests.admin.conftest import Admin
@@ -61,6 +62,21 @@ async def test_a_holder_cannot_command_the_terminal(admin: Admin) -> None:
     assert "\x1b" not in shown
 
 
+def test_what_is_wrong_in_one_way_is_one_row() -> None:
+    """Of a store that went back hundreds of places are wrong; another shard or kind begins a row of its own."""
+    ways = (("strange", "007"), ("strange", "007"), ("strange", "007"), ("missing", "007"), ("missing", "008"))
+    findings = [
+        {"kind": kind, "shard": shard, "first": at, "last": at + 1, "what": f"event {at}"}
+        for at, (kind, shard) in enumerate(ways)
+    ]
+
+    assert list(folded(findings)) == [
+        ("strange", "007", "0-3", "event 0; so are 2 places more of these"),
+        ("missing", "007", "3-4", "event 3"),
+        ("missing", "008", "4-5", "event 4"),
+    ]
+
+
 @pytest.mark.slow
 async def test_a_trail_is_verified_with_a_checkpoint(admin: Admin, raw: Any, tmp_path: Path) -> None:
     """Exit status 1 where something is wrong, with the place; another file is never written over."""
@@ -71,10 +87,10 @@ async def test_a_trail_is_verified_with_a_checkpoint(admin: Admin, raw: Any, tmp
     raw.delete(audit_trail(shard_of(SEVEN)))
     gone = await operate(admin.port, "audit", "verify", "--checkpoint", file)
 
-    assert made.out.startswith(f"{file} has the heads of 1 shards")
+    assert made.out.startswith(f"{file} has the heads of 1 shard")
     assert (whole.status, whole.out) == (
         0,
-        f"2 events were verified: none is missing, none was changed, and of 1 heads of {file} each fits.\n",
+        f"2 events were verified: none is missing, none was changed, and of 1 head of {file} each fits.\n",
     )
     assert gone.status == 1
     assert gone.out.splitlines()[1].split()[:3] == ["missing", shard_of(SEVEN), "2-2"]

@@ -32,7 +32,7 @@ async def test_what_is_used_is_listed(paying: Admin, tmp_path: Path) -> None:
     head, paid, told = (await operate(paying.port, "budgets")).out.splitlines()
 
     assert head.split() == ["RULE", "PER", "BY", "WITHIN", "COUNT", "TOTAL", "OLDEST", "LEAVES"]
-    assert "  ".join(paid.split()[:-1]) == "pay/pay  resource  report/7  3600  s  1  of  200  2.5  of  100"
+    assert "  ".join(paid.split()[:-1]) == "pay/pay  resource  report/7  1h  1  of  200  2.5  of  100"
     assert told.split()[:3] == ["pay/tell", "holder", "A"]
     assert [
         one["rule"] for one in json.loads((await operate(paying.port, "budgets", "--rule", "tell", "--json")).out)

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.cli import main
+from gateway.store.loss.kept_marks import KeptMarks
 from tests.store.server import Server
 
 
@@ -25,6 +26,21 @@ def test_the_bundled_store_can_give_what_is_asked_of_its_disk(tmp_path: Path) ->
     assert (result.exit_code, shown["ok"]) == (0, True), shown
     assert found["durability"]["saw"] == "disk, with appendfsync always"
     assert found.keys() >= {"role", "replicas", "functions", "memory", "latency"}
+
+
+def test_no_store_is_begun_beside_the_marks_of_another(tmp_path: Path) -> None:
+    """A gateway with a store elsewhere has a data directory too, and nobody uses what would be examined there."""
+    kept = KeptMarks.open(tmp_path / "data", "redis://store:6379?db=0", pytest.fail)
+    assert kept is not None
+    kept.keep({})
+    kept.close()
+    names = {path.name for path in (tmp_path / "data").iterdir()}
+
+    result = doctor("--data-dir", str(tmp_path / "data"))
+
+    assert result.exit_code == 1
+    assert f"There is no store in {tmp_path}/data: give another, or a store with --store." in result.output
+    assert {path.name for path in (tmp_path / "data").iterdir()} == names
 
 
 def test_what_a_store_cannot_give_is_told_before_gateways_are_started(store_server: Server) -> None:

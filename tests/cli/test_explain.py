@@ -31,7 +31,7 @@ def run(directory: Path, *arguments: str) -> Result:
 
 
 def test_one_line_a_request_and_a_summary(directory: Path) -> None:
-    """What a terminal must not be given is escaped."""
+    """And each reason once, with its count. What a terminal must not be given is escaped."""
     result = run(directory, "--har", str(directory / "a.har"))
 
     lines = [line.split() for line in result.stdout.splitlines()]
@@ -42,7 +42,9 @@ def test_one_line_a_request_and_a_summary(directory: Path) -> None:
         ["ambiguous-target", "-", "-", "DELETE", "https://api.example/pets/\\x1b[2J"],
         ["forwarded", "replace", "pet/8", "PUT", "https://api.example/pets/8"],
     ]
-    assert result.stdout.splitlines()[-1] == "4 requests: 2 forwarded, 1 passed, 1 ambiguous-target"
+    counted, _, why = result.stdout.splitlines()[-3:]
+    assert counted == "4 requests: 2 forwarded, 1 passed, 1 ambiguous-target"
+    assert why.startswith("1 ambiguous-target: Nothing was forwarded: ")
 
 
 def test_the_same_in_json(directory: Path) -> None:

@@ -39,6 +39,18 @@ def test_the_policy_goes_to_stdout_and_the_questions_to_stderr(document: Path) -
     assert result.stderr.splitlines()[-1] == "2 rules, 3 questions; read it, then `fencegate check`"
 
 
+def test_rules_that_list_not_all_are_told(tmp_path: Path) -> None:
+    """With `--only-documented`: nobody reads each rule for it."""
+    (tmp_path / "api.yaml").write_text(
+        "openapi: 3.0.3\ninfo: {title: a}\nservers: [{url: https://api.example}]\n"
+        "paths: {/a: {put: {requestBody: {content: {text/plain: {}}}}}}\n"
+    )
+
+    result = run(tmp_path / "api.yaml", "--only-documented")
+
+    assert result.stderr.splitlines()[-1].startswith("1 rule (1 without a whole list), ")
+
+
 def test_what_it_writes_passes_the_check(document: Path, tmp_path: Path) -> None:
     """Also against the document itself: nothing is left open by accident."""
     (tmp_path / "policies").mkdir()

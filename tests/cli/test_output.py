@@ -4,7 +4,17 @@ import json
 
 import pytest
 
-from gateway.cli.output import Item, columns, heads_of, plain, print_json, print_list, print_members, print_table
+from gateway.cli.output import (
+    Item,
+    columns,
+    heads_of,
+    plain,
+    print_json,
+    print_list,
+    print_members,
+    print_table,
+    with_something,
+)
 
 HOSTILE = "evil\x1b[2J\r\nname\x00\x9b31m\u202e\u200b"
 
@@ -51,16 +61,29 @@ def test_columns_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:
     )  # fmt: skip
 
 
+def test_on_a_terminal_empty_columns_are_left_out() -> None:
+    """There is no room for them; a zero is something."""
+    cells = [("ID", "KEY", "ATTEMPTS"), ("1", "-", "0"), ("2", "-", "-")]
+
+    assert with_something(cells) == [["ID", "ATTEMPTS"], ["1", "0"], ["2", "-"]]
+    assert with_something([("ID", "KEY")]) == [["ID", "KEY"]]
+
+
 def test_members_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
     """One each, whatever is in it."""
-    print_members({"id": "1", "holder": "a\nb", "lease": {"ttl_s": 5, "é": "\x1b"}, "tickets": [], "key": None})
+    nested = {"ttl_s": 5, "é": "\x1b", "by": None, "holder": "a, ttl_s 6", "live": True}
+    print_members({
+        "id": "1", "holder": "a\nb", "lease": nested, "evidence": {"id": 7}, "tickets": [], "since": False, "key": None,
+    })  # fmt: skip
 
     assert capsys.readouterr().out == (
-        "id       1\n"
-        "holder   a\\nb\n"
-        'lease    {"ttl_s": 5, "é": "\\u001b"}\n'
-        "tickets  []\n"
-        "key      -\n"
+        "id        1\n"
+        "holder    a\\nb\n"
+        'lease     ttl_s 5, é "\\u001b", holder "a, ttl_s 6", live yes\n'
+        'evidence  {"id": 7}\n'
+        "tickets   []\n"
+        "since     no\n"
+        "key       -\n"
     )  # fmt: skip
 
 

@@ -4,6 +4,8 @@ import gzip
 import zlib
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from gateway.core.coding import body_too_large, decoded
 from gateway.core.decision import BODY_TOO_LARGE, UNSUPPORTED_CODING, Refused
@@ -84,3 +86,24 @@ def test_a_body_that_inflates_past_the_limit_is_too_large() -> None:
     assert refused == body_too_large(LIMIT)
     assert isinstance(refused, Refused) and refused.decision is BODY_TOO_LARGE
     assert str(LIMIT) in refused.detail
+
+
+@st.composite
+def coded(draw: st.DrawFn) -> bytes:
+    """A gzip member with fields in its head, perhaps with bytes of it changed, or more behind it."""
+    name, extra = draw(st.sampled_from([b"", b"a.json\0", b'{"x":1}\0'])), draw(st.sampled_from([b"", b"\x04\0abcd"]))
+    flags = (8 if name else 0) | (4 if extra else 0) | draw(st.sampled_from([0, 0, 1, 2, 16, 32, 224]))
+    member = bytearray(GZIP[:3] + bytes((flags,)) + GZIP[4:10] + extra + name + GZIP[10:])
+    for at, value in draw(st.lists(st.tuples(st.integers(0, len(member) - 1), st.integers(0, 255)), max_size=1)):
+        member[at] = value
+    return bytes(member) + draw(st.sampled_from([b"", b"", b"\0", b"\0\0\0", b"x", GZIP, GZIP[:5]]))
+
+
+@given(coded(), st.sampled_from([b"gzip", b"x-gzip"]))
+@example(GZIP, b"gzip")
+def test_whoever_undoes_it_has_the_same_body(body: bytes, coding: bytes) -> None:
+    """Python's reader goes on to further members, and over zeros at the end."""
+    plain = decoded(body, [coding], LIMIT)
+
+    if not isinstance(plain, Refused):
+        assert gzip.decompress(body) == plain

@@ -4,8 +4,9 @@ import pytest
 
 from gateway.core.compensation import Unavailable, compensating_intent, not_applied_now, not_available
 from gateway.core.decision import Facts
-from gateway.core.intent import IntentId, State
+from gateway.core.intent import IntentId, State, intent_digest
 from gateway.core.kept_request import KeptRequest
+from gateway.core.target import Target, read_target
 
 FIRST = IntentId("0a1digest-of-the-first-one")
 FACTS = Facts(resource="box/in", intent=FIRST)
@@ -21,6 +22,15 @@ def test_what_takes_an_intent_back_is_one_intent() -> None:
     assert one.digest == again.digest != other.digest
     assert len(one.digest) == 22
     assert (one.key, one.tenant) == (f"compensates {FIRST}", "acme")
+
+
+def test_what_takes_an_intent_back_is_no_agents_intent() -> None:
+    """Whoever sends the same request under the same key means another one."""
+    target = read_target(UNDO.target)
+    assert isinstance(target, Target)
+    own = compensating_intent(FIRST, "acme", UNDO)
+
+    assert intent_digest("acme", FACTS.resource or "", UNDO.method, None, target, own.key) != own.digest
 
 
 def test_its_target_is_shown_without_the_query() -> None:

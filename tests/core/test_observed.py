@@ -5,7 +5,7 @@ import pytest
 from gateway.core.decision import BEYOND_ANY_BUDGET, BUDGET_EXCEEDED, DECISIONS, QUOTA_EXCEEDED
 from gateway.core.observed import is_observable
 
-# The fence's, the intent's and the store's.
+# The fence's, the intent's and the store's, and what a rule's own lists say.
 OBSERVABLE = {
     "answer-not-kept",
     "holder-mismatch",
@@ -14,6 +14,7 @@ OBSERVABLE = {
     "intent-mismatch",
     "keys-unavailable",
     "lease-expired",
+    "no-policy",
     "out-of-sequence",
     "outcome-unknown",
     "replayed",
@@ -32,7 +33,7 @@ OBSERVABLE = {
 
 
 @pytest.mark.parametrize("name", DECISIONS)
-def test_only_fence_intent_and_store_are_observed(name: str) -> None:
+def test_only_fence_intent_store_and_lists_are_observed(name: str) -> None:
     """A form that cannot be judged, a right, a limit and an operator's stop are refused in observe mode too."""
     assert is_observable(DECISIONS[name]) == (name in OBSERVABLE)
 

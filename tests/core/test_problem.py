@@ -5,13 +5,18 @@ import json
 import pytest
 
 from gateway.core.decision import (
+    AMBIGUOUS_TARGET,
+    AWAITING_APPROVAL,
     DECISIONS,
     LEASE_HELD,
+    OF_BODIES,
     OUTCOME_UNKNOWN,
+    QUEUED,
     REVISION_MISMATCH,
     STALE_EPOCH,
     STORE_UNAVAILABLE,
     TOKEN_REQUIRED,
+    Decision,
     Facts,
     Refused,
 )
@@ -41,6 +46,7 @@ HUGE = (1 << 64) - 1
         ),
         (Refused(STALE_EPOCH, "d", Facts(quarantine="3ffid")), {"quarantine": "3ffid"}),
         (Refused(STORE_UNAVAILABLE, "d", Facts(retry_after_s=0)), {"retry_after_s": 0}),
+        (Refused(AMBIGUOUS_TARGET, "d", OF_BODIES), {"see": "policies/READING.md#a-body"}),
     ],
     ids=[
         "nothing",
@@ -52,6 +58,7 @@ HUGE = (1 << 64) - 1
         "intent and its state",
         "kept",
         "retry at once",
+        "read in two ways",
     ],
 )
 def test_a_problem_names_the_facts_that_apply(refused: Refused, facts: dict[str, object]) -> None:
@@ -72,18 +79,38 @@ def test_a_problem_names_the_facts_that_apply(refused: Refused, facts: dict[str,
 
 
 @pytest.mark.parametrize("decision", [each for each in DECISIONS.values() if each.action], ids=lambda each: each.name)
-def test_every_problem_can_be_rendered(decision: object) -> None:
+def test_every_problem_can_be_rendered(decision: Decision) -> None:
     """Whatever a resource or a holder is called, the JSON is valid UTF-8 and says the same."""
     refused = Refused(decision, 'quote " and é', Facts(resource="report/é\u2028"))
 
-    assert json.loads(render(refused).decode("utf-8")) == members(refused)
+    assert json.loads(render(refused).decode("utf-8")).items() >= members(refused).items()
 
 
 def test_what_is_no_text_is_rendered_as_json_spells_it() -> None:
     """A byte that is no UTF-8 ends in no fault of the gateway."""
     refused = Refused(TOKEN_REQUIRED, "d", Facts(resource="report/\udcff"))
 
-    assert json.loads(render(refused).decode("utf-8")) == members(refused)
+    assert json.loads(render(refused).decode("utf-8"))["resource"] == "report/\udcff"
+
+
+@pytest.mark.parametrize("decision", [each for each in DECISIONS.values() if each.action], ids=lambda each: each.name)
+def test_a_refusal_is_an_error_to_clients_that_look_at_no_status(decision: Decision) -> None:
+    """Those of some APIs take JSON without `error` for what they asked for. What was taken (202) is no error."""
+    told = json.loads(render(Refused(decision, "Not forwarded: d.")))
+
+    named = {"type": "fencegate", "code": decision.name, "message": "Not forwarded: d."}
+    expected = (named, "Not forwarded: d.") if decision not in (QUEUED, AWAITING_APPROVAL) else (None, None)
+    assert (told.get("error"), told.get("message")) == expected
+
+
+def test_a_refusal_of_graphql_has_its_errors() -> None:
+    """Where clients of GraphQL look for what went wrong, and nobody else."""
+    refused = Refused(STALE_EPOCH, "Not forwarded: d.")
+
+    errors = [{"message": "Not forwarded: d.", "extensions": {"code": "stale-epoch"}}]
+    assert json.loads(render(refused, is_graphql=True)) == json.loads(render(refused)) | {"errors": errors}
+    assert "errors" not in json.loads(render(refused))
+    assert "errors" not in json.loads(render(Refused(QUEUED, "d"), is_graphql=True))
 
 
 @pytest.mark.parametrize(

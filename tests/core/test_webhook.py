@@ -89,7 +89,7 @@ def test_a_link_is_there_where_operators_have_an_address() -> None:
     """And nowhere else: the gateway cannot know by which name it is reached."""
     sent = message(TOLD, (KEY,), 1, "https://fence.internal:8081")
 
-    assert json.loads(sent.body)["data"]["url"] == "https://fence.internal:8081/api/v1/intents/3ffx0"
+    assert json.loads(sent.body)["data"]["url"] == "https://fence.internal:8081/#/intents/3ffx0"
 
 
 @pytest.mark.parametrize("reason", ["\u2028</script>", '"}', "ä\n\0"], ids=["line", "quote", "control"])

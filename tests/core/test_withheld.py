@@ -15,7 +15,9 @@ OWN = Upstream(
 )
 
 
-@pytest.mark.parametrize("name", [b"host", b"te", b"expect", b"content-length", b"fencegate-key", b"fencing-any"])
+@pytest.mark.parametrize(
+    "name", [b"host", b"te", b"expect", b"proxy", b"content-length", b"fencegate-key", b"fencing-any"]
+)
 @pytest.mark.parametrize("believed", [False, True])
 def test_a_connections_own_and_the_gateways_never_do(name: bytes, believed: bool) -> None:
     """Whoever sent them."""

@@ -47,6 +47,9 @@ class ScriptedCaller:
     def as_call(self, body: bytes) -> None:
         self.said.say("as call")
 
+    def as_graphql(self) -> None:
+        self.said.say("as graphql")
+
     def refuse(self, refused: Refused) -> None:
         self.refusals.append(refused)
         self.said.say(f"refuse {refused.decision.name}")
@@ -80,6 +83,10 @@ class ScriptedCaller:
 
     def end(self) -> None:
         self.said.say("end")
+
+    def break_off(self, refused: Refused) -> None:
+        self.refusals.append(refused)
+        self.said.say(f"break off {refused.decision.name}")
 
     def abort(self) -> None:
         self.said.say("abort")

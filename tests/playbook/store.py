@@ -11,6 +11,7 @@ from gateway.core.kept_request import KeptRequest
 from gateway.core.late import LateResult
 from gateway.core.lease import Lease, LeaseMark, LeaseSecret
 from gateway.core.outcome import Outcome
+from gateway.core.parking import Look
 from gateway.core.pause import PausesInForce
 from gateway.core.quota import Quota, Spending
 from gateway.core.record import IntentRecord
@@ -111,7 +112,9 @@ class ScriptedStore:
         assert reply is None or isinstance(reply, str)
         return reply
 
-    async def park(self, write: Write, request: KeptRequest) -> IntentRecord | Replayed | Refused:
+    async def park(self, write: Write, request: KeptRequest, look: Look) -> IntentRecord | Replayed | Refused:
+        if refused := await look():
+            return refused
         body = b"" if request.body is None else request.body
         reply = await self._ask("park", f"park {request.method} {request.target} {body.decode()}")
         assert isinstance(reply, IntentRecord | Replayed | Refused)

@@ -23,8 +23,10 @@ class ScriptedAnswer:
     is_stream: bool = False
     reason: bytes = b"OK"
     headers: HeaderPairs = ()
+    own_headers: HeaderPairs = ()
 
     def __post_init__(self) -> None:
+        self.own_headers = self.own_headers or self.headers
         self._small = Script(self.small)
         self._pieces = Script(*self.pieces)
 

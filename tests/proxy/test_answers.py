@@ -9,7 +9,7 @@ import pytest
 
 from tests.raw import RawClient, ask, request
 from tests.recording import RecordingUpstream, Seen, answering
-from tests.stack import stack
+from tests.stack import POLICY, stack
 
 ALL_BYTES = bytes(range(256)) * 4
 LARGE = bytes(range(256)) * 4_096
@@ -252,3 +252,24 @@ async def test_a_large_download_costs_no_memory(store_url: str, tmp_path: Path) 
 
         assert taken == size
         assert peak < 12 << 20
+
+
+STRIPPED = POLICY.replace("mount: {{path: /reports}}", "mount: {{path: /api, strip: true}}").replace(
+    "match: PUT,POST,PATCH,DELETE /reports", "intent: {{mode: optional}}\n    match: PUT /api/reports"
+)
+
+
+@pytest.mark.parametrize("place", ["/reports/8", "http://localhost:{port}/reports/8"])
+async def test_a_place_that_an_answer_names_is_one_at_the_gateway(store_url: str, tmp_path: Path, place: str) -> None:
+    """Of a redirect of a read too: who follows it stays here. A repeat is told the same."""
+
+    async def moved(_: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(_answer(b"", f"Location: {place.format(port=gate.upstream.port)}", status="307 X"))
+
+    async with stack(store_url, tmp_path, STRIPPED, RecordingUpstream(answer=moved)) as gate:
+        await gate.lease("report/7")
+        read = await ask(gate.port, "GET", "/api/reports/7/")
+        first, second = [await gate.write("/api/reports/7", "Idempotency-Key: k") for _ in range(2)]
+
+    assert [answer.value("Location") for answer in (read, first, second)] == ["/api/reports/8"] * 3
+    assert second.decision == "replayed"

@@ -59,7 +59,7 @@ async def test_a_mutation_is_a_write_of_what_its_argument_names(store_url: str, 
         ("mutation issueUpdate { issueDelete(id: 7) { ok } }", {}, "no-policy"),
         ("mutation { issueUpdate: issueDelete(id: 7) { ok } }", {}, "no-policy"),
         ("mutation { ...F } fragment F on Mutation { issueDelete(id: 7) { ok } }", {}, "no-policy"),
-        ("query A { a } mutation B { issueDelete(id: 7) { ok } }", {"operationName": "B"}, "no-policy"),
+        ("mutation B { issueDelete(id: 7) { ok } }", {"operationName": "B"}, "no-policy"),
         ("query A { a } mutation B { issueUpdate(id: 7) { ok } }", {}, "ambiguous-target"),
         ("subscription { issues { id } }", {}, "no-policy"),
         ("mutation { issueUpdate(id: 7) { ok } b: issueUpdate(id: 8) { ok } }", {}, "ambiguous-target"),
@@ -84,6 +84,40 @@ async def test_what_is_no_plain_mutation_of_one_resource_goes_no_further(
         assert answer.decision == decision
         assert gate.upstream.seen == []
         assert (await ask_graphql(gate, "mutation { issueUpdate(id: 7) { ok } }")).decision == "forwarded"
+
+
+@pytest.mark.parametrize(
+    ("target", "document", "accept", "kind"),
+    [
+        (
+            "/t/graphql",
+            "mutation { issueUpdate(id: 7) { ok } }",
+            "application/graphql-response+json",
+            "graphql-response",
+        ),
+        ("/t/graphql", "mutation { issueUpdate(id: 7) { ok } }", "application/json", "problem"),
+        (
+            "/t/graphql",
+            "mutation { issueDelete(id: 7) { ok } }",
+            "application/graphql-response+json",
+            "graphql-response",
+        ),
+        ("/t/messages", "mutation { a }", "application/graphql-response+json", None),
+    ],
+    ids=["by the fence", "by the fence, to an older client", "by the policy", "of another path"],
+)
+async def test_a_refusal_of_graphql_is_read_by_its_clients(
+    store_url: str, tmp_path: Path, target: str, document: str, accept: str, kind: str | None
+) -> None:
+    """They show `errors`, and some of them by GraphQL's own type alone; elsewhere it is a plain problem."""
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        body = json.dumps({"query": document}).encode()
+        answer = await ask(gate.port, "POST", target, JSON, f"Accept: {accept}", body=body)
+        told = json.loads(answer.body)
+
+        assert (answer.value("Content-Type") or "").startswith(f"application/{kind or 'problem'}+json")
+        expected = [{"message": told["detail"], "extensions": {"code": answer.decision}}] if kind else None
+        assert answer.status >= 400 and told.get("errors") == expected
 
 
 @pytest.mark.parametrize(

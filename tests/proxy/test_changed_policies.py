@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from gateway.log import Log
 from gateway.policy.reload import PolicyHolder, Reloaded
 from gateway.serve.assignment import Assignment
 from gateway.serve.worker import proxy
+from gateway.store.fence import FenceStore
 from tests.issuer import P256, Issuer, jwk, jwks
 from tests.raw import RawAnswer, RawClient, ask
 from tests.recording import RecordingUpstream, Seen
@@ -229,3 +231,55 @@ async def test_an_epoch_of_a_revoked_principal_is_not_registered(store_url: str,
                 told.append(await ask(gate.port, "POST", "/-/fence/epochs", *own, body=asked))
 
         assert [answer.decision for answer in told] == ["unauthenticated", "registered"]
+
+
+@pytest.mark.parametrize("looks_up", ["an intent", "a lease"])
+async def test_a_revoked_principal_is_shown_nothing_that_was_looked_up_before(
+    store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_up: str
+) -> None:
+    """The store's answer may have waited in a process that was stopped."""
+    async with changing(store_url, tmp_path) as gate:
+        fields = f"Fencing-Token: {gate.token}", "Fencegate-Key: ada", "Content-Type: application/json", *KEYED
+        wrote = await ask(gate.port, "POST", "/reports/7", *fields, body=BODY)
+        looked_up = FenceStore.recall if looks_up == "an intent" else FenceStore.lookup
+
+        async def meanwhile(store: FenceStore, name: Any) -> object:
+            monkeypatch.undo()
+            gate.change(who=("bob",))
+            return await looked_up(store, name)
+
+        monkeypatch.setattr(FenceStore, looked_up.__name__, meanwhile)
+        target = wrote.value("Location") if looks_up == "an intent" else "/-/fence/leases?resource=report/7"
+        told = [await ask(gate.port, "GET", str(target), f"Fencegate-Key: {who}") for who in ("ada", "bob")]
+
+        assert [answer.status for answer in told] == [401, 200]
+
+
+OBSERVED = """  - name: watched
+    match: POST /reports
+    resource: watched/{{json:/id}}
+    mode: observe
+"""
+
+
+@pytest.mark.parametrize(
+    ("who", "told"),
+    [(("bob",), (401, "unauthenticated")), (("ada", "bob"), (403, "no-policy"))],
+    ids=["its caller is gone", "its rule is gone"],
+)
+async def test_nor_is_an_observed_write_passed_on_by_former_policies(
+    store_url: str, tmp_path: Path, who: tuple[str, ...], told: tuple[int, str]
+) -> None:
+    """One that does not come before the fence, for its token is none, and is passed on whatever would become of it."""
+    async with changing(store_url, tmp_path) as gate:
+        gate.token = "none"
+        policy = gate.directory / "policy.yaml"
+        policy.write_text((POLICY + OBSERVED).format(port=gate.upstream.port, credential="old"))
+        assert isinstance(gate.holder.reload(), Reloaded)
+        observed = await gate.slow("POST", "/reports", lambda: None)
+
+        refused = await gate.slow("POST", "/reports", lambda: gate.change(who=who))
+
+        assert observed.decision == "observed"
+        assert (refused.status, refused.decision) == told
+        assert len(gate.upstream.seen) == 1

@@ -50,6 +50,18 @@ async def test_a_chunked_body_is_the_same_request(store_url: str, tmp_path: Path
         assert [seen.body for seen in gate.upstream.seen] == [body]
 
 
+async def test_another_number_is_another_request_and_its_caller_is_told_so(store_url: str, tmp_path: Path) -> None:
+    """Languages spell one value in several ways: whoever goes on in another one reads what to look for."""
+    async with mail(store_url, tmp_path) as gate:
+        kind = "Content-Type: application/json"
+        await send(gate, "k-1", kind, body=b'{"amount": 10.0, "to": "x"}')
+        same = await send(gate, "k-1", kind, body=b'{"to":"x","amount":10.0}')
+        other = await send(gate, "k-1", kind, body=b'{"amount": 10, "to": "x"}')
+
+        assert (same.decision, other.decision) == ("replayed", "intent-mismatch")
+        assert "with numbers as they were spelled (`10` is not `10.0`)" in json.loads(other.body)["detail"]
+
+
 async def test_a_large_chunked_body_arrives_whole(store_url: str, tmp_path: Path) -> None:
     """From the disk, with its length."""
     async with mail(store_url, tmp_path) as gate:

@@ -176,7 +176,7 @@ async def test_what_the_gateway_adds_arrives_once(store_url: str, tmp_path: Path
 
 
 async def test_a_token_in_authorization_is_taken_and_goes_no_further(store_url: str, tmp_path: Path) -> None:
-    """As a bearer or as basic's password, where `token_from` says so; never upstream, on reads neither."""
+    """As a bearer (GitHub calls it a token) or basic's password, where `token_from` says so; upstream never."""
     async with stack(store_url, tmp_path, BEARER) as gate:
         await gate.lease("report/7")
         token = gate.tokens["agent-a"]
@@ -184,13 +184,14 @@ async def test_a_token_in_authorization_is_taken_and_goes_no_further(store_url: 
         for field in (
             f"Authorization: Bearer {token}",
             f"authorization: bearer  {token}",
+            f"authorization: token {token}",
             f"Authorization: Basic {basic}",
         ):
             write = await ask(gate.port, "PUT", "/reports/7", field, body=b"{}")
             read = await ask(gate.port, "GET", "/reports/7", field)
             assert (write.status, write.decision, read.status) == (200, "forwarded", 200)
 
-        assert len(gate.upstream.seen) == 6
+        assert len(gate.upstream.seen) == 8
         assert all(token.encode() not in seen.raw and basic.encode() not in seen.raw for seen in gate.upstream.seen)
 
 

@@ -80,6 +80,7 @@ async def test_a_dead_tokens_secret_proves_no_later_epoch(store_url: str, tmp_pa
         assert "new key" in str(late.problem["detail"])
         assert (renamed.status, dead.decision) == (201, "stale-epoch")
         assert (answer.status, answer.decision) == (401, "token-invalid")
+        assert answer.value("WWW-Authenticate") == 'Fencing-Token realm="fencegate"'
         assert gate.upstream.seen == []
 
 

@@ -39,6 +39,27 @@ async def test_a_refusal_is_an_error_with_the_calls_own_id(gate: Stack, id: str)
     assert gate.upstream.seen == []
 
 
+@pytest.mark.parametrize(
+    ("body", "called"),
+    [
+        (call("drop"), "the tool `drop`"),
+        (b'{"jsonrpc": "2.0", "id": 7, "method": "tasks/cancel"}', "the method `tasks/cancel`"),
+        (call("a `b`"), None),
+        (call("x" * 129), None),
+    ],
+    ids=["a tool", "a method", "a name that is no plain one", "a long one"],
+)
+async def test_what_no_rule_allows_is_named_to_its_caller_and_in_the_log(
+    gate: Stack, body: bytes, called: str | None
+) -> None:
+    """All calls have one path: whoever writes the policy reads there what it lacks."""
+    answer = await post(gate, body)
+
+    assert f"no rule of upstream notes allows {called or 'this write'}." in str(error(answer)["message"])
+    line = json.loads(gate.log.read_text().splitlines()[-1])
+    assert (line["decision"], line["upstream"], line.get("why")) == ("no-policy", "notes", called)
+
+
 async def test_a_stale_token_is_an_error_of_the_call(gate: Stack) -> None:
     """The problem's members are its data: an agent reads there who rules now."""
     await gate.lease("note/7")

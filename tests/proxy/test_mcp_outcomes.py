@@ -143,3 +143,35 @@ async def test_a_stream_that_ends_without_an_answer_leaves_the_outcome_unknown(g
     again = await post(gate, call(key="k"), fields[1])
     assert (again.decision, error(again)["code"]) == ("outcome-unknown", -32015)
     assert len(gate.upstream.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("stream", "is_told"),
+    [
+        (chunk(b"data: " + NOTE + b"\n\n"), True),
+        (chunk(b": ping\r\n\r\n"), True),
+        (chunk(b"data: " + NOTE), False),
+        (chunk(b"id: 1\ndata: " + NOTE + b"\n\n"), False),
+        (chunk(b"data: " + RESULT + b"\n\n"), False),
+    ],
+    ids=["after an event", "after a ping", "in an event", "with an id to come back for", "after the answer"],
+)
+async def test_a_stream_that_breaks_off_ends_with_what_is_known_of_its_call(
+    gate: Stack, stream: bytes, *, is_told: bool
+) -> None:
+    """A client that only sees a broken transfer sends the call again; where an event still fits, it is told not to."""
+
+    async def breaking(_: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(EVENTS + stream)
+        await writer.drain()
+        writer.close()
+
+    gate.upstream.answer = breaking
+    await gate.lease("note/7")
+    answer = await post(gate, call(key="k"), f"Fencing-Token: {gate.tokens['agent-a']}")
+
+    assert answer.whole == is_told
+    assert (b'"id": 7, "error": {"code": -32015, "message": "The write was sent and may or may not' in answer.body) == (
+        is_told
+    )
+    assert answer.body.endswith(b"\n\n") or not is_told

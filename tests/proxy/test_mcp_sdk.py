@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,8 @@ pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp
 
 from mcp import Client, MCPError
 
-from tests.mcp_server import Notes, connected, serving
+from tests.mcp_server import Notes, connected, connected_by, serving
+from tests.pages import ROOT
 from tests.stack import Stack, stack
 
 POLICY = """
@@ -83,6 +86,23 @@ async def test_a_call_is_fenced_and_replayed_under_its_new_id(between: Between) 
 
     assert one.structured_content == two.structured_content == {"result": "7 is x"}
     assert between.notes.written == [("7", "x")]
+
+
+async def test_one_client_writes_under_several_leases(between: Between) -> None:
+    """By the hook that policies/README.md shows: each call goes under the token of what it names."""
+    page = (ROOT / "policies" / "README.md").read_text()
+    [hook] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    told: dict[str, Any] = {}
+    exec(hook, told)
+    for note in ("7", "8"):
+        await between.gate.lease(f"note/{note}")
+        told["tokens"][note] = between.gate.tokens["agent-a"]
+
+    async with connected_by(told["http"], between.gate.port, mode=between.mode) as client:
+        for note in ("7", "8", "7"):
+            await client.call_tool("write", {"note": note, "text": "x"})
+
+    assert between.notes.written == [("7", "x"), ("8", "x"), ("7", "x")]
 
 
 async def test_a_tool_without_a_rule_is_an_error_of_the_call(between: Between) -> None:

@@ -23,6 +23,7 @@ timeouts: {{connect: 1s, total: 5s}}
 capabilities: {{fencing_token: X-Epoch, idempotency_key: X-Key}}
 defaults: {{mode: observe}}
 closed: [{{match: PUT /limited/closed}}]
+read_only: [{{match: POST /searches, only: {{json: [/a]}}}}]
 writes:
   - name: leased
     match: PUT,DELETE /reports/{{id}}
@@ -42,6 +43,10 @@ writes:
     match: PUT /limited/{{id}}
     resource: limited/{{path.id}}
     only: {{query: [], json: [/a]}}
+  - name: limited-by-header
+    match: PUT /limited-headers
+    resource: header/{{header.x-id}}
+    only: {{json: [/a], header: [X-Id]}}
 """
 
 
@@ -92,6 +97,10 @@ UNJUDGED = {
     "a malformed token, a body": ("POST", "/bodies", (JSON, "Fencing-Token: 007"), b'{"id": 7}', "token-malformed"),
     "no resource in the body": ("POST", "/bodies", (JSON,), b"{}", "resource-unresolved"),
     "no token, only what is listed": ("PUT", "/limited/7", (JSON,), b'{"a": 1}', "token-required"),
+    "a name that is not listed": ("PUT", "/limited/7?x=1", (JSON,), b'{"a": 1}', "no-policy"),
+    "a member that is not listed": ("PUT", "/limited/7", (JSON,), b'{"b": 1}', "no-policy"),
+    "no object at all": ("PUT", "/limited/7", (JSON,), b"[1]", "no-policy"),
+    "a member that is not listed, no resource": ("PUT", "/limited-headers", (JSON,), b'{"b": 1}', "no-policy"),
 }
 
 
@@ -117,8 +126,9 @@ MALFORMED = {
     "another method": ("PUT", "/reports/7", ("X-HTTP-Method-Override: DELETE",), b"{}", "ambiguous-target"),
     "no rule": ("PUT", "/elsewhere", (), b"{}", "no-policy"),
     "what is closed": ("PUT", "/limited/closed", (JSON,), b'{"a": 1}', "no-policy"),
-    "a name that is not listed": ("PUT", "/limited/7?x=1", (JSON,), b'{"a": 1}', "no-policy"),
-    "a member that is not listed": ("PUT", "/limited/7", (JSON,), b'{"b": 1}', "no-policy"),
+    "members of one name": ("PUT", "/limited/7", (JSON,), b'{"b": 1, "b": 2}', "ambiguous-target"),
+    "another path in the query": ("PUT", "/limited/7?id=8", (JSON,), b'{"a": 1}', "ambiguous-target"),
+    "a read that says more": ("POST", "/searches", (JSON,), b'{"b": 1}', "no-policy"),
 }
 
 
@@ -204,6 +214,23 @@ async def test_the_log_says_what_would_have_been(store_url: str, tmp_path: Path)
 
         (line,) = [line for line in lines if line["event"] == "decision"]
         assert (line["decision"], line["would"], line["resource"]) == ("observed", "token-required", "report/7")
+
+
+async def test_the_log_names_what_is_not_listed(store_url: str, tmp_path: Path) -> None:
+    """With the rule, so that its lists can be completed; and the write goes on with all its headers."""
+    async with observing(store_url, tmp_path) as gate:
+        answer = await ask(
+            gate.port, "PUT", "/limited-headers", "X-Id: 7", "Priority: u=1", "X-Odd: 1", JSON, body=b"{}"
+        )
+        lines = [json.loads(line) for line in gate.log.read_text().splitlines()]
+
+        assert told(answer) == (200, "observed", "no-policy")
+        (line,) = [line for line in lines if line["event"] == "decision"]
+        assert (line["would"], line["rule"], line["resource"]) == ("no-policy", "limited-by-header", "header/7")
+        assert line["why"].startswith("rule limited-by-header at ")
+        assert line["why"].endswith(": header 'x-odd' is there, which the policy does not list for this request")
+        (seen,) = gate.upstream.seen
+        assert (seen.values("priority"), seen.values("x-odd")) == (["u=1"], ["1"])
 
 
 @pytest.mark.parametrize("fields", [(), ("Fencing-Token: 42",), ("Fencing-Token: a.b.c",)], ids=["none", "bare", "odd"])

@@ -56,6 +56,7 @@ async def test_who_is_nobody_gets_nowhere(
         answer = await gate.by(key, method, target, "Fencing-Token: 5", "Fencing-Holder: h")
 
         assert (answer.status, answer.decision, answer.problem["action"]) == (401, "unauthenticated", "stop")
+        assert answer.value("WWW-Authenticate") == 'Fencegate-Key realm="fencegate"'
         assert gate.upstream.seen == []
         assert records(raw) == set()
 

@@ -266,7 +266,7 @@ async def test_an_escaped_escape_leads_to_no_other_rule(store_url: str, tmp_path
 @pytest.mark.parametrize("end", ["", "/"])
 async def test_a_mount_is_stripped_without_touching_the_rest(store_url: str, tmp_path: Path, end: str) -> None:
     """`strip` drops the mount's segments, and the URL's own path comes before what is left; a slash at its end is not
-    doubled."""
+    doubled, and none is added where nothing is left."""
     async with stack(store_url, tmp_path, STRIPPED.replace("/base", f"/base{end}"), RecordingUpstream()) as gate:
         await gate.lease("report/a:b")
         written = await gate.write("/reports/a%3Ab?x=%2F")
@@ -275,7 +275,7 @@ async def test_a_mount_is_stripped_without_touching_the_rest(store_url: str, tmp
         assert [answer.status for answer in (written, *read)] == [200] * 4
         assert [seen.line for seen in gate.upstream.seen] == [
             "PUT /base/a%3Ab?x=%2F HTTP/1.1",
-            "GET /base/?y HTTP/1.1",
-            "GET /base/ HTTP/1.1",
+            "GET /base?y HTTP/1.1",
+            "GET /base HTTP/1.1",
             "GET /base/ HTTP/1.1",
         ]

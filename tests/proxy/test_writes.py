@@ -38,6 +38,17 @@ async def test_the_older_holder_is_refused_from_the_grant_on(store_url: str, tmp
         assert gate.upstream.seen == []
 
 
+async def test_a_refusal_is_readable_to_clients_of_one_api(store_url: str, tmp_path: Path) -> None:
+    """Some look for `error` or `message` in it, some show its text where its type says the charset."""
+    async with stack(store_url, tmp_path) as gate:
+        answer = await ask(gate.port, "PUT", "/reports/7", body=b"{}")
+
+        told = answer.problem
+        named = {"type": "fencegate", "code": "token-required", "message": told["detail"]}
+        assert (told["error"], told["message"]) == (named, told["detail"])
+        assert answer.value("Content-Type") == "application/problem+json; charset=utf-8"
+
+
 @pytest.mark.parametrize(
     ("method", "target", "fields", "status", "decision"),
     [

@@ -113,7 +113,7 @@ async def test_it_follows_the_policy_files(store_url: str, tmp_path: Path) -> No
     ("policy", "store", "told"),
     [
         ("upstream: [", "redis://localhost:1", "have errors; `fencegate check"),
-        (POLICY.format(port=9), "redis://localhost:1", "--store"),
+        (POLICY.format(port=9), "redis://localhost:1", "Is its address right, and its user and password?"),
         (POLICY.format(port=9), "http://localhost", "--store or FENCEGATE_STORE must be a URL"),
     ],
     ids=["bad policies", "no store there", "no store's URL"],

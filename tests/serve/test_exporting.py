@@ -62,7 +62,7 @@ def test_without_the_extra_asking_for_traces_is_refused(monkeypatch: pytest.Monk
     """With what to install."""
     installed(monkeypatch, is_so=False)
 
-    with pytest.raises(NoExporter, match=r"pip install 'fencegate\[otel\]'"):
+    with pytest.raises(NoExporter, match=r"pip install '\.\[otel\]'"):
         traces_to(URL, 1.0, Log())
 
 

@@ -26,7 +26,7 @@ class Told:
 async def lived(store_url: str, directory: Path, log: Log) -> list[str]:
     """A parent that started, left a mark and ended; returns why it told of losses."""
     why: list[str] = []
-    marking = Marking(directory, "bundled", why.append, log)
+    marking = Marking(directory, "bundled", why.append, log, may_forget=False)
     try:
         store = await open_store(
             store_url,
@@ -59,9 +59,9 @@ async def test_without_a_directory_nothing_is_remembered(store_url: str, raw: An
     with (tmp_path / "log").open("wb") as lines:
         log = Log("json", descriptor=lines.fileno())
 
-        assert await lived(store_url, tmp_path / "missing", log) == []
+        assert await lived(store_url, tmp_path / "log", log) == []
         raw.flushall()
-        assert await lived(store_url, tmp_path / "missing", log) == []
+        assert await lived(store_url, tmp_path / "log", log) == []
 
 
 async def test_a_disk_that_is_full_stops_nothing(store_url: str, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ async def test_who_can_leave_no_marks_ends(tmp_path: Path) -> None:
     """Not for one bad turn; and it says so once."""
     stopping = asyncio.Event()
     with (tmp_path / "log").open("wb") as lines:
-        memory = begin_memory(Told(), stopping, Log("json", descriptor=lines.fileno()))
+        memory = begin_memory("ada", Told(), stopping, Log("json", descriptor=lines.fileno()))
 
         for _ in range(4):
             memory.failed()

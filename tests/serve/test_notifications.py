@@ -47,7 +47,7 @@ async def test_a_gateway_killed_between_the_step_and_the_message(store_url: str,
 
             (told,) = receiver.told
             assert (told["type"], told["data"]["resource"]) == ("intent.unknown", "report/7")
-            assert told["data"]["url"] == f"https://fence.internal/api/v1/intents/{told['data']['intent']}"
+            assert told["data"]["url"] == f"https://fence.internal/#/intents/{told['data']['intent']}"
             metrics = (await gateway.operate("GET", "/metrics")).body.decode()
             assert 'fencegate_notifications_total{event="unknown",result="sent"} 1.0' in metrics
             left = await gateway.operate("GET", "/api/v1/notifications?state=waiting")

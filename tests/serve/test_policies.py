@@ -56,7 +56,9 @@ async def test_sighup_puts_good_files_in_force(tmp_path: Path) -> None:
         gateway.tell(signal.SIGHUP)
         await until(lambda: takes_effect(gateway))
 
-        assert 'policy_reloads_total{result="loaded"} 1.0' in (await gateway.operate("GET", "/metrics")).body.decode()
+        told = (await gateway.operate("GET", "/metrics")).body.decode()
+        assert 'policy_reloads_total{result="loaded"} 1.0' in told
+        assert "fencegate_policies_current 1.0" in told
 
 
 async def test_bad_files_leave_the_running_set_in_force(tmp_path: Path) -> None:
@@ -72,7 +74,9 @@ async def test_bad_files_leave_the_running_set_in_force(tmp_path: Path) -> None:
         assert "reports.yaml:" in str(gateway.logged("policy finding")[0]["finding"])
         assert await decision(gateway, "PUT") == "token-required"
         assert (await gateway.operate("GET", "/readyz")).status == 200
-        assert 'policy_reloads_total{result="failed"}' in (await gateway.operate("GET", "/metrics")).body.decode()
+        told = (await gateway.operate("GET", "/metrics")).body.decode()
+        assert 'policy_reloads_total{result="failed"}' in told
+        assert "fencegate_policies_current 0.0" in told
 
         bad = await gateway.operate("POST", "/api/v1/policies/reload")
         os.kill(gateway.workers()[0], signal.SIGKILL)

@@ -35,6 +35,19 @@ async def test_the_log_says_where_it_listens_and_that_callers_are_anonymous(tmp_
         assert gateway.proxy != gateway.admin
 
 
+async def test_the_log_says_which_process_the_audit_trail_names(tmp_path: Path) -> None:
+    """Who has two gateways finds the log of the one that did it; `fencegate store` names it likewise."""
+    write_policy(tmp_path, 9)
+    async with running(tmp_path) as gateway:
+        await gateway.lease("report/7")
+        [granted] = json.loads((await gateway.operate("GET", "/api/v1/audit")).body)["items"]
+        [server] = json.loads((await gateway.operate("GET", "/api/v1/store")).body)["servers"]
+
+        [connected] = gateway.logged("connected to the store")
+    assert (connected["pid"], connected["process"]) == (gateway.workers()[0], granted["by"])
+    assert connected["process"] in [mark["process"] for mark in server["marks"]]
+
+
 async def test_rules_that_only_observe_are_told_and_go_on_without_the_store(tmp_path: Path) -> None:
     """A careful start must not stop what worked before, and must not be forgotten."""
     async with RecordingUpstream() as upstream:
@@ -314,6 +327,16 @@ async def test_a_gateway_does_not_start_on_bad_policies(tmp_path: Path) -> None:
         assert "reports.yaml:2:1:" in gateway.log.read_text()
 
 
+async def test_what_may_be_wrong_with_a_stores_url_is_asked_at_the_start(tmp_path: Path) -> None:
+    """A password that is wrong is no reason to take another store."""
+    write_policy(tmp_path, 9)
+    async with starting(tmp_path, "--store", "redis://gateway:s3cret@localhost:1") as gateway:
+        assert await gateway.process.wait() == 1
+        told = gateway.log.read_text()
+
+    assert "Is its address right, and its user and password?" in told and "s3cret" not in told
+
+
 async def test_a_gateway_does_not_start_on_a_store_that_forgets(tmp_path: Path, store_url: str) -> None:
     """A store without persistence lets an old writer in again; the operator has to say that this is wanted."""
     write_policy(tmp_path, 9)
@@ -322,7 +345,8 @@ async def test_a_gateway_does_not_start_on_a_store_that_forgets(tmp_path: Path, 
         assert "the append-only file is off" in gateway.log.read_text()
     async with running(tmp_path, "--store", store_url, "--allow-unsafe-store") as gateway:
         assert gateway.logged("the store is unsafe")
-        assert not (tmp_path / "data").exists()
+        # No server of its own: nothing is there but what is known of that store.
+        assert {one.name for one in (tmp_path / "data").iterdir()} <= {"store-marks.json", "store-marks.lock"}
 
 
 async def test_a_bug_beside_requests_ends_neither_the_gateway_nor_its_work(tmp_path: Path) -> None:

@@ -65,4 +65,4 @@ async def test_without_the_extra_it_does_not_start(tmp_path: Path) -> None:
         async with starting(tmp_path, "--otlp", "http://127.0.0.1:9", PYTHONPATH=str(tmp_path)) as gateway:
             assert await gateway.process.wait() == 1
 
-    assert "pip install 'fencegate[otel]'" in gateway.log.read_text()
+    assert "pip install '.[otel]'" in gateway.log.read_text()

@@ -28,7 +28,11 @@ from tests.upstream.given import Given, request, send, upstream_at
         (b"HTTP/1.1 100 Continue\r\n\r\nRTSP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "malformed"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", "malformed"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nok", "malformed"),
+        (b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok", "malformed"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nok", "malformed"),
         (b"HTTP/1.1 099 Odd\r\nContent-Length: 2\r\n\r\nok", "malformed"),
         (b"HTTP/1.1 000 Odd\r\nContent-Length: 2\r\n\r\nok", "malformed"),
         (b"HTTP/1.1 1000 Odd\r\nContent-Length: 2\r\n\r\nok", "malformed"),
@@ -41,7 +45,15 @@ from tests.upstream.given import Given, request, send, upstream_at
     ids=[
         *("two lengths", "length and chunked", "other coding", "upgrade", "not HTTP", "RTSP", "ICE"),
         *("RTSP behind an empty line", "RTSP behind an interim answer", "one length twice"),
-        *("a list of lengths", "two codings", "status 099"),
+        *(
+            "a list of lengths",
+            "a signed length",
+            "a blank before the colon",
+            "line feeds",
+            "two codings",
+            "identity",
+            "status 099",
+        ),
         *("status 000", "status 1000", "an interim answer alone", "folded field", "bare carriage return"),
         *("head too large", "head cut off"),
     ],
@@ -101,8 +113,9 @@ async def test_interim_answers_without_end_are_none() -> None:
         b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nabc\r\n",
+        b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a="\r\n"\r\nok\r\n0\r\n\r\n',
     ],
-    ids=["length", "chunked", "bad chunk"],
+    ids=["length", "chunked", "bad chunk", "a line's end in a quoted extension"],
 )
 async def test_an_answer_that_breaks_off_in_its_body_is_broken(sender: HttpSender, answer: bytes) -> None:
     """The head came, the body did not: it is never taken for whole."""

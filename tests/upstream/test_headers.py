@@ -1,6 +1,7 @@
 """Which fields pass, in both directions, and how the target is spelled."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -61,21 +62,30 @@ def test_hop_by_hop_fields_and_the_gateways_own_never_pass(name: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "mode", "sent"),
+    ("told", "mode", "sent"),
     [
-        ("1", "enforce", [b"Accept-Encoding: identity"]),
-        ("1", "observe", [b"accept-encoding: br", b"Accept_Encoding: gzip"]),
-        (None, "enforce", [b"accept-encoding: br", b"Accept_Encoding: gzip"]),
+        ({"call": "1"}, "enforce", [b"Accept-Encoding: identity"]),
+        ({"call": "1"}, "observe", [b"accept-encoding: br", b"Accept_Encoding: gzip"]),
+        ({"intent": INTENT}, "enforce", [b"Accept-Encoding: identity"]),
+        ({"intent": INTENT}, "observe", [b"accept-encoding: br", b"Accept_Encoding: gzip"]),
+        ({}, "enforce", [b"accept-encoding: br", b"Accept_Encoding: gzip"]),
     ],
+    ids=["a call", "a call that is observed", "an intent", "an intent that is observed", "neither"],
 )
-def test_an_answer_that_tells_the_outcome_is_asked_for_as_it_is(
-    call: str | None, mode: Mode, sent: list[bytes]
-) -> None:
-    """Whatever codings its caller knows: of one that cannot be undone here nobody learns what became of the call."""
-    write = replace(WRITE, rule=replace(WRITE.rule, mode=mode), call=call)
+def test_an_answer_that_others_read_is_asked_for_as_it_is(told: dict[str, Any], mode: Mode, sent: list[bytes]) -> None:
+    """Whatever codings its caller knows: the gateway looks into it, or the next holder repeats the write."""
+    write = replace(WRITE, rule=replace(WRITE.rule, mode=mode), **told)
     pairs = (b"accept-encoding", b"br"), (b"Accept_Encoding", b"gzip")
 
     assert forwarded(upstream(), *pairs, write=write) == [HOST, *sent]
+
+
+def test_what_an_agent_may_have_signed_stays_as_it_is() -> None:
+    """Where its host is passed on, requests may be signed over any header."""
+    to = upstream(preserve_host=True)
+    write = replace(WRITE, rule=Rule("r", to), intent=INTENT)
+
+    assert b"accept-encoding: br" in forwarded(to, (b"accept-encoding", b"br"), write=write)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +201,8 @@ def test_an_upstream_that_takes_keys_is_given_the_intents_own() -> None:
     to = upstream(native_key=NativeKey(b"Idempotency-Key"))
     pair = (b"idempotency_key", b"k-1")
 
-    assert forwarded(to, pair, write=replace(WRITE, intent=INTENT)) == [HOST, b"Idempotency-Key: digest-of-the-intent"]
+    told = forwarded(to, pair, write=replace(WRITE, intent=INTENT))
+    assert told == [HOST, b"Idempotency-Key: digest-of-the-intent", b"Accept-Encoding: identity"]
 
 
 @pytest.mark.parametrize("write", [WRITE, None], ids=["a write that is no intent", "a read"])
@@ -270,10 +281,15 @@ def test_the_callers_host_passes_where_the_policy_keeps_it() -> None:
         ({"mount": Mount(("api",))}, "/api/7", "/api/7"),
         ({"mount": Mount(("api",), strip=True)}, "/api/7%2F8?x=/api", "/7%2F8?x=/api"),
         ({"mount": Mount(("a", "b"), strip=True), "base_path": "/v1"}, "/a/b/", "/v1/"),
+        ({"mount": Mount(("a", "b"), strip=True), "base_path": "/v1"}, "/a/b?x=1", "/v1?x=1"),
+        ({"mount": Mount(("a", "b"), strip=True), "base_path": "/v1"}, "/a/b/7", "/v1/7"),
         ({"mount": Mount(("api",), strip=True)}, "/api", "/"),
         ({"mount": Mount(strip=True)}, "/reports", "/reports"),
     ],
-    ids=["as it came", "base path", "mount kept", "mount stripped", "both", "nothing left", "mounted at the root"],
+    ids=[
+        *("as it came", "base path", "mount kept", "mount stripped", "both, with a slash", "both", "both, and more"),
+        *("nothing left", "mounted at the root"),
+    ],
 )
 def test_the_target_is_forwarded_byte_for_byte(fields: dict[str, object], target: str, sent: str) -> None:
     """But for the mount that is stripped and the URL's own path before it."""

@@ -9,10 +9,12 @@ import pytest
 from gateway.core.faults import CallerGone
 from gateway.core.outcome import NoReply, NotSent, Overdue
 from gateway.core.rule import Limits, Timeouts
+from gateway.core.term import Term
 from gateway.flow.clock import BootClock
 from gateway.upstream.exchange import Exchange
 from gateway.upstream.pool import Pool
-from gateway.upstream.sender import HttpSender, Reply, _Attempt, _Expected, _Outgoing
+from gateway.upstream.reply import Reply
+from gateway.upstream.sender import HttpSender, _Attempt, _Expected, _Outgoing
 from gateway.upstream.wire import connect
 from tests.recording import OK, RecordingUpstream, Seen, answering
 from tests.upstream.given import Given, SetClock, request, send, upstream_at
@@ -313,3 +315,17 @@ async def test_no_more_connections_than_the_limit(sender: HttpSender) -> None:
         assert isinstance(second, Reply)
         second.close()
         assert recorder.connections == 1
+
+
+async def test_what_is_not_fenced_is_not_sent_by_former_policies(sender: HttpSender) -> None:
+    """They may have changed while it waited for a connection; a write that was admitted ends as it would."""
+    async with RecordingUpstream() as recorder:
+        upstream = upstream_at(recorder.port, term=Term())
+        upstream.term.end()
+
+        passed_on = await sender.pass_on(upstream, request(), Given(whole=True))
+        sent = await send(sender, upstream, request(), Given(whole=True))
+
+        assert isinstance(passed_on, NotSent) and isinstance(sent, Reply)
+        sent.close()
+        assert len(recorder.seen) == 1

@@ -34,7 +34,7 @@ async def test_a_notification_is_one_signed_post(sender: HttpSender) -> None:
         assert seen.values("webhook-id") == [TOLD.id]
         assert seen.values("webhook-timestamp") == ["1795977970"]
         assert seen.values("content-type") == ["application/json"]
-        assert b'"url":"https://fence.internal/api/v1/intents/3ffx0"' in seen.body
+        assert b'"url":"https://fence.internal/#/intents/3ffx0"' in seen.body
         assert KEY not in seen.raw
         assert (len(there.seen), there.connections) == (2, 1)
 

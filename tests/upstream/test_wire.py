@@ -157,6 +157,7 @@ async def test_what_only_the_connections_end_makes_whole_wants_tls_own_end(
         else:
             writer.close()
         await reader.read()
+        writer.close()
 
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificates.server.cert, certificates.server.key)

@@ -57,6 +57,7 @@ _BESIDE: dict[str, Schema] = {
     "since": INSTANT,
     "failures": COUNT,
     "approval": nullable(_APPROVAL),
+    "overtaken": nullable({"type": "boolean"}),
     "deadline": INSTANT,
 }
 # Of one that has a record: a write without a key has none while it is in flight.
@@ -66,6 +67,7 @@ _RECORDED: dict[str, Schema] = {
     "response": nullable(_ANSWER),
     "request": nullable(ref("KeptRequest")),
     "held_by": nullable(record({"id": TEXT, "stops": TEXT})),
+    "next_delivery_at": nullable(INSTANT),
     "compensation": _COMPENSATION,
     "written_since": nullable({"type": "boolean"}),
     "compensated_by": nullable(TEXT),

@@ -18,6 +18,7 @@ _RULE = record(
         "on_stale": one_of(get_args(OnStale)),
         "risk": one_of(get_args(Risk)),
         "compensated": {"type": "boolean"},
+        "only": {"type": "boolean"},
     }
 )
 
@@ -28,6 +29,8 @@ SHAPES: dict[str, Schema] = {
             "url": TEXT,
             "mount": record({"path": TEXT, "host": nullable(TEXT)}),
             "reads": one_of(("pass", "deny")),
+            "read_only": COUNT,
+            "closed": COUNT,
             "rules": list_of(_RULE),
         }
     ),

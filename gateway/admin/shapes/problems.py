@@ -16,6 +16,7 @@ _FACTS = {
     "intent": _INTENT,
     "quarantine": TEXT,
     "retry_after_s": COUNT,
+    "see": TEXT,
 }
 _FINDING = record(
     {"file": TEXT, "line": COUNT, "column": COUNT, "message": TEXT, "severity": one_of(("error", "warning"))}

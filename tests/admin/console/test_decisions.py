@@ -175,7 +175,7 @@ async def test_writes_are_paused_and_go_on(told: Stage) -> None:
         row = page.get_by_role("row", name="write-report")
         await expect(row).to_contain_text("sent twice")
         await until(lambda: call(told.gateway, "PUT", "/reports/31", {}, Fencing_Token=token)[0] == 503)
-        await row.get_by_role("button", name="Let go on").click()
+        await row.get_by_role("button", name="End", exact=True).click()
         await page.get_by_role("dialog").get_by_role("button", name="End the pause").click()
         await expect(page.get_by_text("Nothing is paused.")).to_be_visible()
 

@@ -8,10 +8,12 @@ from playwright.async_api import Page, expect
 
 from gateway.cli.story.stage import Stage
 from gateway.core.write import ResourceKey
+from gateway.store.intents import pause
 from tests.admin.conftest import Admin
 from tests.admin.console.browser import DESKTOP, PHONE, TABLET, browsing, fits, shown
 from tests.admin.console.staged import asked_for, broken_off, call, lease
 from tests.intending import ended, intended
+from tests.until import until
 
 pytestmark = pytest.mark.slow
 
@@ -54,6 +56,9 @@ async def test_every_page_loads_and_fits(size: tuple[int, int], scheme: str, tol
 async def test_what_agents_chose_is_shown_as_text(size: tuple[int, int], told: Stage) -> None:
     """Markup is a text, what is long is broken, and what is written from the right turns nothing around it."""
     _let_any_name_in(told)
+    # The worker reads them a moment later.
+    asked = {"target": f"PUT /reports/{next(iter(HOSTILE))}", "holder": "me", "ttl_s": 600, "takeover": True}
+    await until(lambda: call(told.gateway, "POST", "/-/fence/leases", asked)[0] == 201)
     for spelled in HOSTILE:
         target = f"/reports/{spelled}"
         token = _leased(told, target)
@@ -117,6 +122,23 @@ async def test_what_cannot_be_seen_is_spelled_out(admin: Admin) -> None:
         labels = await page.locator(".canvas .entry").evaluate_all("(all) => all.map((one) => one.ariaLabel).join()")
         assert "a\\u2066b" in labels and "\u2066" not in labels
         assert await page.title() == "report/\\u202egnp.exe\\u0007 · fencegate"
+
+
+async def test_an_incidents_pause_leads_to_its_intent(admin: Admin) -> None:
+    """What took effect twice has stopped its resource: whoever ends the pause looks at it first."""
+    intent = (await ended(admin.store, intended("k-1", ResourceKey("report/81")), "unknown")).intent
+    await pause(
+        admin.store,
+        ResourceKey("report/81"),
+        id=intent,
+        reason=f"intent {intent} took effect more than once",
+        by="query",
+    )
+
+    async with browsing(f"http://127.0.0.1:{admin.port}") as page:
+        await shown(page, "#/pauses", "Pauses")
+        await page.get_by_role("link", name=f"intent {intent}").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("k-1")
 
 
 async def test_a_refusal_leads_to_its_trace(told: Stage) -> None:

@@ -11,21 +11,22 @@ from tests.admin.console.browser import browsing
 pytestmark = pytest.mark.slow
 
 T0 = 1_796_000_000_000
-MEASURE = """async ([instants, window, t0]) => {
-  const { Scale } = await import("/console/scale.js");
-  const scale = new Scale(instants.map((at) => t0 + at), 1000, window);
+MEASURE = """async ([instants, window, t0, width]) => {
+  const { Scale, anchor } = await import("/console/scale.js");
+  const scale = new Scale(instants.map((at) => t0 + at), width, window);
   return {
     xs: instants.map((at) => scale.x(t0 + at)), folds: scale.folds().map((fold) => fold.span),
-    ticks: scale.ticks(),
+    ticks: scale.ticks().map((tick) => ({ ...tick, anchor: anchor(tick.x, width) })),
+    labelled: scale.labelled().map((fold) => (fold.from + fold.to) / 2),
   };
 }"""
 WHOLE = {"from": 0, "to": 1}
 
 
-async def measured(admin: Admin, *asked: tuple[list[int], dict[str, float]]) -> list[Any]:
+async def measured(admin: Admin, *asked: tuple[list[int], dict[str, float]], width: int = 1000) -> list[Any]:
     async with browsing(f"http://127.0.0.1:{admin.port}") as page:
         await page.goto("/")
-        return [await page.evaluate(MEASURE, [instants, window, T0]) for instants, window in asked]
+        return [await page.evaluate(MEASURE, [instants, window, T0, width]) for instants, window in asked]
 
 
 async def test_time_keeps_its_proportions(admin: Admin) -> None:
@@ -57,10 +58,14 @@ async def test_every_trail_has_an_axis(instants: list[int], admin: Admin) -> Non
     assert scale["ticks"] and all(0 <= x <= 1000 for x in scale["xs"])
 
 
-async def test_labels_do_not_touch(admin: Admin) -> None:
-    """However close one looks."""
-    asked = [([0, 7, 19, 5000, 9000, 90_000], {"from": 0.3, "to": 0.3 + size}) for size in (0.7, 0.1, 0.01, 0.001)]
+@pytest.mark.parametrize("width", [1000, 300], ids=["desktop", "phone"])
+async def test_labels_do_not_touch(admin: Admin, width: int) -> None:
+    """However close one looks; at an edge one stands beside its line. Nor do those of silences."""
+    story = [0, 7, 19, 5000, 9000, 90_000, 90_005, 170_000, 170_003, 260_000]
+    asked = [(story, {"from": 0.3, "to": 0.3 + size}) for size in (0.7, 0.1, 0.01, 0.001)]
 
-    for scale in await measured(admin, *asked):
-        xs = [tick["x"] for tick in scale["ticks"]]
-        assert all(b - a > 70 for a, b in pairwise(xs))
+    for scale in await measured(admin, *asked, (story, WHOLE), width=width):
+        beside = {"start": 0.0, "middle": 0.5, "end": 1.0}
+        begins = [tick["x"] - 80 * beside[tick["anchor"]] for tick in scale["ticks"]]
+        assert all(b - a > 80 for a, b in pairwise(begins))
+        assert all(b - a > 70 for a, b in pairwise(scale["labelled"]))

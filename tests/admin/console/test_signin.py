@@ -23,7 +23,7 @@ TOKEN = "0123456789abcdef"
 @pytest.fixture
 async def guarded(store_url: str, tmp_path: Path) -> AsyncIterator[Admin]:
     """A listener with a token and an approver, and a write that waits."""
-    for name in ("anna", "ben", "carl", "dora"):
+    for name in ("anna", "ben", "carl", "dora", "eve"):
         (tmp_path / name).write_text(ANNA if name == "anna" else f"key-of-{name}-0123456789")
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies" / "principals.yaml").write_text(PRINCIPALS.replace("KEYS", str(tmp_path)))
@@ -45,7 +45,10 @@ async def test_a_token_is_asked_for_once_a_tab(guarded: Admin) -> None:
     async with browsing(f"http://127.0.0.1:{guarded.port}", refused=(401,)) as page:
         await shown(page, "#/resources", "Sign in")
         await _enter(page, f"{TOKEN}x")
-        await expect(page.get_by_role("alert").filter(has_text="admin token")).to_be_visible()
+        wrong = page.get_by_role("alert").filter(has_text="not the admin token of this gateway")
+        await expect(wrong).to_be_visible()
+        await page.get_by_label("Admin token").fill("0")
+        await expect(wrong).to_have_count(0)
         await _enter(page, TOKEN)
         await expect(page.get_by_role("heading", level=1)).to_have_text("Resources")
         await page.reload()

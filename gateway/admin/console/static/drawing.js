@@ -1,6 +1,7 @@
 // A story drawn as SVG: positions and shapes, nothing that listens.
 
 import { svg, swap } from "./dom.js";
+import { anchor } from "./scale.js";
 import { duration } from "./time.js";
 
 const AXIS = 26;
@@ -56,6 +57,7 @@ function patterns() {
 }
 
 function axis(scale, height) {
+  const labelled = new Set(scale.labelled().map((fold) => fold.from));
   return svg(
     "g",
     { class: "axis", "aria-hidden": "true" },
@@ -73,19 +75,15 @@ function axis(scale, height) {
           "g",
           { class: "fold" },
           svg("rect", { x: fold.from, width: fold.to - fold.from, y: AXIS - 6, height }),
-          svg(
-            "text",
-            { x: (fold.from + fold.to) / 2, y: AXIS - 11, "text-anchor": "middle" },
-            `↔ ${duration(fold.span)}`,
-          ),
+          labelled.has(fold.from) &&
+            svg(
+              "text",
+              { x: (fold.from + fold.to) / 2, y: AXIS - 11, "text-anchor": "middle" },
+              `↔ ${duration(fold.span)}`,
+            ),
         ),
       ),
   );
-}
-
-function anchor(x, width) {
-  if (x < 40) return "start";
-  return x > width - 40 ? "end" : "middle";
 }
 
 function pauses(story, scale, now_ms, height) {

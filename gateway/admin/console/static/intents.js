@@ -76,12 +76,14 @@ function firstWaiting() {
   return ["awaiting_approval", "unknown", "failed"].find((state) => intentsIn(state)) ?? "unknown";
 }
 
+const OVERTAKEN = "overtaken: a newer epoch rules, and its holder would have to ask again";
+
 const COLUMNS = [
   { head: "Intent", kind: "long", cell: (item) => link(address(["intents", item.id]), code(item.key ?? item.id)) },
   { head: "Rule", kind: "some", cell: (item) => [name(item.upstream), " / ", name(item.rule)] },
   { head: "Resource", kind: "long", cell: resource },
   { head: "Holder", kind: "some", cell: (item) => name(item.holder) },
-  { head: "Why", kind: "wide", cell: (item) => name(item.reason) },
+  { head: "Why", kind: "wide", cell: (item) => (item.overtaken ? OVERTAKEN : name(item.reason)) },
   { head: "Since", kind: "number", cell: (item) => moment(item.updated_at) },
 ];
 
@@ -189,6 +191,7 @@ function drawFacts(intent) {
     ],
     // Approvers see no pauses, and so are not led to them.
     ["Held by", intent.held_by && ["a pause of ", name(intent.held_by.stops)]],
+    ["Next delivery", intent.next_delivery_at && moment(intent.next_delivery_at)],
     ["Resolved by", intent.resolved_by],
     ["Takes back", intent.compensates && link(address(["intents", intent.compensates]), code(intent.compensates))],
     [

@@ -28,8 +28,8 @@ export async function showNow(view) {
     el("h1", {}, "Now"),
     troubles,
     el("section", { "aria-labelledby": "waits" }, el("h2", { id: "waits" }, "Waits for a person"), waiting),
-    el("section", { "aria-labelledby": "flow" }, el("h2", { id: "flow" }, "Last two minutes"), curves),
-    el("section", { "aria-labelledby": "decided" }, el("h2", { id: "decided" }, "Decisions"), decisions),
+    el("section", { "aria-labelledby": "flow" }, el("h2", { id: "flow" }, "Last two minutes, at this gateway"), curves),
+    el("section", { "aria-labelledby": "decided" }, el("h2", { id: "decided" }, "Decisions of this gateway"), decisions),
   );
   const lists = { late: null, dead: null, store: null, reasons: [] };
   const draw = () => {
@@ -155,17 +155,17 @@ function drawCurves() {
   };
   const half = (member) => {
     const known = of(member).findLast((value) => value !== null);
-    return known === undefined ? "nothing measured yet" : `half of them within ${latency(known)}`;
+    return known === undefined ? "nothing measured yet" : `median ${latency(known)}`;
   };
   return [
     curve("Requests", "requests", perSecond, peak("requests", perSecond)),
     curve("Refused by the fence", "refused", perSecond, peak("refused", perSecond)),
-    curve("Answered from a record", "replayed", perSecond, peak("replayed", perSecond)),
+    curve("Replayed", "replayed", perSecond, peak("replayed", perSecond)),
     curve("In flight", "inFlight", whole, latest?.waiting ? `${whole(latest.waiting)} wait` : peak("inFlight", whole)),
-    curve("Request, 99 of 100", "p99", latency, half("median")),
-    curve("Gateway, 99 of 100", "overhead", latency, half("overheadMedian")),
-    curve("Upstream, 99 of 100", "upstream", latency, peak("upstream", latency)),
-    curve("Store, 99 of 100", "store", latency, peak("store", latency)),
+    curve("Request, p99", "p99", latency, half("median")),
+    curve("Gateway alone, p99", "overhead", latency, half("overheadMedian")),
+    curve("Upstream, p99", "upstream", latency, peak("upstream", latency)),
+    curve("Store, p99", "store", latency, peak("store", latency)),
   ];
 }
 

@@ -57,7 +57,7 @@ export async function showPauses(view) {
 function columns(draw) {
   return [
     { head: "Stopped", kind: "long", cell: (pause) => selector(pause) },
-    { head: "Why", kind: "wide", cell: (pause) => name(pause.reason) },
+    { head: "Why", kind: "wide", cell: why },
     { head: "By", kind: "some", cell: (pause) => name(pause.by) },
     { head: "Since", kind: "number", cell: (pause) => moment(pause.created_at) },
     {
@@ -74,10 +74,17 @@ function columns(draw) {
               },
             },
           },
-          "Let go on",
+          "End",
         ),
     },
   ];
+}
+
+/** An incident's pause has the id of its intent, and leads there. */
+function why(pause) {
+  const intent = `intent ${pause.id}`;
+  if (!pause.reason.startsWith(`${intent} `)) return name(pause.reason);
+  return [link(address(["intents", pause.id]), name(intent)), name(pause.reason.slice(intent.length))];
 }
 
 function selector(pause) {

@@ -43,11 +43,11 @@ const RULE = [
       rule.mode === "observe" && el("span", { class: "badge calm" }, "observes only"),
     ],
   },
-  { head: "Takes", kind: "wide", cell: (rule) => rule.match.map((each) => el("div", {}, code(each))) },
+  { head: "Takes", kind: "wide", cell: (rule) => rule.match.map((each) => el("div", {}, pattern(each))) },
   { head: "Resource", cell: (rule) => code(rule.resource) },
   { head: "Epochs from", cell: (rule) => rule.authority },
   {
-    head: "Beside the fence",
+    head: "Also",
     kind: "wide",
     cell: (rule) => guards(rule).join(", ") || el("span", { class: "faint" }, "nothing"),
   },
@@ -62,7 +62,13 @@ function guards(rule) {
     rule.intent !== "off" && `key ${rule.intent}`,
     rule.on_stale === "quarantine" && "late ones kept",
     rule.compensated && "can be taken back",
+    rule.only && "says what is listed",
   ].filter(Boolean);
+}
+
+/** A method and a path, which breaks between segments before it breaks within one. */
+function pattern(text) {
+  return el("bdi", { class: "code" }, ...text.split(/(?<=[/,])/).flatMap((part) => [part, el("wbr")]));
 }
 
 function policy(each) {
@@ -78,6 +84,8 @@ function policy(each) {
       " → ",
       code(each.url),
       each.reads === "pass" ? ", reads pass" : ", reads are denied",
+      each.read_only > 0 && `, ${each.read_only} read_only`,
+      each.closed > 0 && `, ${each.closed} closed`,
     ),
     each.rules.length
       ? el("div", { class: "scroll" }, table(`Rules of ${each.upstream}`, RULE, each.rules))

@@ -19,6 +19,7 @@ const STEPS_MS = [
   432e5, 864e5, 1728e5, 6048e5,
 ];
 const LABEL_PX = 92;
+const FOLD_LABEL_PX = 72;
 
 export class Scale {
   /** `instants` in their order. The whole is 0 to 1; `window` is the part of it that is looked at. */
@@ -49,6 +50,17 @@ export class Scale {
       }));
   }
 
+  /** The folds whose labels do not touch. */
+  labelled() {
+    let taken = -Infinity;
+    return this.folds().filter(({ from, to }) => {
+      const middle = (from + to) / 2;
+      if (middle - FOLD_LABEL_PX / 2 < taken) return false;
+      taken = middle + FOLD_LABEL_PX / 2;
+      return true;
+    });
+  }
+
   /** {x, label} for an axis whose labels do not touch. */
   ticks() {
     const open = this.pieces.filter((each) => !each.isFold);
@@ -72,15 +84,21 @@ export class Scale {
 }
 
 function spaced(ticks, width, folds) {
-  let last = -Infinity;
+  let taken = -Infinity;
   return ticks.filter((tick) => {
     if (folds.some((fold) => Math.abs((fold.from + fold.to) / 2 - tick.x) < LABEL_PX * 0.7)) return false;
-    // The first one stands right of its line, so that nothing of it is cut off.
-    const apart = last < LABEL_PX / 2 ? 1.35 : 0.9;
-    if (tick.x < 0 || tick.x > width || tick.x - last < LABEL_PX * apart) return false;
-    last = tick.x;
+    if (tick.x < 0 || tick.x > width) return false;
+    const from = tick.x - LABEL_PX * 0.9 * { start: 0, middle: 0.5, end: 1 }[anchor(tick.x, width)];
+    if (from < taken) return false;
+    taken = from + LABEL_PX * 0.9;
     return true;
   });
+}
+
+/** Where a label stands at its line: at an edge beside it, so that nothing of it is cut off. */
+export function anchor(x, width) {
+  if (x < 40) return "start";
+  return x > width - 40 ? "end" : "middle";
 }
 
 function label(at, step) {

@@ -5,6 +5,9 @@ import { credentials, forget, remember } from "./credentials.js";
 import { el, swap } from "./dom.js";
 import { mishap } from "./states.js";
 
+const NOT_THE_TOKEN = "This is not the admin token of this gateway, or the key is nobody’s.";
+const NO_APPROVER = "This is no key of a principal that may approve.";
+
 /** `enter` is called with the token or key in place, once a call was let in with it. */
 export function showSignIn(view, enter) {
   const given = credentials();
@@ -21,6 +24,7 @@ export function showSignIn(view, enter) {
     given.token || given.key ? mishap(new Error("The gateway did not take what was given. Try again.")) : null,
   );
   forget();
+  for (const { input } of [token, key]) input.addEventListener("input", () => swap(trouble));
   const enterWith = async (event) => {
     event.preventDefault();
     remember({ token: token.input.value.trim(), key: key.input.value.trim() });
@@ -30,7 +34,8 @@ export function showSignIn(view, enter) {
     } catch (error) {
       if (error.status !== 401 && error.status !== 403) return swap(trouble, mishap(error));
       forget();
-      swap(trouble, mishap(error));
+      const unknown = new Error(token.input.value ? NOT_THE_TOKEN : NO_APPROVER);
+      swap(trouble, mishap(error.status === 401 ? unknown : error));
     }
   };
   swap(

@@ -16,7 +16,11 @@ const COLUMNS = [
   { head: "Wrong", kind: "stepped", cell: (found) => el("b", { class: "step" }, KINDS[found.kind] ?? found.kind) },
   { head: "Shard", cell: (found) => name(found.shard, "code") },
   { head: "Events", cell: (found) => name(`${found.first}–${found.last}`, "code") },
-  { head: "What", kind: "wide", cell: (found) => name(found.what) },
+  {
+    head: "What",
+    kind: "wide",
+    cell: (found) => [name(found.what), found.more > 0 && `; so are ${found.more} more of these`],
+  },
 ];
 
 /** The button that asks, and the place in which it is answered. */
@@ -61,7 +65,7 @@ function drawn({ events, findings }) {
       { class: "notice bad" },
       el("b", {}, `The trail is not as it was sealed: ${places(findings.length)} of ${count(events)}.`),
       el("p", {}, "Somebody wrote into the store beside the gateways, or it lost something. Keep a copy of the store."),
-      el("div", { class: "scroll" }, table("What is wrong", COLUMNS, findings)),
+      el("div", { class: "scroll" }, table("What is wrong", COLUMNS, folded(findings))),
     );
   }
   return el(
@@ -76,6 +80,17 @@ function drawn({ events, findings }) {
       ".",
     ),
   );
+}
+
+/** What follows each other and is wrong in one way: a store that went back has hundreds of one kind. */
+function folded(findings) {
+  const rows = [];
+  for (const found of findings) {
+    const last = rows.at(-1);
+    if (last?.kind !== found.kind || last.shard !== found.shard) rows.push({ ...found, more: 0 });
+    else Object.assign(last, { last: found.last, more: last.more + 1 });
+  }
+  return rows;
 }
 
 function count(events) {
