@@ -77,7 +77,8 @@ class QuotaUse:
         return costs
 
     async def hold(self, quota: Quota, lease: bytes, until_ms: int, *, instead: bytes | None) -> None:
-        await self._store.run(HOLD, [used(quota.principal, "leases")], lease, str(until_ms), instead or b"")
+        keys = [used(quota.principal, "leases")]
+        await self._store.run_in_time(HOLD, keys, lease, str(until_ms), instead or b"")
 
     async def holds(self, quota: Quota, lease: bytes) -> bool:
         return await self._store.link.call("ZSCORE", used(quota.principal, "leases"), lease) is not None

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from gateway.core.decision import OUTCOME_UNKNOWN, Refused
-from gateway.core.faults import BrokenAnswer
+from gateway.core.faults import BrokenAnswer, PoliciesChanged
 from gateway.core.intent import KeptAnswer
 from gateway.core.outcome import LateAnswer, NoReply, NotSent, Overdue
 from gateway.core.rule import IntentTerms, NativeKey, OnUnknown, Rule
+from gateway.core.term import Term
 from gateway.core.write import Replayed
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
@@ -38,6 +39,7 @@ class Play:
         self.caller = ScriptedCaller(self.said)
         self.rule = Rule("r", UPSTREAM, intent=terms)
         self.call: str | None = None
+        self.body: Body | None = None
         self.sender = ScriptedSender(self.said, evidence)
         self.store = ScriptedStore(self.said, **scripts)
 
@@ -46,7 +48,7 @@ class Play:
         admission = Admission(self.store, clock, Wakes(), tasks, unpaused(self.store))
         inline = Inline(admission, self.store, self.sender, clock, tasks, self.counted)
         asked = replace(write(self.rule, intent=INTENT), call=self.call)
-        await inline.run(asked, request(), Body(body), self.caller)
+        await inline.run(asked, request(), self.body or Body(body), self.caller)
         assert await tasks.drain(5) == 0
         return self
 
@@ -58,6 +60,18 @@ class Body(NoBody):
         self._data = data
 
     def take_buffered(self) -> bytes | None:
+        return self._data
+
+
+class SlowBody(Body):
+    """By the time that it is here, its rule is in force no longer."""
+
+    def __init__(self, data: bytes, term: Term) -> None:
+        super().__init__(data)
+        self._term = term
+
+    def take_buffered(self) -> bytes | None:
+        self._term.end()
         return self._data
 
 
@@ -127,6 +141,20 @@ async def test_a_replay_of_json_rpc_carries_the_id_that_was_asked_now() -> None:
     played = await Play(None, admit=[Replayed(write(), INTENT_ID, kept)]).run(call)
 
     assert played.caller.replays[0].body == b'{"jsonrpc": "2.0", "id": "second", "result": {"n": 1.0}}'
+
+
+async def test_no_answer_is_replayed_under_policies_that_are_over() -> None:
+    """A large one takes its time, or its process was stopped: whoever asks may be nobody by now, and is judged anew."""
+    term = Term()
+    kept = KeptAnswer(200, (JSON,), b'{"jsonrpc": "2.0", "id": 1, "result": {}}')
+    play = Play(None, admit=[Replayed(write(), INTENT_ID, kept)])
+    play.rule = replace(play.rule, upstream=replace(UPSTREAM, term=term))
+    play.body = SlowBody(b'{"jsonrpc": "2.0", "id": 2, "method": "tools/call"}', term)
+
+    with pytest.raises(PoliciesChanged):
+        await play.run()
+
+    assert play.said == ["admit t1"]
 
 
 async def test_an_answer_that_was_not_kept_is_said_to_be_lost_and_never_run_again() -> None:

@@ -29,7 +29,7 @@ class Operator:
     async def run(self) -> None:
         """Until it is cancelled."""
         while True:
-            if await self._finds_a_loss():
+            if await self._found_loss() is not None:
                 await asyncio.sleep(_ACCEPTS_AFTER_S)
                 await self._accept()
             await asyncio.sleep(_LOOKS_EVERY_S)
@@ -43,21 +43,26 @@ class Operator:
 
         await until(nothing_is_open)
 
-    async def _finds_a_loss(self) -> bool:
+    async def _found_loss(self) -> str | None:
+        """The floor of the loss that is open, if there is one."""
         shown = await self._shown()
         if shown is None or not shown["regressed"]:
-            return False
+            return None
         server = shown["servers"][0]
         if server["incarnation"] not in self._known:
             self._known.add(server["incarnation"])
             self._log.note("lost", why=server["loss"]["why"])
-        return True
+        return str(server["loss"]["floor"])
 
     async def _accept(self) -> None:
         # Another one may have come on top of it.
-        await self._finds_a_loss()
+        floor = await self._found_loss()
+        if floor is None:
+            return
         self._log.note("accepting")
-        await self._asked("POST", "/api/v1/store/accept", b'{"note": "looked"}', within_s=_ACCEPTS_WITHIN_S)
+        # One that comes now is looked at first.
+        body = json.dumps({"note": "looked", "floor": floor}).encode()
+        await self._asked("POST", "/api/v1/store/accept", body, within_s=_ACCEPTS_WITHIN_S)
 
     async def _shown(self) -> Any:
         """What operators see of the store; nothing of an answer that a fault has cut off. Untyped: JSON."""

@@ -10,13 +10,16 @@ from gateway.core.delivery import GivenUp
 from gateway.core.epoch import Epoch
 from gateway.core.faults import StoreUnavailable
 from gateway.core.pause import Scope
+from gateway.core.quota import Quota
 from gateway.store.fence import FenceStore
 from gateway.store.intents import Resolve, pause, resolve, resume
 from gateway.store.parking import Decide, decide, retry
 from gateway.store.pauses import begin_pause, end_pause, new_pause_id
+from gateway.store.quotas import QuotaUse
 from gateway.store.script import Script
 from tests.store.compensating import applied, asked
 from tests.store.fences import (
+    LEASE_MS,
     OTHER_SECRET,
     RESOURCE,
     SECRET,
@@ -49,7 +52,7 @@ MAY_COME_LATE = {
     "leave": "gives up a place in a line, which whoever still waits takes anew",
     "release": "ends what its holder has given back: it is about one epoch",
     "extend": "lengthens one ticket, which ends with its session",
-    **dict.fromkeys(("spend", "hold", "reserve"), "counts what was never used, for a time"),
+    **dict.fromkeys(("spend", "reserve"), "counts what was never used, for a time"),
     **dict.fromkeys(("give_back", "confirm"), "is about attempts that have ended"),
     "reset": "is about one era, and the epoch that was looked at",
     **dict.fromkeys(("accept", "accept_shard", "regress", "regress_shard"), "is about one loss"),
@@ -104,6 +107,12 @@ async def grant(store: FenceStore) -> Call:
 async def renewal(store: FenceStore) -> Call:
     lease = await granted(store)
     return lambda: store.renew(RESOURCE, lease.epoch, SECRET)
+
+
+async def count_of_a_lease(store: FenceStore) -> Call:
+    """It may have been given back meanwhile."""
+    quotas, ends_ms = QuotaUse(store), store.expected_ms() + LEASE_MS
+    return lambda: quotas.hold(Quota("ada", leases=1), b"lease", ends_ms, instead=None)
 
 
 async def registration(store: FenceStore) -> Call:
@@ -168,6 +177,7 @@ CALLS = [
     ("compensate", compensation),
     ("grant", grant),
     ("renew", renewal),
+    ("hold", count_of_a_lease),
     ("register", registration),
     ("advance", named_advance),
     ("decide", approval),

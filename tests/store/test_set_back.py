@@ -36,10 +36,10 @@ def knows(store: FenceStore, how: str, by_ms: int = HOUR_MS) -> None:
         clock._former = 0.0, clock._last_s + by_ms / 1000
         clock._since_s = clock.read() + clock._last_s - 2
     elif how == "has not asked since":
-        clock._offset_s += HOUR_MS / 1000
-        clock._furthest_s += HOUR_MS / 1000
-        clock._last_s += HOUR_MS / 1000
-        clock._largest_s += HOUR_MS / 1000
+        clock._offset_s += by_ms / 1000
+        clock._furthest_s += by_ms / 1000
+        clock._last_s += by_ms / 1000
+        clock._largest_s += by_ms / 1000
 
 
 def set_back(raw: Any, left_ms: int, by_ms: int = HOUR_MS) -> None:
@@ -117,6 +117,17 @@ async def test_its_end_is_put_right_once(store: FenceStore, raw: Any) -> None:
     for _ in range(3):
         assert name_of(await store.renew(RESOURCE, lease.epoch, SECRET)) == "Lease"
     assert left_ms(raw) > LEASE_MS - 5_000
+
+
+async def test_a_lease_from_between_two_steps_is_cut_by_the_second_alone(store: FenceStore, raw: Any) -> None:
+    """Also where its gateway hears of that one only now."""
+    knows(store, "saw it")
+    lease = await granted(store)
+    set_back(raw, LEASE_MS - 1_000, STEP_MS)
+    knows(store, "has not asked since", STEP_MS)
+
+    assert name_of(await ask(store, leased(lease.epoch))) == "Admitted"
+    assert LEASE_MS - 5_000 < left_ms(raw) < LEASE_MS
 
 
 async def test_a_lease_from_after_the_step_has_its_whole_term(store: FenceStore, raw: Any) -> None:

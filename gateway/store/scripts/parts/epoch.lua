@@ -118,7 +118,9 @@ function epochs.lease_end(x, l, right, now, expected, older)
   if made <= now + GRACE_MS and not is_older then
     return x
   end
-  local set_back = (by or 0) + math.max(0, (expected or 0) - now)
+  -- Of a step that the gateway hears of only now it does not know yet, and tells of the one before.
+  local unheard = math.max(0, (expected or 0) - now)
+  local set_back = unheard + ((is_older or unheard <= GRACE_MS) and by or 0)
   return clock.text(math.max(1, math.min(x - set_back, now + l)))
 end
 
