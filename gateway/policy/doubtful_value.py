@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil, floor
 from typing import Literal
-from unicodedata import combining, normalize
 from urllib.parse import unquote
 
 from gateway.core.decision import AMBIGUOUS_TARGET, OF_VALUES, Refused
@@ -29,7 +28,7 @@ from gateway.policy.condition import (
     read_subject,
 )
 from gateway.policy.reading.body import Body, BodyWanted
-from gateway.policy.reading.caseless import caseless, unmarked
+from gateway.policy.reading.caseless import caseless, unaccented, unmarked
 from gateway.policy.reading.number import BEGIN_NUMBERS, coded_number, plain_number
 from gateway.policy.reading.operation import Operation
 
@@ -135,11 +134,8 @@ def _cut(text: str) -> str:
 
 
 def _caseless(text: str) -> Caseless:
-    """`v1.0` is not `v10`: a mark between two digits stays one. Databases compare `purgé` as `purge`, and a letter
-    of double width as the letter.
-    """
-    if not text.isascii():
-        text = "".join(one for one in normalize("NFKD", text) if not combining(one))
+    """`v1.0` is not `v10`: a mark between two digits stays one."""
+    text = unaccented(text)
     if text.isalnum():
         return Caseless(caseless(text))
     parted = _BETWEEN_DIGITS.sub("\xb7", "".join(text.split()))

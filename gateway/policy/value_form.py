@@ -12,7 +12,8 @@ from typing import Literal
 # `unreserved`: the characters of RFC 3986, section 2.3, which need no escape and are no delimiters. `integer`: no sign,
 # no leading zero. `word`: ASCII letters, digits, `_` and `-`; `lowercase`: without capitals; `uppercase`: without small
 # ones. `base64`: RFC 4648, section 4, padded; `base64url`: section 5, unpadded; neither with bits that nobody reads.
-# `date`: as RFC 3339, section 5.6, writes it. `uuid`: as RFC 9562, section 4, writes it, in small letters. `ulid`: as its specification writes it.
+# `date`: as RFC 3339, section 5.6, writes it. `uuid`: as RFC 9562, section 4, writes it, in small letters. `ulid`: as
+# its specification writes it.
 # `unpadded`: whatever is no number with a leading zero.
 NamedForm = Literal[
     "any",

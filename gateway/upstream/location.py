@@ -9,8 +9,9 @@ from gateway.core.rule import Upstream
 NAMES = frozenset((b"location", b"content-location"))
 _ABSOLUTE = re.compile(rb"(?:(https?):)?//([^/?#]*)", re.IGNORECASE)
 _ENDS = (b"/", b"?", b"#")
-# Another server's address: the URL standard takes a backslash for a slash, and cuts tabs and line ends out first.
-_OF_ANOTHER = re.compile(rb"/[\t\r\n]*[/\\]")
+# A path that leads elsewhere than it seems to. Two slashes begin another server's address: the URL standard takes a
+# backslash for one, and cuts tabs and line ends out first. Dot segments lead out of what the gateway forwards to.
+_ODD = re.compile(rb"//|[^?#]*[\x00- \x7f\\]|[^?#]*/(?:\.|%2e){1,2}(?:[/?#]|\Z)", re.IGNORECASE)
 # RFC 3986, section 3.3: what a segment may have as it is.
 _PLAIN = "!$&'()*+,;=:@~"
 
@@ -42,7 +43,7 @@ def _mapped(value: bytes, upstream: Upstream) -> bytes:
     segments = upstream.mount.segments if upstream.mount.strip else ()
     here = "".join(f"/{quote(segment, safe=_PLAIN)}" for segment in segments).encode() + behind
     here = here if here.startswith(b"/") else b"/" + here
-    return value if _OF_ANOTHER.match(here) else here
+    return value if _ODD.match(here) else here
 
 
 def _own(upstream: Upstream) -> tuple[tuple[bytes, bytes], ...]:

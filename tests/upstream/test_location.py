@@ -34,8 +34,9 @@ def mapped(value: str, mount: Mount, base: str = "", origin: Origin = ORIGIN, na
         ("http://api.internal:8443/v1/notes/7", KEPT, "/v1", "/notes/7"),
         ("/v1/notes/7", KEPT, "/v1", "/notes/7"),
         ("/v1", KEPT, "/v1", "/"),
-        ("/v1/a\\b?c=\\d", KEPT, "/v1", "/a\\b?c=\\d"),
-        ("/\\elsewhere.example/7", STRIPPED, "", "/notes/\\elsewhere.example/7"),
+        ("/v1/a?b=\\c/../d", KEPT, "/v1", "/a?b=\\c/../d"),
+        ("/v1/.well-known/a..b/...", KEPT, "/v1", "/.well-known/a..b/..."),
+        ("/v1/\u00e9", KEPT, "/v1", "/\u00e9"),
         ("/7", Mount(("a b", "\u00e9"), strip=True), "", "/a%20b/%C3%A9/7"),
     ],
 )
@@ -65,11 +66,18 @@ def test_a_place_of_the_upstream_is_told_as_agents_know_it(value: str, mount: Mo
         ("/v1/\\elsewhere.example/7", KEPT, "/v1"),
         ("/v1/\t/elsewhere.example/7", KEPT, "/v1"),
         ("http://api.internal:8443/\\elsewhere.example/7", KEPT, ""),
+        ("/\\elsewhere.example/7", STRIPPED, ""),
+        ("/7 8", STRIPPED, ""),
+        ("/v1/../login", KEPT, "/v1"),
+        ("/v1/%2E./login", KEPT, "/v1"),
+        ("/v1/a/..?x", KEPT, "/v1"),
+        ("/./7", STRIPPED, ""),
         ("/7", Mount(("notes",), strip=True, locations="opaque"), ""),
     ],
 )
 def test_any_other_place_stays_as_it_is(value: str, mount: Mount, base: str) -> None:
-    """Another server's, one that is relative, one beside all that is forwarded, what would become another server's."""
+    """Another server's, one that is relative, one beside all that is forwarded, what would become another server's, and
+    what is no plain path."""
     assert mapped(value, mount, base) == value
 
 

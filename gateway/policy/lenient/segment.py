@@ -1,4 +1,4 @@
-"""A segment of a path as the most lenient servers compare it: without case, marks and blanks.
+"""A segment of a path as the most lenient servers compare it: without case, accents, marks and blanks.
 
 CherryPy and TurboGears make an underscore of each mark in a method's name: what is called `publish_all` runs at
 `/docs/publish-all` and `/docs/publish.all`, too. CakePHP takes a word's capital for a mark, and several marks for one:
@@ -11,7 +11,7 @@ as 3 and `public/yes` as true, Spring `level/0x3` as 3.
 
 from string import punctuation
 
-from gateway.policy.reading.caseless import caseless
+from gateway.policy.reading.caseless import caseless, unaccented
 from gateway.policy.reading.number import BEGIN_NUMBERS, coded_number, plain_number
 
 # Of category Zs, what languages with Unicode split words at as they do at a blank.
@@ -20,6 +20,8 @@ _MARKS = str.maketrans("", "", f"{punctuation} {_OTHER_BLANKS}")
 _PLAIN_MARKS = f"{punctuation} ".encode()
 _LOWER = bytes(range(256)).lower()
 _ONLY_MARKS = "_"
+# As RFC 9562 begins a UUID's name, without its marks: Python reads one with it and without.
+_OF_UUID = "urnuuid"
 _TRUTHS = {
     **dict.fromkeys(("true", "yes", "on", "t", "y"), "1"),
     **dict.fromkeys(("false", "no", "off", "f", "n"), "0"),
@@ -35,7 +37,8 @@ def lenient_segment(text: str) -> str:
         # In a fifth of the time, and nearly all has ASCII only.
         plain = text.encode("ascii").translate(_LOWER, _PLAIN_MARKS).decode("ascii")
     else:
-        plain = caseless(text).translate(_MARKS)
+        plain = caseless(unaccented(text)).translate(_MARKS)
+    plain = plain.removeprefix(_OF_UUID) or plain
     return _TRUTHS.get(plain) or _number(plain) or plain or (text and _ONLY_MARKS)
 
 

@@ -1,6 +1,7 @@
 """Operations whose path most likely does not name what they write: one thing would have two names, and two fences."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -59,9 +60,9 @@ class Items:
 
     def __init__(self, ruled: Iterable[tuple[Operation, Translation]]) -> None:
         self._at: dict[Place, Item] = {}
-        self._deleted: set[Place] = set()
+        self._methods: defaultdict[Place, set[str]] = defaultdict(set)
         for operation, path in ruled:
-            self._deleted |= {path.texts} if operation.method == "DELETE" else set()
+            self._methods[path.texts].add(operation.method)
             for _, place, slot in path.placed_slots():
                 if not slot.rest and place not in self._at:
                     kind = operation.kinds.get(slot.name, "text")
@@ -80,7 +81,7 @@ class Items:
             return _collection(operation, item)
         alias = self._alias(operation, path, texts) or _action(operation, path, texts) or between
         alias = alias or self._of_owner(operation, texts)
-        return alias or _value(operation, path, is_deleted=texts in self._deleted) or Doubt()
+        return alias or _value(operation, path, self._methods[texts]) or Doubt()
 
     def _alias(self, operation: Operation, path: Translation, texts: Place) -> Doubt | None:
         """A text where other paths name one of many: another name of one, several of them, or an action on them."""
@@ -153,18 +154,25 @@ def _action(operation: Operation, path: Translation, texts: Place) -> Doubt | No
     return Doubt(asks=asks, about=("action", texts[: path.kept]))
 
 
-def _value(operation: Operation, path: Translation, *, is_deleted: bool) -> Doubt | None:
+def _value(operation: Operation, path: Translation, methods: set[str]) -> Doubt | None:
     """A last placeholder that is a value of what stands before it: `/docs/{id}/level/{level}` would be one thing for
-    each level. It is one of some words, or a truth, or stands behind a word that calls no collection.
+    each level. It is one of some words, or a truth, or stands behind a word that calls no collection, or right behind
+    another placeholder where nothing else is done. `methods`: of all that writes at this path.
     """
     before, last = path.segments[:-1], path.segments[-1] if path.whole else None
-    if is_deleted or not isinstance(last, Slot) or last.rest or not any(isinstance(one, Slot) for one in before):
+    if (
+        "DELETE" in methods
+        or not isinstance(last, Slot)
+        or last.rest
+        or not any(isinstance(one, Slot) for one in before)
+    ):
         # What can be deleted is a thing.
         return None
     text = before[-1]
     told = words(text)[-1:] if isinstance(text, str) else []
     is_value = last.name in operation.listed or operation.kinds.get(last.name) == "boolean"
-    if not is_value and (not told or _is_many(told[0])):
+    is_alone = isinstance(text, Slot) and len(methods) == 1
+    if not is_value and not is_alone and (not told or _is_many(told[0])):
         return None
     end = next(named for named in reversed(path.named[:-1]) if named.startswith("{"))
     asks = (

@@ -1,4 +1,6 @@
-"""Names without case and marks, as the most lenient reader has them."""
+"""Names without case, marks and accents, as the most lenient reader has them."""
+
+from unicodedata import combining, normalize
 
 
 def caseless(text: str) -> str:
@@ -11,3 +13,10 @@ def caseless(text: str) -> str:
 def unmarked(text: str) -> str:
     """A text in one case, without `_`, `-` and blanks."""
     return caseless(text).replace("_", "").replace("-", "").replace(" ", "")
+
+
+def unaccented(text: str) -> str:
+    """Databases compare `purgé` as `purge`, and a letter of double width as the letter."""
+    if text.isascii():
+        return text
+    return "".join(one for one in normalize("NFKD", text) if not combining(one))

@@ -28,7 +28,8 @@ _PARAMETERS = re.compile(_PARAMETER)
 # What a reader who knows no quotes takes for the name's beginning, within a value.
 _NAME = re.compile(rb"name[\s*]*=", re.IGNORECASE)
 # aws-multipart-parser looks for the first in a whole part, and where a file's name is anywhere in it for another one.
-_NAME_IN_CONTENT = b'name="'
+_NAME_IN_CONTENT, _FILE_IN_CONTENT = b'name="', b'filename="'
+_IS_QUOTED = re.compile(rb'; ?name="')
 _OF_A_FILE = re.compile(rb'; ?name="[^"]+"; ?filename="[^"]+"')
 _KNOWN = frozenset((b"name", b"filename", b"filename*"))
 # All that common clients send with a part. Rack looks for `Content-Disposition: …; name=` anywhere in a part's head, in
@@ -110,6 +111,9 @@ def _parts(body: bytes, boundary: bytes) -> Iterator[bytes]:
     first, last = dashes + _LINE_END, _LINE_END + dashes + b"--"
     # An empty line behind the end is an epilogue without a word: form-data-encoder, which got uses, writes one.
     whole = body.removesuffix(_LINE_END).removesuffix(_LINE_END)
+    if whole == dashes + b"--":
+        # A browser's form without a field.
+        return
     if not whole.startswith(first) or not whole.endswith(last):
         raise _Unclear("it does not begin and end with its boundary")
     if body.count(dashes) > MOST_FIELDS:
@@ -134,11 +138,15 @@ def _names(part: bytes, *, is_form: bool) -> Iterator[str]:
             raise _Unclear("a part's headers are not plain, or there twice")
         headers[found[1].lower()] = found[2]
     _check_plain(headers)
+    if headers.get(b"content-length", b"%d" % len(content)) != b"%d" % len(content):
+        # Ktor goes on behind so many bytes, and needs no delimiter there.
+        raise _Unclear("a part's Content-Length is not that of its content; leave it out")
     if b"content-disposition" in headers:
         disposition = headers[b"content-disposition"]
         yield _name_in(disposition)
-        if _NAME_IN_CONTENT in content and not _OF_A_FILE.search(disposition):
-            raise _Unclear("a part's content has `name=` and a quote, and it is no file with both names in quotes")
+        odd = _FILE_IN_CONTENT if _IS_QUOTED.match(disposition, disposition.find(b";")) else _NAME_IN_CONTENT
+        if odd in content and not _OF_A_FILE.search(disposition):
+            raise _Unclear(f"a part's content has `{odd.decode()}`, and it is no file with both names in quotes")
     elif is_form:
         raise _Unclear("a part has no name")
     if b"content-id" in headers:

@@ -19,7 +19,7 @@ from gateway.policy.reading.caseless import caseless
 from gateway.policy.reading.hidden import seen
 from gateway.policy.reading.levels import nests_deeper
 from gateway.policy.reading.overriding import overriding_among
-from gateway.policy.reading.stand_in import Operated, is_reference, operated_in
+from gateway.policy.reading.stand_in import Operated, is_reference, is_remade, operated_in
 from gateway.policy.reading.twin import INHERITED, Names
 
 
@@ -162,6 +162,9 @@ class JsonReader:
             why = f"an object with `$ref` stands on the way to {pointer.text}: some readers take another for it"
             return ambiguous_body(why, "Send the object itself there.")
         way = pointer.tokens[at:]
+        if is_remade(members, way):
+            why = f"its `meta` may say that something else stands at {pointer.text}, as superjson's does"
+            return ambiguous_body(why, "Send it without.")
         twin = names.twin(way) or next(filter(None, (one.leading(way) for one in self._operated[key])), None)
         if twin is None:
             return None

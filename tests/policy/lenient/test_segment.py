@@ -11,11 +11,13 @@ from gateway.policy.lenient.segment import lenient_segment, lenient_segments
         *("publish_all", "PUBLISH_ALL", "publish-all", "publish.all", "publish~all"),
         *("publ\u0131sh_all", "publ\u0130sh-all"),
         *("publishAll", "publish--all", "-publish-all", "publish-all-", "publish+all"),
+        *("publ\u00edsh_all", "pub\uff4cish_all", "pu\u0308blish_all"),
         *("publish all", "publish  all", " publish - all", "publish\u00a0all", "publ\u0131sh all", "publish\u3000all"),
     ],
     ids=[
         *("as it is", "capitals", "a dash", "a dot", "another mark", "dotless i", "dotted capital I"),
         *("camel case", "two dashes", "a dash before", "a dash behind", "a plus"),
+        *("an accent", "a wide letter", "a mark of its own"),
         *("a blank", "two blanks", "blanks and a dash", "no-break space", "dotless i and a blank", "wide blank"),
     ],
 )
@@ -23,6 +25,15 @@ def test_case_marks_and_blanks_make_no_other_segment(spelled: str) -> None:
     """Django's `(?i)` knows the Turkish letters, CherryPy's dispatcher makes one mark of all, CakePHP's none; to that a
     blank is one too."""
     assert lenient_segment(spelled) == lenient_segment("publish_all")
+
+
+@pytest.mark.parametrize("before", ["urn:uuid:", "URN:UUID:", "{"])
+def test_a_uuid_may_begin_as_its_name_does(before: str) -> None:
+    """Python reads it so."""
+    plain = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+
+    assert lenient_segment(f"{before}{plain.upper()}") == lenient_segment(plain)
+    assert lenient_segment("urn:uuid:") == "urnuuid"
 
 
 @pytest.mark.parametrize("other", ["publish al", "publish_al", "publish_all7", "all_publish", "_", " ", ""])
@@ -107,7 +118,7 @@ def test_ascii_is_compared_as_all_else_is() -> None:
     """In less time."""
     every = "".join(map(chr, range(128)))
 
-    assert lenient_segment(every) == lenient_segment(f"{every}\u00e9").removesuffix("\u00e9")
+    assert lenient_segment(every) == lenient_segment(f"{every}\u4e00").removesuffix("\u4e00")
 
 
 def test_each_segment_of_a_path_is_compared_so() -> None:

@@ -67,7 +67,7 @@ def operations(paths: Any) -> list[Operation]:
         ),
         ("post", "/docs/{id}/events/{event}", {}, None),
         ("put", "/docs/{id}/actions/{action}", {}, None),
-        ("post", "/docs/{id}/{event_id}", {}, None),
+        ("post", "/docs/{id}/{event_id}", {}, "asks: is `{path.event_id}` only what is said of `{path.id}`?"),
         ("post", "/docs/{id}/merge-into/{other}", {}, "closes: it may write two things"),
         ("post", "/docs/{id}/moveTo/{other}", {}, "closes: it may write two things"),
         ("post", "/docs/{id}/swap-order/{other}", {}, "asks: does `swap-order` write two things?"),
@@ -171,7 +171,8 @@ TRUTH = [{"name": "flag", "in": "path", "schema": {"type": "boolean"}}]
         ("/docs/{id}/{flag}", {"parameters": TRUTH}, True),
         ("/docs/{id}/status/{n}", {}, True),
         ("/docs/{id}/notes/{n}", {}, False),
-        ("/docs/{id}/{part}", {}, False),
+        ("/docs/{id}/{part}", {}, True),
+        ("/notes/{id}/{part}", {}, False),
         ("/level/{level}", {"parameters": WORDS}, False),
         ("/docs/{id}/level/{level}/steps", {}, False),
         ("/docs/{id}/label/{name}", {}, False),
@@ -179,7 +180,7 @@ TRUTH = [{"name": "flag", "in": "path", "schema": {"type": "boolean"}}]
 )
 def test_what_is_said_of_a_thing_is_asked_about(path: str, operation: dict[str, Any], *, is_asked: bool) -> None:
     """A level is none that another holder could have; what is called by a collection, or is deleted, is a thing."""
-    ruled = operations({path: {"put": operation}} | {"/docs/{id}/label/{label}": ITEM})
+    ruled = operations({path: {"put": operation}, "/docs/{id}/label/{label}": ITEM, "/notes/{a}/{b}": {"patch": {}}})
     items = Items((each, translate(each.path)) for each in ruled)
 
     asks = items.doubt(ruled[0], translate(path)).asks or ""

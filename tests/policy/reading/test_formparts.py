@@ -43,6 +43,23 @@ def test_a_part_is_found_by_its_name(head: str) -> None:
     assert not parts.has("x")
 
 
+@pytest.mark.parametrize(
+    ("length", "is_taken"), [("1", True), *((one, False) for one in ("0", "2", "01", "+1", "1, 1", ""))]
+)
+def test_the_length_of_a_part_is_its_own(length: str, *, is_taken: bool) -> None:
+    """Ktor takes what follows so many bytes for the next part."""
+    found = read_form_parts(FORM, body(f"{NAMED.format('r')}\r\nContent-Length: {length}"))
+
+    assert isinstance(found, FormParts) is is_taken
+
+
+def test_a_form_may_have_no_part() -> None:
+    """As browsers send one without a field."""
+    found = read_form_parts(FORM, b"--q7--\r\n")
+
+    assert isinstance(found, FormParts) and not found.names
+
+
 @pytest.mark.parametrize("end", [b"", b"\r\n", b"\r\n\r\n"])
 def test_an_empty_line_may_stand_behind_the_end(end: bytes) -> None:
     """Some clients write none, some write one."""
@@ -125,6 +142,13 @@ def test_parts_that_two_servers_read_differently_are_refused(sent: bytes) -> Non
     refused = read_form_parts(FORM, sent)
 
     assert isinstance(refused, Refused) and refused.decision is AMBIGUOUS_TARGET
+
+
+def test_a_field_may_be_html() -> None:
+    """Its own name, in quotes, is found first."""
+    parts = read_form_parts(FORM, body(NAMED.format("a"), content='<a name="r">'))
+
+    assert isinstance(parts, FormParts) and parts.names == ("a", "a")
 
 
 def test_a_file_may_have_whatever_is_in_it() -> None:

@@ -59,6 +59,30 @@ def test_a_reference_beside_the_way_makes_no_doubt(beside: str) -> None:
     assert found("/author/$id", '{"author": {"$ref": "users", "$id": "7"}}') == "7"
 
 
+@pytest.mark.parametrize(
+    ("meta", "is_remade"),
+    [
+        *(('{"values": {"id": ["undefined"]}}', True), ('{"values": {"doc": ["undefined"]}}', True)),
+        *(('{"values": {"doc.id": ["bigint"]}}', True), ('{"values": ["undefined"]}', True)),
+        *(('{"values": {"doc\\\\.id": ["Date"]}}', True), ('{"referentialEqualities": {"x": ["id"]}}', True)),
+        *(('{"values": {"due": ["Date"], "doc.due-date": ["Date"], "idx": ["Date"]}, "v": 1}', False), ("{}", False)),
+        *(('{"values": {}, "referentialEqualities": {}}', False), ("null", False), ('"values"', False)),
+    ],
+)
+def test_what_is_said_beside_json_may_remake_it(meta: str, *, is_remade: bool) -> None:
+    """Superjson takes members away, makes other values of them, and lays one over another."""
+    body = f'{{"json": {{"id": "7", "doc": {{"id": "7"}}}}, "meta": {meta}}}'
+
+    at_top = {found("/json/id", body), found("/json/doc/id", body)}
+    within = {found("/call/json/id", f'{{"call": {body}}}'), found("/call/json/doc/id", f'{{"call": {body}}}')}
+
+    assert (AMBIGUOUS_TARGET in at_top) is is_remade
+    assert at_top == within
+    by_blitz = f'{{"params": {{"id": "7", "doc": {{"id": "7"}}}}, "meta": {{"params": {meta}}}}}'
+    assert {found("/params/id", by_blitz), found("/params/doc/id", by_blitz)} == at_top
+    assert found("/other/id", f'{{"other": {{"id": "7"}}, "meta": {meta}}}') == "7"
+
+
 def test_operators_and_references_are_told_by_their_names() -> None:
     """And by what stands there: an operator has an object, a reference a text."""
     operated = operated_in({"$set": {"a": 1}, "$rename": {"b": "c"}, "$x": 1, "y": {"a": 1}, "$defs": {"a": 1}})
