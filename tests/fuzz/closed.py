@@ -129,7 +129,11 @@ def _of_parts(body: bytes, boundary: bytes) -> list[tuple[bytes, bytes]] | None:
     first, last = b"--" + boundary + b"\r\n", b"\r\n--" + boundary + b"--"
     count = body.count(first)
     plain = re.sub(rb"[\r\n]", b"", body).lower()
-    if not body.startswith(first) or not body.removesuffix(b"\r\n").removesuffix(b"\r\n").endswith(last):
+    whole = body.removesuffix(b"\r\n").removesuffix(b"\r\n")
+    if whole == last.lstrip():
+        # A form without a field.
+        return []
+    if not whole.startswith(first) or not whole.endswith(last):
         return None
     names = [quoted or bare for quoted, bare in _NAME.findall(body)]
     is_plain = plain.count(boundary) == count + 1 and not any(text in plain for text in _WITHIN)
