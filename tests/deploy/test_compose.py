@@ -96,6 +96,12 @@ def test_it_is_left_the_time_that_a_gateway_takes_to_stop() -> None:
     assert int(SERVICES["gateway"]["stop_grace_period"].removesuffix("s")) >= needs_s
 
 
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_it_can_be_waited_for(name: str) -> None:
+    """`up --wait` fails for good at a service whose image's check is switched off."""
+    assert not SERVICES[name].get("healthcheck", {}).get("disable", False)
+
+
 def test_the_policy_names_the_sample() -> None:
     """By its name in the network, and the port that it listens on."""
     rules = load_policies(DEPLOY / "policies", {})

@@ -25,8 +25,8 @@ _HOP_BY_HOP = frozenset(
         *(b"fencegate-key", b"x-fencing-token", b"forwarded", b"x-real-ip"),
     )
 )
-# What shows the API who asks.
-_CREDENTIALS = (b"authorization", b"x-api-key", b"cookie")
+# A field whose name has one of these shows the API who asks, a misspelled `Fe1ncing-Token` too.
+_CREDENTIALS = frozenset((b"authorization", b"cookie", b"key", b"token"))
 _ONCE = (b"fencing-token", b"fencing-holder", b"fencing-sequence", b"idempotency-key", b"fencegate-key")
 _OVERRIDES = frozenset((b"x-http-method-override", b"x-http-method", b"x-method-override", b"x-original-url"))
 _SHORTEST_SECRET = 22
@@ -83,7 +83,7 @@ def stripped(message: Message, epoch: list[bytes]) -> Seen:
     kept = []
     for name, value in message.fields:
         plain = _plain(name)
-        if plain in _CREDENTIALS and _is_token(plain, value, message):
+        if _is_credential(plain) and _is_token(plain, value, message):
             continue
         if plain not in dropped and not plain.startswith((b"fencing-", b"x-forwarded")):
             kept.append((name, value))
@@ -131,6 +131,11 @@ def _borne(message: Message) -> bytes:
     values = message.values(b"authorization")
     found = _BEARER.fullmatch(values[0]) if len(values) == 1 else None
     return b"" if found is None else found[1]
+
+
+def _is_credential(name: bytes) -> bool:
+    words = name.split(b"-")
+    return b"idempotency" not in words and not _CREDENTIALS.isdisjoint(words)
 
 
 def _is_token(name: bytes, value: bytes, message: Message) -> bool:
