@@ -75,11 +75,10 @@ class Choice:
             taker = batch.taker(request, segments, slash, body)
             if taker is None:
                 continue
-            if not self._lenient or not isinstance(taker, Placed):
+            if not (self._lenient and isinstance(taker, Placed)):
                 return taker
-            if self._lenient_paths.may_be_of_another(taker.pattern, segments):
-                return self._unless_of_another(taker, request, segments, body)
-            return taker
+            is_doubtful = self._lenient_paths.may_be_of_another(taker.pattern, segments)
+            return self._unless_of_another(taker, request, segments, body) if is_doubtful else taker
         return None
 
     def _unless_of_another(

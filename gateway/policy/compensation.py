@@ -89,15 +89,19 @@ class Compensation:
 
     def __post_init__(self) -> None:
         # Told once: it is asked of each write.
-        kinds = (slot.part.reads for slot in self.slots if isinstance(slot.part, Part))
-        object.__setattr__(self, "reads", next((kind for kind in kinds if kind is not None), None))
-        origins = (slot.part.origin for slot in self.slots if isinstance(slot.part, Part))
-        object.__setattr__(self, "reads_query", "query" in origins)
+        reads = next((part.reads for part in self.parts if part.reads is not None), None)
+        object.__setattr__(self, "reads", reads)
+        object.__setattr__(self, "reads_query", any(part.origin == "query" for part in self.parts))
 
     @property
     def slots(self) -> Iterator[Slot]:
         for pieces in (self.target, *(value for _, value in self.headers), self.body or ()):
             yield from (piece for piece in pieces if isinstance(piece, Slot))
+
+    @property
+    def parts(self) -> Iterator[Part]:
+        """Those of the write's own request."""
+        return (slot.part for slot in self.slots if isinstance(slot.part, Part))
 
     def wants(self, body: Body) -> bool:
         """Whether the write's own body has still to be read for it. One that is there and cannot be read makes no
@@ -108,11 +112,7 @@ class Compensation:
 
     def begin(self, request: Request, path: Mapping[str, str], caller: Caller, body: Body) -> "Begun":
         """Fill in what the write's own request has."""
-        parts = (slot.part for slot in self.slots)
-        return Begun(
-            self,
-            {part.text: _of_request(part, request, path, caller, body) for part in parts if isinstance(part, Part)},
-        )
+        return Begun(self, {part.text: _of_request(part, request, path, caller, body) for part in self.parts})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """A compiled policy file: its upstream and its entries, each with the place that findings and trails name."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from gateway.core.rule import Rule, Upstream
 from gateway.core.term import Term
 from gateway.policy.compensation import Compensation
-from gateway.policy.condition import Condition, FormCondition, GraphqlCondition, JsonCondition
+from gateway.policy.condition import Condition, GraphqlCondition, is_of_body
 from gateway.policy.finding import Finding
 from gateway.policy.fingerprint import NO_FINGERPRINT, Fingerprint
 from gateway.policy.key import Key
@@ -49,7 +50,7 @@ class Matcher:
 
     @property
     def reads_body(self) -> bool:
-        return any(isinstance(one, JsonCondition | FormCondition | GraphqlCondition) for one in self.conditions)
+        return any(map(is_of_body, self.conditions))
 
     @property
     def reads_graphql(self) -> bool:
@@ -76,6 +77,13 @@ class Entry:
     amounts: tuple[Pointer | None, ...] = ()
     only: Only | None = None
     places: tuple[Part, ...] = ()
+
+    @property
+    def naming_parts(self) -> Iterator[Part]:
+        """By which its resource and its intents are named."""
+        yield from self.template.parts
+        for template in () if self.key is None else self.key.templates:
+            yield from template.parts
 
     @property
     def has_amounts(self) -> bool:

@@ -177,12 +177,7 @@ def _one_type(headers: Headers) -> bytes:
 
 
 def _is_json(headers: Headers) -> bool:
-    one = _one_type(headers)
-    return one == b"application/json" or _names_json(one)
-
-
-def _names_json(content_type: bytes) -> bool:
-    kind = content_type.partition(b";")[0].strip().lower()
+    kind = _one_type(headers).partition(b";")[0].strip().lower()
     return kind == b"application/json" or kind.endswith(b"+json")
 
 

@@ -159,11 +159,13 @@ class Index:
         body = body_of(request, self.upstream)
         if self.upstream.protocol == "mcp" and is_endpoint(request.target, self.upstream.mount):
             harmless = changes_nothing(request, body)
-            if isinstance(harmless, BodyWanted):
+            if isinstance(harmless, Refused):
+                return harmless
+            closed = self._closed_reads.refusal(request, body) if harmless is True and self._closed_reads else None
+            if isinstance(harmless, BodyWanted) or isinstance(closed, BodyWanted):
                 return NeedsBody(self.upstream)
             if harmless:
-                closed = self._closed_reads and self._closed_reads.refusal(request, body)
-                return harmless if isinstance(harmless, Refused) else closed or Read(self.upstream, None)
+                return closed or Read(self.upstream, None)
         doubt = self._doubtful.of_write(request.target)
         if doubt is not None:
             return doubt
@@ -200,16 +202,27 @@ class Index:
             closed = self._closed_writes.refusal(placed.pattern, request, body)
         if closed is not None:
             return self._needs_body if isinstance(closed, BodyWanted) else closed
+        path = placed.pattern.captured(split_slash(request.target)[0])
         if isinstance(entry, ReadOnly):
-            if request.method == "DELETE" and brings_body(request) and not entry.matcher.reads_body:
-                return _READ_WITH_BODY
-            # It changes nothing as long as its body makes no other request of it.
-            lacking = body.overruled(_captured(placed, request), merged=True) if self._merged else None
-            if lacking is None and entry.only is not None:
-                lacking = _says_more(entry, entry.only, request, body)
-            if lacking is not None:
-                return self._needs_body if isinstance(lacking, BodyWanted) else lacking
-            return Read(self.upstream, self._counted_resource(request, caller), entry)
+            return self._taken_as_read(entry, path, request, caller, body)
+        return self._taken_as_write(entry, path, request, caller, body)
+
+    def _taken_as_read(
+        self, entry: ReadOnly, path: Mapping[str, str], request: Request, caller: Caller, body: Body
+    ) -> Read | NeedsBody | Refused:
+        if request.method == "DELETE" and brings_body(request) and not entry.matcher.reads_body:
+            return _READ_WITH_BODY
+        # It changes nothing as long as its body makes no other request of it.
+        lacking = body.overruled(path, merged=True) if self._merged else None
+        if lacking is None and entry.only is not None:
+            lacking = _says_more(entry, entry.only, request, body)
+        if lacking is not None:
+            return self._needs_body if isinstance(lacking, BodyWanted) else lacking
+        return Read(self.upstream, self._counted_resource(request, caller), entry)
+
+    def _taken_as_write(
+        self, entry: Entry, path: Mapping[str, str], request: Request, caller: Caller, body: Body
+    ) -> Matched | NeedsBody | Refused:
         lacking = None if entry.template.reads is None else body.lacking(entry.template.reads)
         if lacking is None and entry.template.reads_query:
             lacking = body.lacking_beside_query()
@@ -218,13 +231,12 @@ class Index:
         as_task = refused_as_task(body) if self.upstream.protocol == "mcp" else None
         if as_task is not None:
             return as_task
-        matched = Matched(entry, _captured(placed, request), body)
-        misspelled = misspelled_place(entry.places, matched.path) if entry.places else None
+        misspelled = misspelled_place(entry.places, path) if entry.places else None
         if misspelled is not None:
             return misspelled
-        lacking = None
-        if self._merged or (matched.path and request.target.query is not None):
-            lacking = body.overruled(matched.path, merged=self._merged)
+        matched = Matched(entry, path, body)
+        if self._merged or (path and request.target.query is not None):
+            lacking = body.overruled(path, merged=self._merged)
         if lacking is None and entry.only is not None:
             lacking = _says_more(entry, entry.only, request, body)
         if isinstance(lacking, Refused) and lacking.decision is NO_POLICY and entry.rule.mode == "observe":
@@ -241,7 +253,7 @@ class Index:
         if self._closed_reads is not None:
             closed = self._closed_reads.refusal(request, unread_body(request))
             closed = closed or self._closed_reads.refusal_where_cut(request)
-            if closed is not None:
+            if isinstance(closed, Refused):
                 return closed
         target = request.target
         doubt = self._doubtful.of_read(target)
@@ -277,10 +289,6 @@ class Index:
                 return None
             agreed = name
         return None if agreed is None else ResourceKey(agreed)
-
-
-def _captured(placed: Placed, request: Request) -> Mapping[str, str]:
-    return placed.pattern.captured(split_slash(request.target)[0])
 
 
 def _fault_where_cut(entry: Entry | ReadOnly, target: Target) -> Refused | None:

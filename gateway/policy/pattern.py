@@ -13,7 +13,7 @@ from gateway.policy.reading.hidden import hidden_in
 
 READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-# Refused before any rule is asked, in `gateway.proxy.framing`.
+# Refused before any rule is asked, in `gateway.core.framing`.
 _NEVER_PASSED = frozenset({"CONNECT", "TRACE"})
 _METHOD = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)(\.\.\.)?\}")
@@ -189,3 +189,8 @@ def placeholder_names(pattern: Pattern) -> Iterator[str]:
     yield from (name for _, name in pattern.names)
     if pattern.rest is not None:
         yield pattern.rest
+
+
+def rests_of(patterns: Iterable[Pattern]) -> frozenset[str]:
+    """The names of the placeholders that take all that follows."""
+    return frozenset(pattern.rest for pattern in patterns if pattern.rest is not None)

@@ -1,5 +1,6 @@
 """The findings of one file, gathered while it is compiled."""
 
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from gateway.policy.entry import Place
@@ -34,6 +35,19 @@ class Report:
             self.findings.append(self._source.key_finding(path, value.message))
             return None
         return value
+
+    def take_each(
+        self, path: Path, values: Sequence[str], read: Callable[[str], T | Wrong], told: str = "`{}`"
+    ) -> tuple[T, ...]:
+        """What a list holds, in its order. `told`: how one that stands there twice is called, which is a fault."""
+        taken: dict[T, None] = {}
+        for at, value in enumerate(values):
+            found = self.take((*path, at), read(value))
+            if found in taken:
+                self.add((*path, at), f"{told.format(value)} stands here twice; remove one")
+            if found is not None:
+                taken[found] = None
+        return tuple(taken)
 
     def place(self, path: Path) -> Place:
         position = self._source.at(path)

@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, StrictBool, StrictInt, StrictStr, Tag
 
+from gateway.core.token import TokenSource
 from gateway.policy.bounded import duration, size
+from gateway.policy.reading.operation import OperationKind
 from gateway.policy.value_form import NamedForm
 
 
@@ -32,7 +34,6 @@ def _by_kind(value: object) -> object:
     return dict.fromkeys(map(str, value if isinstance(value, list) else [value]))
 
 
-Name = StrictStr
 Texts = Annotated[list[StrictStr], BeforeValidator(_listed), Field(min_length=1)]
 Listed = Annotated[list[StrictStr], BeforeValidator(_listed)]
 Values = Annotated[list[Any], BeforeValidator(_listed), Field(min_length=1)]
@@ -45,14 +46,11 @@ Held = Annotated[int, size("0B", "1GiB")]
 Kept = Annotated[int, size("0B", "16MiB")]
 Streamed = Annotated[int | None, size("0B", "1024TiB", or_none=True)]
 Head = Annotated[int, size("1KiB", "16MiB")]
-Source = Literal["fencing-token", "bearer", "basic"]
-Sources = Annotated[list[Source], BeforeValidator(_listed), Field(min_length=1)]
-
-
-Kind = Literal["query", "mutation", "subscription"]
+Sources = Annotated[list[TokenSource], BeforeValidator(_listed), Field(min_length=1)]
 # By type of operation the root fields, None for any.
 Operations = Annotated[
-    dict[Kind, Texts | None], BeforeValidator(_by_kind, json_schema_input_type=Kind | list[Kind] | dict[Kind, Texts])
+    dict[OperationKind, Texts | None],
+    BeforeValidator(_by_kind, json_schema_input_type=OperationKind | list[OperationKind] | dict[OperationKind, Texts]),
 ]
 
 
@@ -309,7 +307,7 @@ class Budget(Shape):
 class RuleFields(Shape):
     """What may stand under `defaults`: any field of a rule. None of them has to."""
 
-    name: Name | None = None
+    name: StrictStr | None = None
     mode: Literal["enforce", "observe"] = "enforce"
     match: Texts | None = None
     upgrade: Literal["websocket"] | None = None
@@ -331,13 +329,13 @@ class RuleFields(Shape):
 
 
 class Rule(RuleFields):
-    name: Name
+    name: StrictStr
     match: Texts
     resource: StrictStr
 
 
 class Policy(Shape):
-    upstream: Name
+    upstream: StrictStr
     url: StrictStr
     protocol: Literal["http", "mcp"] = "http"
     mount: Mount = Mount()
@@ -382,7 +380,7 @@ Approve = Annotated[
 
 
 class Principal(Shape):
-    name: Name
+    name: StrictStr
     # Two of them while one is replaced by the other.
     key: Annotated[Texts, Field(repr=False)]
     tenant: StrictStr = "default"

@@ -6,7 +6,7 @@ what reads UUIDs; `7:archive`, `7,8` and `*` name more than one thing, or an act
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 # `unreserved`: the characters of RFC 3986, section 2.3, which need no escape and are no delimiters. `integer`: no sign,
@@ -32,15 +32,8 @@ NamedForm = Literal[
 # Or all the values that there are: ASP.NET takes an enum's `red` as `RED` and `0` too.
 ValueForm = NamedForm | frozenset[str]
 
-_UNRESERVED = re.compile("[0-9A-Za-z._~-]+")
-_WORD = re.compile("[0-9A-Za-z_-]+")
-_LOWERCASE = re.compile("[0-9a-z_-]+")
-_UPPERCASE = re.compile("[0-9A-Z_-]+")
 _INTEGER = re.compile("0|[1-9][0-9]*")
 _PADDED = re.compile("0[0-9]+")
-# To readers of dates `20260105` and the seconds since 1970 are some, too.
-_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_UUID = re.compile("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
 def _base64(character: str, padding: str) -> re.Pattern[str]:
@@ -50,10 +43,29 @@ def _base64(character: str, padding: str) -> re.Pattern[str]:
     return re.compile(f"(?:{four})*(?:{four}|{two}{padding * 2}|{three}{padding})")
 
 
-_BASE64 = _base64("[0-9A-Za-z+/]", padding="=")
-_BASE64URL = _base64("[0-9A-Za-z_-]", padding="")
-# Crockford's base32, whose readers take `O` for 0, `I` and `L` for 1; 128 bits begin with no more than a 7.
-_ULID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")
+# What is of a form, and what to say of what is not.
+_SPELLED: Mapping[str, tuple[re.Pattern[str], str]] = {
+    "unreserved": (re.compile("[0-9A-Za-z._~-]+"), "has more in it than letters, digits, `-`, `.`, `_` and `~`"),
+    "word": (re.compile("[0-9A-Za-z_-]+"), "has more in it than letters, digits, `_` and `-`"),
+    "lowercase": (re.compile("[0-9a-z_-]+"), "has more in it than small letters, digits, `_` and `-`"),
+    "uppercase": (re.compile("[0-9A-Z_-]+"), "has more in it than capitals, digits, `_` and `-`"),
+    # To readers of dates `20260105` and the seconds since 1970 are some, too.
+    "date": (re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}"), "is no date such as 2026-01-05"),
+    "uuid": (
+        re.compile("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"),
+        "is no UUID in small letters with its four dashes",
+    ),
+    # Crockford's base32, whose readers take `O` for 0, `I` and `L` for 1; 128 bits begin with no more than a 7.
+    "ulid": (
+        re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}"),
+        "is no ULID in its 26 capitals and digits, without I, L, O and U",
+    ),
+    "base64": (
+        _base64("[0-9A-Za-z+/]", padding="="),
+        "is no base64 with its padding, of which no bit is left over",
+    ),
+    "base64url": (_base64("[0-9A-Za-z_-]", padding=""), "is no base64url without padding, or has bits left over"),
+}
 # Of a list, in a refusal.
 _VALUES_SHOWN, _LENGTH_SHOWN = 8, 40
 # Beyond what 64 bits hold some readers round, some stop at the largest and some begin anew.
@@ -66,25 +78,6 @@ def misfit(form: ValueForm, value: str) -> str | None:
     match form:
         case "any":
             return None
-        case "unreserved":
-            is_plain = _UNRESERVED.fullmatch(value)
-            return None if is_plain else "has more in it than letters, digits, `-`, `.`, `_` and `~`"
-        case "word":
-            return None if _WORD.fullmatch(value) else "has more in it than letters, digits, `_` and `-`"
-        case "lowercase":
-            return None if _LOWERCASE.fullmatch(value) else "has more in it than small letters, digits, `_` and `-`"
-        case "uppercase":
-            return None if _UPPERCASE.fullmatch(value) else "has more in it than capitals, digits, `_` and `-`"
-        case "base64":
-            return None if _BASE64.fullmatch(value) else "is no base64 with its padding, of which no bit is left over"
-        case "base64url":
-            return None if _BASE64URL.fullmatch(value) else "is no base64url without padding, or has bits left over"
-        case "date":
-            return None if _DATE.fullmatch(value) else "is no date such as 2026-01-05"
-        case "uuid":
-            return None if _UUID.fullmatch(value) else "is no UUID in small letters with its four dashes"
-        case "ulid":
-            return None if _ULID.fullmatch(value) else "is no ULID in its 26 capitals and digits, without I, L, O and U"
         case "unpadded":
             return "is a number with a leading zero" if _PADDED.fullmatch(value) else None
         case "integer":
@@ -94,6 +87,8 @@ def misfit(form: ValueForm, value: str) -> str | None:
             return None if is_held else "is an integer that 64 bits do not hold"
         case frozenset():
             return None if value in form else f"is none of {some_values(form)}, which the policy lists"
+    spelled, why = _SPELLED[form]
+    return None if spelled.fullmatch(value) else why
 
 
 def some_values(values: Iterable[str]) -> str:

@@ -194,3 +194,97 @@ def test_a_text_is_told_alike_wherever_it_stands(four: RuleSet, value: str, told
     ]
 
     assert asked == [told] * 4
+
+
+BY_VALUE = """\
+mount: {path: /, bodies: [json, form, multipart], names: merged}
+closed:
+  - {match: "PUT /docs/{pk}", when: {json: {/kind: purge}}}
+  - {match: "PUT /docs/{pk}", when: {form: {kind: purge}}}
+  - {match: "PUT /level/{pk}", when: {json: {/level: 3}}}
+writes:
+  - {name: put, match: "PUT /docs/{pk}", resource: "doc/{path.pk}", values: integer, only: LISTED}
+  - {name: level, match: "PUT /level/{pk}", resource: "doc/{path.pk}", values: integer}
+"""
+NAMES = "{query: [], json: [/title, /kind], form: [title, kind], header: []}"
+VALUES = "{query: [], json: [/title, {/kind: [preview]}], form: [title, {kind: [preview]}], header: []}"
+PART = '--b\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n--b--\r\n'
+
+
+@pytest.fixture(scope="module", params=[NAMES, VALUES], ids=["names", "values"])
+def by_value(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
+    """What else is listed makes no difference."""
+    return rules(tmp_path_factory.mktemp("value"), HEAD + BY_VALUE.replace("LISTED", request.param))
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "told"),
+    [
+        ("application/json", '{"kind": "purge"}', "no-policy"),
+        ("application/json", '{"kind": ["purge"]}', "ambiguous-target"),
+        ("application/x-www-form-urlencoded", "kind=purge", "ambiguous-target"),
+        ("application/x-www-form-urlencoded", "Kind=purge", "ambiguous-target"),
+        ("multipart/form-data; boundary=b", PART.format("kind", "purge"), "ambiguous-target"),
+    ],
+)
+def test_a_value_is_closed_in_json_and_in_forms(by_value: RuleSet, kind: str, body: str, told: str) -> None:
+    """Django REST and others read a member in whichever comes; of parts no value is read."""
+    assert found(by_value, "/docs/7", ("Content-Type", kind), body=body) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        *((value, "no-policy") for value in ("3", "3.0", "3e0", "30e-1")),
+        *((value, "ambiguous-target") for value in ("3.5", "2.9", "3.0000000000000000001", '{"a": 3}', "[3]", "true")),
+        *(
+            (value, "ambiguous-target")
+            for value in ('" 3"', '"3 "', '"3.0"', '"+3"', '"0x3"', '"3,"', '"1,2"', '"III"')
+        ),
+        *((value, "ambiguous-target") for value in ('"\u0663"', '"\uff13"')),
+        *((value, "level") for value in ("4294967299", "-3", "null", "30")),
+    ],
+    ids=ascii,
+)
+def test_a_number_is_closed_in_every_spelling(by_value: RuleSet, value: str, told: str) -> None:
+    """Of whatever type some reader casts to it."""
+    assert found(by_value, "/level/7", body=f'{{"level": {value}}}') == told
+
+
+BY_KIND = """\
+mount: {path: /, bodies: [json, form]}
+writes:
+  - name: put
+    match: PUT /docs/{id}
+    resource: doc/{path.id}
+    values: integer
+    only: {json: [/title, {/kind: [preview]}], form: [title, {kind: [preview]}]}
+"""
+
+
+@pytest.fixture(scope="module")
+def by_kind(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
+    return rules(tmp_path_factory.mktemp("kind"), HEAD + BY_KIND)
+
+
+@pytest.mark.parametrize("charset", ["", "; charset=utf-8", ";charset=UTF-8"])
+@pytest.mark.parametrize(
+    ("kind", "body", "told"),
+    [
+        ("application/json", '{"kind": "preview", "title": "purge"}', "put"),
+        *(
+            ("application/json", f'{{"kind": {value}}}', "no-policy")
+            for value in ('"purge"', '"Purge"', "3", '["preview"]')
+        ),
+        ("application/json", '{"Kind": "purge"}', "no-policy"),
+        ("application/x-www-form-urlencoded", "kind=preview&title=purge", "put"),
+        *(("application/x-www-form-urlencoded", f"kind={value}", "no-policy") for value in ("purge", "Purge", "3")),
+        ("application/x-www-form-urlencoded", "Kind=purge", "no-policy"),
+        ("application/x-www-form-urlencoded", '{"kind": "purge"}', "ambiguous-target"),
+    ],
+)
+def test_what_is_listed_may_come_in_either_kind_of_body(
+    by_kind: RuleSet, charset: str, kind: str, body: str, told: str
+) -> None:
+    """Where a value is to be kept out of both, a list of the others does it."""
+    assert found(by_kind, "/docs/7", ("Content-Type", f"{kind}{charset}"), body=body) == told

@@ -19,7 +19,7 @@ read_only:
     when: {{json: {{/method: [docs.get]}}}}
     only: {{json: [/jsonrpc, /id, /method, /params], header: []}}
   - match: POST /boards
-    when: {{json: {{/kind: [preview]}}}}
+    when: {{json: {{/kind: [preview, publish, archive]}}}}
     only: {{json: [/kind, /text], header: []}}
 closed:
   - {{match: POST /boards, when: {{json: {{/kind: purge}}}}}}
@@ -127,6 +127,7 @@ def test_a_call_is_one_object_that_says_its_method_once(ruleset: RuleSet, body: 
             for kind in ('"1"', '"0"', '"+1"', '" 1"', '"1.0"', "1", '["purge"]', '{"purge": null}', '"Purge"')
         ),
         *((kind, "ambiguous-target") for kind in ('"Preview"', '"preview, purge"', '"list, share"', '"preview "')),
+        *((kind, "ambiguous-target") for kind in ('"publish, archive"', '"publish,archive"', '"Publish,Archive"')),
     ],
 )
 def test_a_named_text_is_written_as_it_is_named(ruleset: RuleSet, kind: str, decision: str) -> None:
@@ -169,7 +170,8 @@ def test_an_encoded_slash_that_a_match_names_is_that_one(
     ("id", "decision"),
     [
         *((id, "forwarded") for id in ("7", '"7"', "9007199254740992")),
-        *((id, "resource-unresolved") for id in ("9007199254740993", "7.0", "7e0", "-0", "true", "[7]", '{"id": 7}')),
+        *((id, "resource-unresolved") for id in ("9007199254740993", "7.0", "7e0", "1e1", "-0")),
+        *((id, "resource-unresolved") for id in ("true", "[7]", '{"id": 7}')),
         ("null", "resource-unresolved"),
         ('"07"', "ambiguous-target"),
     ],
@@ -230,6 +232,7 @@ def test_a_default_counts_where_nothing_is_said(
         ("/live/7", ("Origin", "https://a.example"), "forwarded"),
         ("/live/0", None, "no-policy"),
         ("/live/%30", None, "no-policy"),
+        *((f"/live/{id}", None, "ambiguous-target") for id in ("00", "0.0", "-0", "false")),
     ],
 )
 def test_a_handshake_says_what_is_listed(

@@ -36,7 +36,7 @@ writes:
   - name: header
     match: PUT /h/{id}
     resource: h/{path.id}
-    only: {header: [X-Any, {X-Mode: [soft, 1]}, {Accept: [application/json]}]}
+    only: {header: [X-Any, {X-Mode: [soft, 1]}, {Accept: [application/json]}, {Cookie: [a=1]}]}
 """
 FORM = ("Content-Type", "application/x-www-form-urlencoded")
 PARTS = ("Content-Type", "multipart/form-data; boundary=b")
@@ -60,6 +60,9 @@ def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
             (f"mode={value}", "no-policy")
             for value in ("%00soft", "soft%00", "so%2566t", "%E2%80%8Bsoft", "%ff", "so-ft")
         ),
+        *((f"mode={value}", "no-policy") for value in ("soft%20", "%73oft%00", "soft%7Chard")),
+        *((f"f%5Bkind%5D=1&{query}", "no-policy") for query in ("f[kind]", "f[kind][]=1", "f[x]=1", "f.kind=1")),
+        ("mode=soft;mode=hard", "ambiguous-target"),
         *((query, "no-policy") for query in ("mode=soft&mode=hard", "Mode=soft", "mode[]=soft", "f[kind]=01")),
     ],
 )
@@ -90,6 +93,11 @@ def test_each_parameter_of_a_name_is_one_of_its_values(ruleset: RuleSet, query: 
         *(({"items": items}, True) for items in ([], {"kind": "a"}, [{"kind": "a"}, {"kind": "a"}])),
         *(({"items": items}, False) for items in ({"kind": "A"}, [{"kind": "a"}, {"kind": "b"}], [{"kind": ["a"]}])),
         *(({"none": some}, some == []) for some in ([], [1], None)),
+        *(({"kind": kind}, False) for kind in ("preview\0", "\0preview", "preview,", "preview|publish")),
+        *(
+            ({"items": items}, False)
+            for items in ("a", None, ["a"], [[{"kind": "b"}]], [{"kind": "a"}, {"kind": None}])
+        ),
     ],
     ids=repr,
 )
@@ -108,11 +116,23 @@ def test_a_number_is_not_rounded_to_a_value(ruleset: RuleSet) -> None:
     assert name_of(ruleset.match(request("PUT", "/b/7", body=body), Caller())) == "no-policy"
 
 
+def test_a_member_says_its_value_once(ruleset: RuleSet) -> None:
+    """Of two most take the last, some the first."""
+    body = '{"kind": "preview", "kind": "publish"}'
+
+    assert name_of(ruleset.match(request("PUT", "/b/7", body=body), Caller())) == "ambiguous-target"
+
+
 @pytest.mark.parametrize(
     ("body", "found"),
     [
         *((body, "form") for body in ("title=purge", "kind=preview", "kind=", "kind=pre%76iew&tags[]=a&tags[]=b", "")),
-        *((f"kind={value}", "no-policy") for value in ("purge", "Preview", "0", "preview,purge", "preview+")),
+        *(
+            (f"kind={value}", "no-policy")
+            for value in ("purge", "Preview", "0", "preview,purge", "preview+", "+preview")
+        ),
+        *((f"title=a&{field}", "no-policy") for field in ("tags[][x]=a", "tags[]x=a", "tags.=a", "kind[]=preview")),
+        ("title=a&tags[x=a", "ambiguous-target"),
         ("kind=preview&kind=purge", "ambiguous-target"),
         ("kind", "ambiguous-target"),
         ("Kind=preview", "no-policy"),
@@ -139,7 +159,13 @@ def test_of_a_part_no_value_is_read(ruleset: RuleSet, name: str, found: str) -> 
         ((("x-mode", "soft"),), "header"),
         ((("X-Mode", "1"), ("Accept", "application/json")), "header"),
         *((((("X-Mode", value)),), "no-policy") for value in ("hard", "Soft", "soft,hard", "", "01")),
+        *((((("X-Mode", value)),), "no-policy") for value in ("soft, hard", "\xc2\xa0soft", "soft;q=1", '"soft"')),
         ((("X-Mode", "soft"), ("X-Mode", "soft")), "ambiguous-target"),
+        ((("X-Mode", "soft"), ("X-Mode", "hard")), "ambiguous-target"),
+        ((("X.Mode", "soft"),), "no-policy"),
+        ((("Cookie", "a=1"),), "header"),
+        *((((("Cookie", value)),), "no-policy") for value in ("a=1; b=2", "a=2", "A=1", "a=1;")),
+        ((("Cookie", "a=1"), ("Cookie", "b=2")), "ambiguous-target"),
         ((("X_Mode", "soft"),), "no-policy"),
         ((("X-Mode", "soft"), ("Connection", "X-Mode")), "ambiguous-target"),
         ((("Accept", "text/html"),), "no-policy"),

@@ -2,10 +2,11 @@
 
 from base64 import b64decode, b64encode
 from string import ascii_lowercase, ascii_uppercase, digits
+from typing import get_args
 
 import pytest
 
-from gateway.policy.value_form import ValueForm, misfit
+from gateway.policy.value_form import NamedForm, ValueForm, misfit
 
 WORDS = ["7", "07", "0", "pi_1", "_all", "-", "C0123456789", "9223372036854775808"]
 INTEGERS = ["0", "7", "10", "9007199254740993", "9223372036854775807"]
@@ -150,3 +151,7 @@ def test_bytes_are_spelled_once(size: int) -> None:
 
     assert [one for one in alike if misfit("base64", one) is None] == [padded]
     assert [one for one in map(_url, alike) if misfit("base64url", one) is None] == [_url(plain)]
+
+
+def test_every_form_that_has_a_name_is_known() -> None:
+    assert {form for form in get_args(NamedForm) if misfit(form, "~") is None} == {"any", "unreserved", "unpadded"}

@@ -64,12 +64,12 @@ def check_conditions(report: Report, path: Path, conditions: tuple[Condition, ..
 
 def check_parts(report: Report, path: Path, entry: Entry) -> None:
     """What one of `writes` names its resource and its intents by, beside its conditions."""
-    conditions = entry.matcher.conditions
-    own = set(_kinds(conditions))
-    kinds = {*own, entry.template.reads, entry.key and entry.key.reads, "json" if entry.has_amounts else None} - {None}
-    if len(own) < 2 and (len(kinds) > 1 or (entry.fingerprint.needs_json and "form" in kinds)):
+    conditions, kinds = entry.matcher.conditions, kinds_read(entry)
+    if len(kinds) > 1 and len(set(_kinds(conditions))) < 2:
         report.add(path, "this rule reads the body as JSON and as a form, and a body is never both; write two rules")
-    on_graphql = any(isinstance(one, GraphqlCondition) for one in conditions)
+    if "form" in kinds and entry.rule.errors == "jsonrpc":
+        report.add((*path, "errors"), "a form is no call that an error could name; write `problem`")
+    on_graphql = entry.matcher.reads_graphql
     if on_graphql and entry.has_amounts:
         report.add(
             (*path, "budget"),
@@ -91,6 +91,13 @@ def check_parts(report: Report, path: Path, entry: Entry) -> None:
             )
     if any(kind == "subscription" for one in conditions if isinstance(one, GraphqlCondition) for kind, _ in one.values):
         report.add((*path, "when", "graphql"), "a subscription changes nothing; name it under `read_only`")
+
+
+def kinds_read(entry: Entry) -> set[Kind]:
+    """What a rule reads the body as, whatever takes its writes back."""
+    kinds = set(_kinds(entry.matcher.conditions))
+    kinds.update(part.reads for part in entry.naming_parts if part.reads is not None)
+    return kinds | {"json"} if entry.has_amounts or entry.fingerprint.needs_json else kinds
 
 
 def _kinds(conditions: tuple[Condition, ...]) -> Iterator[Kind]:

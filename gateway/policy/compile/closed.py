@@ -7,7 +7,6 @@ from itertools import chain
 from gateway.core.rule import Upstream
 from gateway.policy import schema
 from gateway.policy.compile.entry import compile_matcher
-from gateway.policy.condition import is_of_body
 from gateway.policy.entry import Closed
 from gateway.policy.pattern import READ_METHODS, Pattern, parse_pattern
 from gateway.policy.report import Report
@@ -26,15 +25,14 @@ def compile_closed(report: Report, at: int, policy: schema.Policy, upstream: Ups
     if shape.when.graphql:
         message = "an operation passes by what all of its fields are; leave those that are closed out of every rule"
         report.add((*path, "when", "graphql"), message)
-    looks_at_body = any(map(is_of_body, matcher.conditions))
     if shape.match is not None:
-        if looks_at_body and any(not READ_METHODS.isdisjoint(pattern.methods) for pattern in matcher.patterns):
+        if matcher.reads_body and any(not READ_METHODS.isdisjoint(pattern.methods) for pattern in matcher.patterns):
             message = "a read's body is not looked at; name methods that write, or conditions on `header` and `query`"
             report.add((*path, "match"), message)
         return Closed(matcher)
     if not matcher.conditions:
         report.add(path, "this would close everything; write `match`, or `when`")
-    patterns = tuple(_anywhere(policy, upstream, reads=not looks_at_body))
+    patterns = tuple(_anywhere(policy, upstream, reads=not matcher.reads_body))
     return Closed(replace(matcher, patterns=patterns, places=(matcher.place,) * len(patterns)), anywhere=True)
 
 

@@ -10,13 +10,14 @@ from gateway.core.prefer import asks_for_later
 from gateway.core.rule import Upstream
 from gateway.policy import schema
 from gateway.policy.compensation import AnswerPart, Compensation, Piece, Slot, Spelling
+from gateway.policy.compile.body import kinds_read
 from gateway.policy.compile.query import target_fault
 from gateway.policy.compile.template import check_path_part
 from gateway.policy.entry import Entry
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_that_arrives, header_to_read, header_to_replay, header_to_send
 from gateway.policy.part import Part, parse_part
-from gateway.policy.pattern import Pattern
+from gateway.policy.pattern import Pattern, rests_of
 from gateway.policy.reading.jsonbody import JsonValue, Number, parse_pointer, read_json
 from gateway.policy.report import Report
 from gateway.policy.source import Path
@@ -57,13 +58,10 @@ def compile_compensation(
 
 def check_compensation_reads(report: Report, path: Path, entry: Entry) -> None:
     """What the compensation reads of the body must be what the rule's other parts read it as."""
-    compensation = entry.compensation
-    if compensation is None:
+    if entry.compensation is None:
         return
-    kinds = {slot.part.reads for slot in compensation.slots if isinstance(slot.part, Part)}
-    kinds |= {entry.template.reads, None if entry.key is None else entry.key.reads}
-    kinds |= {"json"} if entry.has_amounts else set()
-    if len(kinds - {None}) > 1:
+    own, others = {part.reads for part in entry.compensation.parts} - {None}, kinds_read(entry)
+    if own and len(own | others) > 1 and len(others) < 2:
         report.add(
             (*path, "effect", "compensation"),
             "this rule reads the body as JSON and as a form, and a body is never both; write parts of one of them",
@@ -89,7 +87,7 @@ def _request(text: str, upstream: Upstream, patterns: tuple[Pattern, ...]) -> tu
             f"`{text}` takes nothing back; write a method that changes something, one blank and a path, such as "
             "`DELETE /x/{response.json:/id}`"
         )
-    pieces = _pieces(raw, "encoded", _rests(patterns))
+    pieces = _pieces(raw, "encoded", rests_of(patterns))
     if isinstance(pieces, Wrong):
         return pieces
     sample = "".join(piece if isinstance(piece, str) else "x" for piece in pieces)
@@ -235,26 +233,21 @@ def _part(text: str, rests: frozenset[str]) -> Part | AnswerPart | Wrong:
     return Wrong(f"`{{{text}}}` names no part of an answer; write response.json:/POINTER or response.header.NAME")
 
 
-def _rests(patterns: tuple[Pattern, ...]) -> frozenset[str]:
-    return frozenset(pattern.rest for pattern in patterns if pattern.rest is not None)
-
-
 def _check_slots(
     report: Report, where: Path, compiled: Compensation, rule: schema.Rule, patterns: tuple[Pattern, ...]
 ) -> None:
-    for part in dict.fromkeys(slot.part.text for slot in compiled.slots):
-        one = next(slot.part for slot in compiled.slots if slot.part.text == part)
+    for one in dict.fromkeys(slot.part for slot in compiled.slots):
+        named = f"`{{{one.text}}}`"
         if isinstance(one, AnswerPart):
             if one.pointer is not None and rule.intent.store_response == 0:
-                report.add(
-                    where, f"`{{{part}}}` is of an answer that `store_response: 0` does not keep; let it be kept"
-                )
+                report.add(where, f"{named} is of an answer that `store_response: 0` does not keep; let it be kept")
         elif one.origin == "graphql":
-            report.add(
-                where, f"`{{{part}}}` cannot be read here; take a part of the answer, such as `response.json:/id`"
-            )
+            report.add(where, f"{named} cannot be read here; take a part of the answer, such as `response.json:/id`")
         elif one.origin == "header":
             report.take(where, header_that_arrives(one.name, compiled.upstream))
+        elif one.origin == "path" and one.name in rests_of(patterns):
+            # Beside slashes of its own, nobody could tell one that was escaped.
+            report.add(where, f"{named} is more than one segment, which stand in the path of `request` only; remove it")
         elif one.origin in ("path", "rest"):
             for pattern in patterns:
                 check_path_part(report, where, one, pattern)

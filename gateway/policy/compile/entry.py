@@ -1,8 +1,7 @@
 """The entries of `writes`, `read_only` and `closed`: patterns, conditions, and of rules how writes are fenced."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TypeVar
 
 from gateway.core.rule import Fence, Rule, Upstream
 from gateway.core.token import TokenSource
@@ -11,10 +10,12 @@ from gateway.policy.compile.body import check_conditions, check_parts, form_cond
 from gateway.policy.compile.budget import check_retain, compile_amounts, compile_budgets
 from gateway.policy.compile.compensation import check_compensation_reads, compile_compensation
 from gateway.policy.compile.intent import compile_fingerprint, compile_key, intent_terms
+from gateway.policy.compile.listed_values import compiled
 from gateway.policy.compile.message import check_messages, message_conditions
 from gateway.policy.compile.only import check_only_reads, compile_only, compile_only_of_read, with_looked_at
 from gateway.policy.compile.parking import approval_s, check_parked_reads, check_parking, parks
 from gateway.policy.compile.presence import asks_presence
+from gateway.policy.compile.signed import compile_signed
 from gateway.policy.compile.template import check_arriving, compile_template
 from gateway.policy.compile.upgrade import check_upgrade, check_upgrade_reads
 from gateway.policy.compile.values import with_values
@@ -36,35 +37,47 @@ from gateway.policy.lenient.encoded_slash import slash_fault
 from gateway.policy.pattern import Pattern, parse_pattern
 from gateway.policy.reading.jsonbody import parse_pointer
 from gateway.policy.report import Report
+from gateway.policy.secret import Secrets
 from gateway.policy.source import Path
 
-T = TypeVar("T")
 
-
-def compile_write(
-    report: Report, at: int, shape: schema.Rule, policy: schema.Policy, upstream: Upstream
-) -> Entry | None:
+def compile_write(report: Report, at: int, policy: schema.Policy, upstream: Upstream, secrets: Secrets) -> Entry | None:
     """One of `writes`, or None with its faults noted."""
     path: Path = ("writes", at)
+    shape = policy.writes[at]
     _check_promises(report, path, shape, policy.capabilities)
     check_upgrade(report, path, shape, upstream)
     check_parking(report, path, shape)
     check_retain(report, path, shape, upstream.timeouts.total_s)
     matcher = compile_matcher(report, path, shape, upstream)
     template = compile_template(report, (*path, "resource"), shape.resource, matcher.patterns)
+    rule = _rule(report, at, policy, upstream, secrets)
     key = compile_key(report, (*path, "intent"), shape.intent, matcher.patterns)
     fingerprint = compile_fingerprint(report, (*path, "intent"), shape.intent)
     compensation = compile_compensation(report, path, shape, upstream, matcher.patterns)
-    token_from = _token_from(report, path, shape, upstream)
+    amounts = compile_amounts(report, path, shape)
+    only = compile_only(report, path, shape, upstream)
     if template is None:
         return None
     template, places = with_values(report, path, shape.values, template, matcher)
     check_arriving(report, (*path, "resource"), template, upstream)
-    rule = Rule(
+    weight = shape.effect.weight
+    entry = Entry(matcher, rule, template, key, fingerprint, compensation, weight, amounts, only, places)
+    entry = replace(entry, only=with_looked_at(only, entry))
+    _check_reads(report, path, entry)
+    return entry
+
+
+def _rule(report: Report, at: int, policy: schema.Policy, upstream: Upstream, secrets: Secrets) -> Rule:
+    """What admission and forwarding need of it; faults are noted."""
+    path: Path = ("writes", at)
+    shape = policy.writes[at]
+    return Rule(
         name=shape.name,
         upstream=upstream,
         authority="signed" if isinstance(shape.authority, schema.SignedAuthority) else shape.authority,
-        token_from=token_from,
+        token_from=_token_from(report, path, shape, upstream),
+        signed=compile_signed(report, path, shape, secrets),
         revision=shape.revision,
         fence=_fence(shape.fence),
         intent=intent_terms(shape.intent, policy.capabilities.query, policy.timeouts.late, shape.mode),
@@ -77,21 +90,6 @@ def compile_write(
         risk=shape.effect.risk,
         budgets=compile_budgets(report, path, shape),
     )
-    entry = Entry(
-        matcher=matcher,
-        rule=rule,
-        template=template,
-        key=key,
-        fingerprint=fingerprint,
-        compensation=compensation,
-        weight=shape.effect.weight,
-        amounts=compile_amounts(report, path, shape),
-        only=compile_only(report, path, shape, upstream),
-        places=places,
-    )
-    entry = replace(entry, only=with_looked_at(entry.only, entry))
-    _check_reads(report, path, entry)
-    return entry
 
 
 def _check_reads(report: Report, path: Path, entry: Entry) -> None:
@@ -218,14 +216,14 @@ def _conditions(
         if asks_presence(report, (*path, "header", name), values, closes=closes):
             yield PresenceCondition(HeaderCondition(lower or "", frozenset()))
             continue
-        texts = _compiled(report, (*path, "header", name), values, _text)
+        texts = frozenset(compiled(report, (*path, "header", name), values, _text))
         if lower is not None and texts:
             yield HeaderCondition(lower, texts)
     for name, values in when.query.items():
         if asks_presence(report, (*path, "query", name), values, closes=closes):
             yield PresenceCondition(QueryCondition(name, frozenset()))
             continue
-        texts = _compiled(report, (*path, "query", name), values, _text)
+        texts = frozenset(compiled(report, (*path, "query", name), values, _text))
         if texts:
             yield QueryCondition(name, texts)
     yield from form_conditions(report, path, when, closes=closes)
@@ -236,16 +234,9 @@ def _conditions(
             if pointer is not None:
                 yield PresenceCondition(JsonCondition(pointer, frozenset()))
             continue
-        scalars: frozenset[Scalar] = _compiled(report, (*path, "json", text), values, parse_scalar)
+        scalars: frozenset[Scalar] = frozenset(compiled(report, (*path, "json", text), values, parse_scalar))
         if pointer is not None and scalars:
             yield JsonCondition(pointer, scalars)
-
-
-def _compiled(
-    report: Report, path: Path, values: list[object], compiled: Callable[[object], T | Wrong]
-) -> frozenset[T]:
-    taken = (report.take((*path, at), compiled(value)) for at, value in enumerate(values))
-    return frozenset(value for value in taken if value is not None)
 
 
 def _text(value: object) -> str | Wrong:

@@ -13,8 +13,6 @@ from gateway.policy.compile.format_endings import compile_format_endings
 from gateway.policy.compile.json_types import compile_json_types
 from gateway.policy.compile.notify import compile_notify
 from gateway.policy.compile.query import compile_query
-from gateway.policy.compile.set_cookie import drops_cookies
-from gateway.policy.compile.signed import compile_signed, with_claims
 from gateway.policy.compile.tls import compile_tls
 from gateway.policy.compile.via import compile_via
 from gateway.policy.entry import Policy
@@ -38,10 +36,7 @@ def compile_policy(source: Source, shape: schema.Policy, secrets: Secrets) -> Po
     """Compile one file, or say everything that is wrong with it."""
     report = Report(source)
     upstream = _upstream(report, shape, secrets)
-    writes = [
-        with_claims(compile_write(report, at, rule, shape, upstream), compile_signed(report, at, rule, secrets))
-        for at, rule in enumerate(shape.writes)
-    ]
+    writes = [compile_write(report, at, shape, upstream, secrets) for at in range(len(shape.writes))]
     reads = [compile_read_only(report, at, entry, upstream) for at, entry in enumerate(shape.read_only)]
     closed = [compile_closed(report, at, shape, upstream) for at in range(len(shape.closed))]
     query = compile_query(report, shape.capabilities.query, upstream.mount)
@@ -73,7 +68,7 @@ def _check_names(report: Report, shape: schema.Policy) -> None:
 
 def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstream:
     url = report.take(("url",), parse_url(shape.url)) or _NOWHERE
-    _check_distinct(report, ("token_from",), list(shape.token_from))
+    report.take_each(("token_from",), shape.token_from, str)
     json_types = compile_json_types(report, shape)
     outcomes = compile_outcomes(shape.outcomes.not_applied, shape.outcomes.unknown)
     return Upstream(
@@ -92,7 +87,9 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
         epoch_header=_epoch_header(report, shape.capabilities.fencing_token),
         native_key=_native_key(report, shape.capabilities.idempotency_key),
         outcomes=report.take(("outcomes",), outcomes) or DEFAULT_OUTCOMES,
-        replay_headers=_replay_headers(report, shape.replay_headers),
+        replay_headers=frozenset(
+            report.take_each(("replay_headers",), shape.replay_headers, header_to_replay, "header `{}`")
+        ),
         protocol=_protocol(report, shape),
         observes=any(rule.mode == "observe" for rule in shape.writes),
         probe=_probe(report, shape),
@@ -100,7 +97,7 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
         via=compile_via(report, shape),
         notify=compile_notify(report, shape.notify, secrets),
         json_types=json_types,
-        drops_cookies=drops_cookies(shape),
+        drops_cookies=_drops_cookies(shape),
     )
 
 
@@ -135,17 +132,6 @@ def _native_key(report: Report, shape: schema.NativeKey | None) -> NativeKey | N
         return None
     header = report.take(("capabilities", "idempotency_key"), header_to_send(shape.header))
     return None if header is None else NativeKey(header, shape.retain)
-
-
-def _replay_headers(report: Report, names: list[str]) -> frozenset[bytes]:
-    taken: set[bytes] = set()
-    for at, name in enumerate(names):
-        header = report.take(("replay_headers", at), header_to_replay(name))
-        if header in taken:
-            report.add(("replay_headers", at), f"header `{name}` stands here twice; remove one")
-        if header is not None:
-            taken.add(header)
-    return frozenset(taken)
 
 
 def _mount(report: Report, shape: schema.Policy, json_types: frozenset[bytes]) -> Mount:
@@ -188,6 +174,14 @@ def _tls(report: Report, tls: schema.Tls, origin: Origin, secrets: Secrets) -> T
     return compile_tls(report, ("tls",), tls, secrets)
 
 
+def _drops_cookies(shape: schema.Policy) -> bool:
+    """Where the policy leaves it out: if the gateway proves to the upstream who it is. An API that answers a credential
+    with a session would hand it to the agent, who writes past the gateway with it."""
+    if shape.set_cookie is not None:
+        return shape.set_cookie == "drop"
+    return bool(shape.credentials) or shape.tls.cert is not None
+
+
 def _credentials(
     report: Report, credentials: list[schema.Credential], secrets: Secrets
 ) -> tuple[tuple[bytes, bytes], ...]:
@@ -213,9 +207,3 @@ def _field_value(value: str | Wrong) -> bytes | Wrong:
             "blanks around it"
         )
     return value.encode("ascii")
-
-
-def _check_distinct(report: Report, path: Path, values: list[schema.Source]) -> None:
-    for at, value in enumerate(values):
-        if value in values[:at]:
-            report.add((*path, at), f"`{value}` stands here twice; remove one")

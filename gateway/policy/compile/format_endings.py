@@ -16,14 +16,7 @@ def compile_format_endings(report: Report, mount: schema.Mount) -> FormatEndings
         return None
     if mount.format_endings == "refuse":
         return FormatEndings()
-    taken: set[str] = set()
-    for at, name in enumerate(mount.format_endings):
-        path = ("mount", "format_endings", at)
-        found = report.take(path, parse_ending(name))
-        if found in taken:
-            report.add(path, f"`{name}` stands here twice; remove one")
-        if found is not None:
-            taken.add(found)
+    taken = report.take_each(("mount", "format_endings"), mount.format_endings, parse_ending)
     return FormatEndings(frozenset(taken))
 
 

@@ -15,15 +15,7 @@ _TYPE = re.compile(f"{_NAME}/{_NAME}")
 
 def compile_json_types(report: Report, shape: schema.Policy) -> frozenset[bytes]:
     """The types in lower case; `application/json` is always one of them. Faults are noted."""
-    taken: set[bytes] = set()
-    for at, name in enumerate(shape.json_types):
-        path = ("json_types", at)
-        found = report.take(path, parse_json_type(name))
-        if found in taken:
-            report.add(path, f"`{name}` stands here twice; remove one")
-        if found is not None:
-            taken.add(found)
-    return JSON_TYPES | taken
+    return JSON_TYPES.union(report.take_each(("json_types",), shape.json_types, parse_json_type))
 
 
 def parse_json_type(name: str) -> bytes | Wrong:

@@ -15,12 +15,12 @@ T = TypeVar("T")
 
 def listed_texts(report: Report, path: Path, values: list[object]) -> frozenset[str]:
     """Of a parameter, a field or a header. Faults are noted; `path` is that of the list."""
-    return frozenset(_compiled(report, path, values, _text))
+    return frozenset(compiled(report, path, values, _text))
 
 
 def listed_parts(report: Report, path: Path, values: list[object]) -> frozenset[str]:
     """Of what names a resource, likewise."""
-    return frozenset(_compiled(report, path, values, _part))
+    return frozenset(compiled(report, path, values, _part))
 
 
 def member_values(report: Report, path: Path, values: list[object]) -> MemberValues:
@@ -29,7 +29,7 @@ def member_values(report: Report, path: Path, values: list[object]) -> MemberVal
     items: set[Scalar] | None = None
     for at, value in enumerate(values):
         if isinstance(value, list):
-            some: Iterator[Scalar] = _compiled(report, (*path, at), value, _item)
+            some: Iterator[Scalar] = compiled(report, (*path, at), value, _item)
             items = {*(items or ()), *some}
             continue
         one = parse_scalar(value)
@@ -40,9 +40,10 @@ def member_values(report: Report, path: Path, values: list[object]) -> MemberVal
     return MemberValues(frozenset(plain), None if items is None else frozenset(items))
 
 
-def _compiled(report: Report, path: Path, values: list[object], compiled: Callable[[object], T | Wrong]) -> Iterator[T]:
+def compiled(report: Report, path: Path, values: list[object], read: Callable[[object], T | Wrong]) -> Iterator[T]:
+    """What is right of a list. Faults are noted."""
     for at, value in enumerate(values):
-        one = report.take((*path, at), compiled(value))
+        one = report.take((*path, at), read(value))
         if one is not None:
             yield one
 

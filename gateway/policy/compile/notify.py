@@ -22,11 +22,10 @@ def compile_notify(report: Report, shape: schema.Notify | None, secrets: Secrets
     if shape is None:
         return None
     path: Path = ("notify",)
-    for at, event in enumerate(shape.events):
-        if event in shape.events[:at]:
-            report.add((*path, "events", at), f"`{event}` stands here twice; remove one")
+    report.take_each((*path, "events"), shape.events, str)
     place = report.take((*path, "url"), _place(secrets.expand(shape.url)))
-    signing = _secrets(report, (*path, "secret"), shape.secret, secrets)
+    secret = (*path, "secret")
+    signing = report.take_each(secret, shape.secret, lambda text: _secret(secrets.expand(text)), "this secret")
     tls = compile_tls(report, path, schema.Tls(ca=shape.ca), secrets)
     if place is None:
         return None
@@ -37,17 +36,6 @@ def compile_notify(report: Report, shape: schema.Notify | None, secrets: Secrets
 
 def _place(url: str | Wrong) -> Place | Wrong:
     return url if isinstance(url, Wrong) else parse_endpoint_url(url)
-
-
-def _secrets(report: Report, path: Path, texts: list[str], secrets: Secrets) -> tuple[bytes, ...]:
-    found: list[bytes] = []
-    for at, text in enumerate(texts):
-        secret = report.take((*path, at), _secret(secrets.expand(text)))
-        if secret in found:
-            report.add((*path, at), "this secret stands here twice; remove one")
-        if secret is not None:
-            found.append(secret)
-    return tuple(found)
 
 
 def _secret(text: str | Wrong) -> bytes | Wrong:

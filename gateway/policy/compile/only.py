@@ -184,7 +184,7 @@ def with_looked_at(only: Only | None, entry: Entry | ReadOnly) -> Only | None:
         return only
     conditions = (one.name for one in entry.matcher.conditions if isinstance(one, HeaderCondition))
     parts = (part.name for part in _parts(entry) if part.origin == "header")
-    own = frozenset(name.encode("ascii", "ignore") for name in (*conditions, *parts))
+    own = frozenset(name.encode("ascii") for name in (*conditions, *parts))
     return replace(only, header=replace(only.header, names=only.header.names | own))
 
 
@@ -242,11 +242,8 @@ def _beyond(wanted: frozenset[str], listed: frozenset[str] | None) -> list[str]:
 def _parts(entry: Entry | ReadOnly) -> Iterator[Part]:
     if isinstance(entry, ReadOnly):
         return
-    yield from entry.template.parts
-    for template in () if entry.key is None else entry.key.templates:
-        yield from template.parts
-    slots = () if entry.compensation is None else entry.compensation.slots
-    yield from (slot.part for slot in slots if isinstance(slot.part, Part))
+    yield from entry.naming_parts
+    yield from () if entry.compensation is None else entry.compensation.parts
 
 
 def _query_names(entry: Entry | ReadOnly) -> Iterator[str]:

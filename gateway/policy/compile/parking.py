@@ -41,9 +41,11 @@ def check_parked_reads(report: Report, path: Path, entry: Entry) -> None:
     for condition in entry.matcher.conditions:
         if isinstance(condition, HeaderCondition) and not is_kept(condition.name.encode("ascii"), upstream):
             report.add((*path, "when", "header", condition.name), _not_kept(condition.name))
-    for part in entry.template.parts:
-        if part.origin == "header" and not is_kept(part.name.encode("ascii"), upstream):
-            report.add((*path, "resource"), _not_kept(part.name))
+    taken_back = () if entry.compensation is None else entry.compensation.parts
+    for field, parts in ((("resource",), entry.template.parts), (("effect", "compensation"), taken_back)):
+        for part in parts:
+            if part.origin == "header" and not is_kept(part.name.encode("ascii"), upstream):
+                report.add((*path, *field), _not_kept(part.name))
 
 
 def _not_kept(name: str) -> str:

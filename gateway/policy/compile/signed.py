@@ -7,7 +7,6 @@ from gateway.claims.fault import KeyFault
 from gateway.core.rule import KeyFile, KeyUrl, SharedSecret, Signed
 from gateway.policy import schema
 from gateway.policy.compile.tls import compile_tls
-from gateway.policy.entry import Entry
 from gateway.policy.finding import Wrong
 from gateway.policy.report import Report
 from gateway.policy.secret import Secrets
@@ -18,23 +17,16 @@ from gateway.policy.url import parse_keys_url
 _SECRET_BYTES = 32
 
 
-def compile_signed(report: Report, at: int, shape: schema.Rule, secrets: Secrets) -> Signed | None:
-    """How the claims of a rule are verified; None where its authority is another one, or with the faults noted."""
+def compile_signed(report: Report, path: Path, shape: schema.Rule, secrets: Secrets) -> Signed | None:
+    """How the claims of a rule are verified; None where its authority is another one, or with the faults noted. `path`
+    is that of the rule."""
     if not isinstance(shape.authority, schema.SignedAuthority):
         return None
-    path: Path = ("writes", at, "authority", "signed")
-    signed = shape.authority.signed
-    for number, algorithm in enumerate(signed.algorithms):
-        if algorithm in signed.algorithms[:number]:
-            report.add((*path, "algorithms", number), f"`{algorithm}` stands here twice; remove one")
+    path, signed = (*path, "authority", "signed"), shape.authority.signed
+    report.take_each((*path, "algorithms"), signed.algorithms, str)
     _check_kinds(report, (*path, "algorithms"), signed)
     keys = _keys(report, (*path, "keys"), signed, secrets)
     return None if keys is None else Signed(keys, tuple(signed.algorithms), signed.audience)
-
-
-def with_claims(entry: Entry | None, signed: Signed | None) -> Entry | None:
-    """The entry, with what its rule says of claims."""
-    return entry if entry is None or signed is None else replace(entry, rule=replace(entry.rule, signed=signed))
 
 
 def _check_kinds(report: Report, path: Path, signed: schema.Signed) -> None:

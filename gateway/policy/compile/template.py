@@ -4,7 +4,7 @@ from gateway.core.rule import Upstream
 from gateway.policy.finding import Wrong
 from gateway.policy.header_name import header_that_arrives, header_to_read
 from gateway.policy.part import Part
-from gateway.policy.pattern import Pattern, placeholder_names
+from gateway.policy.pattern import Pattern, placeholder_names, rests_of
 from gateway.policy.report import Report
 from gateway.policy.source import Path
 from gateway.policy.template import RESOURCE, Naming, Template, parse_template
@@ -14,8 +14,7 @@ def compile_template(
     report: Report, where: Path, text: str, patterns: tuple[Pattern, ...], naming: Naming = RESOURCE
 ) -> Template | None:
     """The template; None with its faults noted. Faults of a part are noted beside it."""
-    rests = frozenset(pattern.rest for pattern in patterns if pattern.rest is not None)
-    template = report.take(where, parse_template(text, rests, naming))
+    template = report.take(where, parse_template(text, rests_of(patterns), naming))
     if template is None:
         return None
     for part in template.parts:

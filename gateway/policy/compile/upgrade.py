@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from gateway.core.rule import Upstream
 from gateway.policy import schema
-from gateway.policy.condition import is_of_body
 from gateway.policy.entry import Entry
 from gateway.policy.report import Report
 from gateway.policy.source import Path
@@ -24,7 +23,7 @@ def check_upgrade_reads(report: Report, path: Path, entry: Entry) -> None:
     """A handshake has no body that could be read."""
     if entry.rule.upgrade is None:
         return
-    if any(is_of_body(condition) for condition in entry.matcher.conditions):
+    if entry.matcher.reads_body:
         report.add((*path, "when"), "a WebSocket handshake has no body; write conditions on `header` and `query` only")
     if entry.template.reads is not None:
         message = "a WebSocket handshake has no body; name the resource by `path`, `query` or `header`"

@@ -1,12 +1,14 @@
-"""`via`, and the credentials that it and `forwarded` leave no room for."""
+"""`via`, and the fields that it, `forwarded` and `capabilities` leave no room for."""
 
 import re
+from collections.abc import Iterator
 
 from gateway.core.field_name import plain_name
 from gateway.core.forwarded import REPLACED
 from gateway.policy import schema
 from gateway.policy.finding import Wrong
 from gateway.policy.report import Report
+from gateway.policy.source import Path
 
 # RFC 9110, section 7.6.3: a pseudonym (a token), or a host with its port.
 _RECEIVED_BY = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+(?::[0-9]{1,5})?")
@@ -14,7 +16,7 @@ _RECEIVED_BY = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+(?::[0-9]{1,5})?")
 
 def compile_via(report: Report, shape: schema.Policy) -> bytes | None:
     """The name by which the gateway is known in `Via`; None where the policy gives none, or with the fault noted."""
-    _check_credentials(report, shape)
+    _check_once(report, shape)
     return None if shape.via is None else report.take(("via",), _received_by(shape.via))
 
 
@@ -24,14 +26,24 @@ def _received_by(name: str) -> bytes | Wrong:
     return name.encode("ascii")
 
 
-def _check_credentials(report: Report, shape: schema.Policy) -> None:
+def _check_once(report: Report, shape: schema.Policy) -> None:
     """An upstream that gets one of these twice may take either."""
-    for at, credential in enumerate(shape.credentials):
-        name = plain_name(credential.header.encode("utf-8"))
-        if shape.forwarded != "trusted" and name in REPLACED:
-            setting = f"forwarded: {shape.forwarded}"
-        elif shape.via is not None and name == b"via":
-            setting = "via"
-        else:
-            continue
-        report.add(("credentials", at, "header"), f"`{setting}` sets `{credential.header}`; remove one of the two")
+    told = {} if shape.forwarded == "trusted" else dict.fromkeys(REPLACED, f"forwarded: {shape.forwarded}")
+    if shape.via is not None:
+        told[b"via"] = "via"
+    for path, header in _fields(shape):
+        name = plain_name(header.encode("utf-8"))
+        if name in told:
+            report.add(path, f"`{told[name]}` sets `{header}`; remove one of the two")
+        elif path[0] == "capabilities":
+            told[name] = ".".join(map(str, path))
+
+
+def _fields(shape: schema.Policy) -> Iterator[tuple[Path, str]]:
+    """What else the gateway sets, by name. Two credentials of one name are found where they are compiled."""
+    epoch, key = shape.capabilities.fencing_token, shape.capabilities.idempotency_key
+    if epoch is not None:
+        yield ("capabilities", "fencing_token"), epoch
+    if key is not None:
+        yield ("capabilities", "idempotency_key"), key.header
+    yield from ((("credentials", at, "header"), one.header) for at, one in enumerate(shape.credentials))

@@ -23,7 +23,7 @@ from gateway.policy.lenient.program_path import Programs, program_named
 from gateway.policy.lenient.segment import lenient_segments
 from gateway.policy.lenient.shortened_path import shortened
 from gateway.policy.pattern import READ_METHODS, split_slash
-from gateway.policy.reading.body import Body, unread_body
+from gateway.policy.reading.body import Body, BodyWanted, unread_body
 
 _SPELLED_OTHERWISE = Refused(
     AMBIGUOUS_TARGET,
@@ -48,7 +48,7 @@ _RUNS_INDEX = Refused(
 class ClosedReads:
     """Those of one upstream. False where it has none."""
 
-    __slots__ = ("_actions", "_choice", "_closed", "_of_programs", "_programs", "_upstream")
+    __slots__ = ("_actions", "_choice", "_closed", "_longest", "_of_programs", "_programs", "_upstream")
 
     def __init__(self, upstream: Upstream, entries: Iterable[AnyEntry]) -> None:
         placed = [
@@ -61,28 +61,28 @@ class ClosedReads:
         of_programs = [one for one in self._closed if program_named(one.pattern) is not None]
         self._of_programs = lenient_choice(of_programs)
         self._programs = Programs(one.pattern for one in of_programs)
+        # What a longer path has behind that tells nothing, and each way to read it costs as much as it has.
+        self._longest = 2 + max((len(one.pattern.segments) for one in self._closed), default=0)
         self._upstream = upstream
 
     def __bool__(self) -> bool:
         return bool(self._closed)
 
-    def refusal(self, request: Request, body: Body) -> Refused | None:
-        """`reads-denied` for a read that is closed, and `ambiguous-target` where only some servers find one."""
-        ways = dict.fromkeys(_ways(request.target))
+    def refusal(self, request: Request, body: Body) -> BodyWanted | Refused | None:
+        """`reads-denied` for a read that is closed, and `ambiguous-target` where only some servers find one. A read's
+        body is never wanted, that of a message of MCP may be."""
+        ways = dict.fromkeys(way[: self._longest] for way in _ways(request.target))
         for segments in dict.fromkeys(map(lenient_segments, ways)):
             found = self._choice.taker(request, segments, slash=False, body=body)
-            if isinstance(found, Refused):
+            if isinstance(found, BodyWanted | Refused):
                 return found
-            if isinstance(found, Placed):
+            if found is not None:
                 return self._denied(found.entry) if self._is_exact(request, found) else _SPELLED_OTHERWISE
+        run = (segments for way in ways for segments in self._programs.meant_by(way))
         meant = (segments for way in ways for segments in directories(way))
-        return self._refusal_of_program(request, body, ways) or _refusal_among(
+        return _refusal_among(self._of_programs, run, request, body, _RUNS_PROGRAM) or _refusal_among(
             self._actions, meant, request, body, _RUNS_INDEX
         )
-
-    def _refusal_of_program(self, request: Request, body: Body, ways: Iterable[tuple[str, ...]]) -> Refused | None:
-        run = (segments for way in ways for segments in self._programs.meant_by(way)) if self._programs else ()
-        return _refusal_among(self._of_programs, run, request, body, _RUNS_PROGRAM)
 
     def refusal_where_cut(self, request: Request) -> Refused | None:
         """The refusal of a read that is a closed one to a server to which its path ends in its middle."""
@@ -102,14 +102,12 @@ class ClosedReads:
 
 def _refusal_among(
     closed: Choice, meant: Iterable[tuple[str, ...]], request: Request, body: Body, why: Refused
-) -> Refused | None:
+) -> BodyWanted | Refused | None:
     """`meant`: the paths of which some server runs one for the request's."""
     for segments in dict.fromkeys(map(lenient_segments, meant)):
         found = closed.taker(request, segments, slash=False, body=body)
-        if isinstance(found, Refused):
-            return found
-        if isinstance(found, Placed):
-            return why
+        if found is not None:
+            return why if isinstance(found, Placed) else found
     return None
 
 

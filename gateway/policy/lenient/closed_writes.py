@@ -105,46 +105,29 @@ class ClosedWrites:
         return None if is_open else CUT_IS_CLOSED
 
     def _behind(self, taker: Pattern, request: Request, body: Body) -> BodyWanted | Refused | None:
-        return (
-            self._of_program(taker, request, body)
-            or self._of_format(taker, request, body)
-            or self._of_action(taker, request, body)
-        )
-
-    def _of_program(self, taker: Pattern, request: Request, body: Body) -> BodyWanted | Refused | None:
-        if self._bare is None or not taker.ends_open:
-            return None
-        for way in _ways(taker, request.target):
-            found = self._bare.taker(request, lenient_segments(way.segments), slash=False, body=body)
+        """The refusal of a path that is closed with an ending, without one, or with what goes on behind it."""
+        for choice, segments, why in self._meant(taker, request.target):
+            found = choice.taker(request, segments, slash=False, body=body)
             if found is not None:
-                return found if isinstance(found, BodyWanted | Refused) else _IS_PROGRAM
+                return found if isinstance(found, BodyWanted | Refused) else why
         return None
 
-    def _of_format(self, taker: Pattern, request: Request, body: Body) -> BodyWanted | Refused | None:
-        """The refusal of a closed path with a format's ending, of which the taker knows nothing."""
-        if not self._lengths or not taker.ends_open or not may_be_respelled(request.target.path):
-            return None
-        for way in _ways(taker, request.target):
-            for stem in paths_without_format(way.segments):
-                found = self._actions.taker(request, lenient_segments(stem), slash=False, body=body)
-                if found is not None:
-                    return found if isinstance(found, BodyWanted | Refused) else _HAS_FORMAT
-        return None
-
-    def _of_action(self, taker: Pattern, request: Request, body: Body) -> BodyWanted | Refused | None:
-        """The refusal of a path that goes on behind a closed one: with arguments, or as its index."""
-        if not self._lengths or not (taker.names or taker.rest):
-            return None
-        for way in _ways(taker, request.target):
-            folded = lenient_segments(way.segments)
-            for length in self._lengths:
-                why = _why(taker, way, length)
-                if why is None:
-                    continue
-                found = self._actions.taker(request, folded[:length], slash=False, body=body)
-                if found is not None:
-                    return found if isinstance(found, BodyWanted | Refused) else why
-        return None
+    def _meant(self, taker: Pattern, target: Target) -> Iterator[tuple[Choice, tuple[str, ...], Refused]]:
+        """The paths that some server runs for this one, what each could be of all that is closed, and why."""
+        if not (taker.names or taker.rest):
+            return
+        ways = tuple(_ways(taker, target))
+        if self._bare is not None and taker.ends_open:
+            yield from ((self._bare, lenient_segments(way.segments), _IS_PROGRAM) for way in ways)
+        if not self._lengths:
+            return
+        if taker.ends_open and may_be_respelled(target.path):
+            stems = (stem for way in ways for stem in paths_without_format(way.segments) if len(stem) in self._lengths)
+            yield from ((self._actions, lenient_segments(stem), _HAS_FORMAT) for stem in stems)
+        for way in ways:
+            folded = lenient_segments(way.segments[: self._lengths[-1]])
+            whys = ((length, _why(taker, way, length)) for length in self._lengths)
+            yield from ((self._actions, folded[:length], why) for length, why in whys if why is not None)
 
 
 def _why(taker: Pattern, way: Shortened, length: int) -> Refused | None:

@@ -36,10 +36,13 @@ def programs_run(segments: _Segments) -> Iterator[_Segments]:
 class Programs:
     """Those with which some patterns end. False where none does: nothing has to be looked at then."""
 
-    __slots__ = ("_any", "_indices")
+    __slots__ = ("_any", "_indices", "_longest")
 
     def __init__(self, patterns: Iterable[Pattern]) -> None:
-        named = set(filter(None, map(program_named, patterns)))
+        own = tuple(patterns)
+        named = set(filter(None, map(program_named, own)))
+        # What goes on behind is no pattern's with a program, and each program in it costs as much as stands before it.
+        self._longest = 1 + max((len(pattern.segments) for pattern in own), default=0)
         self._any = any(map(is_program, named))
         self._indices = tuple(sorted(filter(is_index, named)))
 
@@ -48,6 +51,7 @@ class Programs:
 
     def meant_by(self, segments: _Segments) -> Iterator[_Segments]:
         """The paths of programs that some server runs for another path; of those in a directory, what is named."""
+        segments = segments[: self._longest]
         if self._any:
             yield from programs_run(segments)
         for index in self._indices:

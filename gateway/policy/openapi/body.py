@@ -7,7 +7,7 @@ from itertools import islice
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.media import FORM, JSON, content_of, plain_type
 from gateway.policy.openapi.parameter import Kind, kind_of
-from gateway.policy.openapi.tree import Node, Tree, is_true, items_of
+from gateway.policy.openapi.tree import ALTERNATIVES, Node, Tree, is_true, items_of
 from gateway.policy.openapi.vocabulary import singular, words
 
 _MEMBERS = 500
@@ -15,7 +15,7 @@ _MERGED = 20
 # A schema may be made of itself.
 _SCHEMAS = 100
 _NESTED = 4
-_MADE_OF = ("allOf", "oneOf", "anyOf")
+_MADE_OF = ("allOf", *ALTERNATIVES)
 _ATTRIBUTES = "attributes"
 # A member that holds all that is said, and not one that refers to another thing.
 _HOLDERS = frozenset(
@@ -113,14 +113,22 @@ def _is_read(name: object) -> bool:
     return plain in (JSON, FORM) or plain.endswith("+json")
 
 
-def schemas_in(tree: Tree, schema: Node, depth: int = 0) -> Iterator[Node]:
+def schemas_in(tree: Tree, schema: Node) -> Iterator[Node]:
     """It, and what it is made of."""
+    return _schemas_in(tree, schema, 0, {})
+
+
+def _schemas_in(tree: Tree, schema: Node, depth: int, seen: dict[int, int]) -> Iterator[Node]:
+    """`seen`: at which depth each schema was; what is made of itself, many times over, comes once at each."""
+    if seen.get(id(schema), _NESTED + 1) <= depth:
+        return
+    seen[id(schema)] = depth
     yield schema
     listed = (items_of(schema.get(name), _MERGED) for name in _MADE_OF) if depth < _NESTED else ()
     for one in (one for some in listed for one in some):
         found = tree.resolved(one)
         if not isinstance(found, Wrong):
-            yield from schemas_in(tree, found, depth + 1)
+            yield from _schemas_in(tree, found, depth + 1, seen)
 
 
 def _required(schema: Node) -> set[str]:
@@ -138,5 +146,5 @@ def _members(tree: Tree, schema: Node) -> dict[str, Kind]:
         described = tree.resolved(value)
         only_answered = not isinstance(described, Wrong) and is_true(described.get("readOnly"))
         if isinstance(name, str) and not only_answered:
-            kinds[name] = kind_of(tree, value)
+            kinds[name] = tree.once(kind_of, value)
     return kinds

@@ -8,10 +8,10 @@ from gateway.core.rule import Upstream
 from gateway.policy.entry import AnyEntry, Closed, Entry
 from gateway.policy.finding import Finding, Wrong
 from gateway.policy.openapi.operation import Document, Operation
-from gateway.policy.openapi.segment import Slot, decoded, parse_segment, path_segments
+from gateway.policy.openapi.segment import Slot, api_shape, decoded, parse_segment, path_segments
 from gateway.policy.openapi.whole_segment import WholeSegments
 from gateway.policy.openapi.wording import comment
-from gateway.policy.pattern import Pattern, shapes_meet
+from gateway.policy.pattern import shapes_meet
 from gateway.policy.ruleset import RuleSet
 from gateway.policy.url import parse_url
 
@@ -167,7 +167,7 @@ def _base(document: Document, upstream: Upstream) -> tuple[str, ...]:
 
 
 def _operation_reach(operation: Operation, base: tuple[str, ...]) -> _Reach:
-    pieces = operation.path.removeprefix("/").split("/")
+    pieces = operation.path.partition("?")[0].removeprefix("/").split("/")
     slash = not pieces[-1]
     # With a placeholder in it, a segment may be any text.
     segments = [None if "{" in piece else decoded(piece) for piece in (pieces[:-1] if slash else pieces)]
@@ -177,13 +177,6 @@ def _operation_reach(operation: Operation, base: tuple[str, ...]) -> _Reach:
 
 
 def _entry_reaches(entry: AnyEntry, upstream: Upstream) -> Iterator[_Reach]:
-    base = path_segments(upstream.base_path)
     for pattern in entry.matcher.patterns:
-        segments = _forwarded(pattern, upstream)
         for method in pattern.methods:
-            yield _Reach(method, (*base, *segments), pattern.rest is not None, pattern.slash)
-
-
-def _forwarded(pattern: Pattern, upstream: Upstream) -> Segments:
-    mount = upstream.mount
-    return pattern.segments[len(mount.segments) :] if mount.strip else pattern.segments
+            yield _Reach(method, *api_shape(pattern, upstream))

@@ -18,14 +18,14 @@ from gateway.policy.openapi.listed import Listed, either, listed_by
 from gateway.policy.openapi.media import FORM, JSON, JSON_TOO, MULTIPART, content_of, ends_in_json, plain_type
 from gateway.policy.openapi.members import may_be_object, members_of, pointers, values_at
 from gateway.policy.openapi.parameter import parameters
-from gateway.policy.openapi.tree import Node, Tree, is_true, text_of
+from gateway.policy.openapi.tree import Node, Tree, is_true, security_schemes, text_of
 from gateway.policy.reading.ordinary_headers import is_needed
 
 # In a patch of this type a null takes out whatever stands there, an object too.
 _MERGE_PATCH = "application/merge-patch+json"
 # Of one rule, beyond which it lists the members of fewer levels.
 _POINTERS = 40
-_TYPES = _SCHEMES = 50
+_TYPES = 50
 _SHOWN = 60
 _FREE = "which has members that the document does not name"
 Part = Literal["query", "json", "form", "header"]
@@ -54,8 +54,8 @@ def documented(tree: Tree, item: Node, operation: Node) -> Documented:
     query = _query(tree, item, operation)
     if isinstance(query, Wrong):
         return Documented(None, why=query.message)
-    header = tuple(_headers(tree, item, operation))
-    values = _told({"query": query, "header": _values_of_headers(tree, item, operation, header)})
+    headers = _headers(tree, item, operation)
+    header, values = tuple(headers), _told({"query": query, "header": headers})
     if "requestBody" not in operation:
         return Documented(tuple(query), (), header=header, values=values)
     body = _body(tree, operation)
@@ -88,8 +88,7 @@ def _query(tree: Tree, item: Node, operation: Node) -> _Names | Wrong:
     names: dict[str, Listed | None] = dict.fromkeys(
         name for place, name in _keys(tree) if place == "query" and name.isprintable() and name
     )
-    for parameter in parameters(item, operation):
-        found = tree.resolved(parameter)
+    for found in parameters(tree, item, operation):
         if isinstance(found, Wrong):
             return Wrong("a parameter was not read")
         if found.get("in") != "query":
@@ -101,11 +100,15 @@ def _query(tree: Tree, item: Node, operation: Node) -> _Names | Wrong:
     return names
 
 
-def _headers(tree: Tree, item: Node, operation: Node) -> Iterator[str]:
+def _headers(tree: Tree, item: Node, operation: Node) -> _Names:
     """Each once, whatever its case. Those that no client could send are left out: the gateway's own, and those that
     would make another request of it. What is dropped unless it is listed is named here, and so is listed."""
-    found = (tree.resolved(parameter) for parameter in parameters(item, operation))
-    named = [(text_of(one.get("in")), text_of(one.get("name"))) for one in found if not isinstance(one, Wrong)]
+    found = [one for one in parameters(tree, item, operation) if not isinstance(one, Wrong)]
+    named = [(text_of(one.get("in")), text_of(one.get("name"))) for one in found]
+    described = {
+        name.lower(): one.get("schema") for (place, name), one in zip(named, found, strict=True) if place == "header"
+    }
+    names: dict[str, Listed | None] = {}
     known: set[bytes] = set()
     for place, parameter in (*named, *_keys(tree)):
         name = "Cookie" if place == "cookie" else parameter
@@ -115,24 +118,15 @@ def _headers(tree: Tree, item: Node, operation: Node) -> Iterator[str]:
         if is_control_header(lower) or overrides_request(Headers(((lower, b""),))) is not None:
             continue
         known.add(lower)
-        yield name
+        names[name] = _texts(listed_by(tree, described.get(name.lower())))
+    return names
 
 
 def _keys(tree: Tree) -> Iterator[tuple[str, str]]:
     """Where callers show a key of theirs, and its name there."""
-    components = tree.root.get("components")
-    schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
-    for value in list(schemes.values())[:_SCHEMES] if isinstance(schemes, Mapping) else ():
-        scheme = tree.resolved(value)
-        if not isinstance(scheme, Wrong) and scheme.get("type") == "apiKey":
+    for scheme in security_schemes(tree):
+        if scheme.get("type") == "apiKey":
             yield text_of(scheme.get("in")), text_of(scheme.get("name"))
-
-
-def _values_of_headers(tree: Tree, item: Node, operation: Node, listed: tuple[str, ...]) -> _Names:
-    found = (tree.resolved(parameter) for parameter in parameters(item, operation))
-    plain = [one for one in found if not isinstance(one, Wrong) and one.get("in") == "header"]
-    values = {text_of(one.get("name")).lower(): _texts(listed_by(tree, one.get("schema"))) for one in plain}
-    return {name: values.get(name.lower()) for name in listed}
 
 
 def _names(tree: Tree, parameter: Node) -> _Names | None:

@@ -73,7 +73,7 @@ def _spelled(
         if any(_is_file(tree, one) for one in described):
             return Wrong(f"it has a file (`{member[:_SHOWN]}`), and with a list bodies are read whole")
         return (member,)
-    if not any(may_be_object(tree, one) or may_be_object(tree, _item(tree, one)) for one in described):
+    if not any(tree.once(may_be_object, each) for one in described for each in (one, _item(tree, one))):
         return (member,)
     # Of an object without a style, and of a list of objects, clients differ.
     is_deep = isinstance(said, Mapping) and text_of(said.get("style")) == "deepObject"

@@ -5,6 +5,7 @@ from itertools import islice
 
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.body import schemas_in
+from gateway.policy.openapi.members import token_of
 from gateway.policy.openapi.tree import Node, Tree, is_true
 
 _SCHEMAS = 500
@@ -15,8 +16,11 @@ _MEMBERS = 500
 def left_out(tree: Tree, schema: object, listed: Iterable[str]) -> tuple[str, ...]:
     """As JSON pointers. What stands below a pointer of the list passes, whatever it is."""
     passing = set(listed)
-    found = dict.fromkeys(_read_only(tree, schema, "", 0, iter(range(_SCHEMAS))))
-    return tuple(pointer for pointer in found if passing.isdisjoint(_on_the_way(pointer)))
+    return tuple(pointer for pointer in tree.once(_every, schema) if passing.isdisjoint(_on_the_way(pointer)))
+
+
+def _every(tree: Tree, schema: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_read_only(tree, schema, "", 0, iter(range(_SCHEMAS)))))
 
 
 def _read_only(tree: Tree, schema: object, above: str, depth: int, left: Iterator[int]) -> Iterator[str]:
@@ -24,7 +28,7 @@ def _read_only(tree: Tree, schema: object, above: str, depth: int, left: Iterato
     for one in _made_of(tree, top, left) if not isinstance(top, Wrong) and depth < _NESTED else ():
         members = one.get("properties")
         for name, value in list(members.items())[:_MEMBERS] if isinstance(members, Mapping) else ():
-            pointer = f"{above}/{str(name).replace('~', '~0').replace('/', '~1')}"
+            pointer = above + token_of(str(name))
             described = tree.resolved(value)
             if isinstance(described, Wrong):
                 continue

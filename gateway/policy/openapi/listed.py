@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import chain
 
 from gateway.policy.finding import Wrong
-from gateway.policy.openapi.tree import Node, Tree, is_true, items_of
+from gateway.policy.openapi.tree import ALTERNATIVES, Node, Tree, alternatives, is_only_null, is_true, items_of
 from gateway.policy.openapi.wording import scalar
 from gateway.policy.reading.hidden import hidden_in
 from gateway.policy.reading.jsonbody import survives_double
@@ -19,11 +19,10 @@ _BRANCHES = 100
 _NESTED = 4
 # Of one value; schemas may be made of themselves.
 _SCHEMAS = 200
-_ALTERNATIVES = ("anyOf", "oneOf")
 _NUMBERS = frozenset({"integer", "number"})
 _TRUTHS = ("true", "false")
 # Beside a reference these say more of what it leads to.
-_SPEAKING = frozenset({"enum", "const", "type", "nullable", "allOf", *_ALTERNATIVES})
+_SPEAKING = frozenset({"enum", "const", "type", "nullable", "allOf", *ALTERNATIVES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ def _own(schema: Node, types: set[str], *, is_null: bool) -> Listed | None:
         # Azure's: those that are known so far.
         return None
     if not isinstance(listed, list) or not 0 < len(listed) <= _VALUES:
-        return Listed(()) if schema.get("type") in ("null", ["null"]) else None
+        return Listed(()) if is_only_null(schema) else None
     values = [_value(one, types, is_null=is_null) for one in listed]
     found = _each(one for one in values if one is not None)
     return Listed(found) if None not in values else None
@@ -129,7 +128,7 @@ def _own(schema: Node, types: set[str], *, is_null: bool) -> Listed | None:
 
 def _of_branches(tree: Tree, schema: Node, depth: int, left: Iterator[int]) -> Listed | None:
     """Of alternatives each has to say it, of what is merged one."""
-    branches = [one for name in _ALTERNATIVES for one in items_of(schema.get(name), _BRANCHES)]
+    branches = alternatives(schema, _BRANCHES)
     found = [_listed(tree, one, depth + 1, left) for one in branches]
     every = [one for one in found if one is not None]
     if branches and len(every) == len(branches):

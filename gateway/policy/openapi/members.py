@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.listed import Listed, either, listed_by
-from gateway.policy.openapi.tree import Node, Tree, is_true, items_of
+from gateway.policy.openapi.tree import ALTERNATIVES, Node, Tree, alternatives, is_only_null, is_true, items_of
 from gateway.policy.reading.jsonbody import parse_pointer
 
 # By the name of each member what it names itself, or all that may stand there; None: whatever it is.
@@ -21,17 +21,20 @@ _MEMBERS = 500
 _BRANCHES = 100
 # Of one operation. Some schemas are made of hundreds of others, many times over.
 _SCHEMAS = 2000
-_ALTERNATIVES = ("anyOf", "oneOf")
 # With one of these a schema has members, or conditions on them, that its `properties` do not tell.
 _SURPRISES = ("patternProperties", "if", "then", "else", "dependentSchemas", "dependencies", "$dynamicRef")
 # True, and a schema, let others in.
 _OTHERS = ("additionalProperties", "unevaluatedProperties")
 # Beside a reference they say more of what it leads to.
-_SPEAKING = frozenset({"properties", "required", "allOf", "type", "nullable", *_ALTERNATIVES, *_SURPRISES, *_OTHERS})
+_SPEAKING = frozenset({"properties", "required", "allOf", "type", "nullable", *ALTERNATIVES, *_SURPRISES, *_OTHERS})
 
 
 def members_of(tree: Tree, value: object) -> Members | None:
     """Those of an object that a body or a parameter is. None: it is none, or may have others."""
+    return tree.once(_members_of, value)
+
+
+def _members_of(tree: Tree, value: object) -> Members | None:
     return _Reading(tree, iter(range(_SCHEMAS))).top(value)
 
 
@@ -51,30 +54,28 @@ def pointers(members: Members, most: int) -> tuple[str, ...]:
     return found
 
 
-def values_at(members: Members, found: Container[str]) -> Mapping[str, Listed]:
+def values_at(members: Members, found: Container[str], above: str = "") -> Mapping[str, Listed]:
     """Of these pointers those at which all that may stand is told."""
-    return {pointer: values for pointer, values in _leaves(members) if values is not None and pointer in found}
-
-
-def _leaves(members: Members) -> Iterator[tuple[str, Listed | None]]:
+    told: dict[str, Listed] = {}
     for name, below in members.items():
-        pointer = _token(name)
-        if isinstance(below, Mapping):
-            yield from ((f"{pointer}{deeper}", values) for deeper, values in _leaves(below))
-        else:
-            yield pointer, below
+        pointer = above + token_of(name)
+        if isinstance(below, Listed):
+            told |= {pointer: below} if pointer in found else {}
+        elif below is not None and pointer not in found:
+            told |= values_at(below, found, pointer)
+    return told
 
 
 def _pointers(members: Members, depth: int) -> Iterator[str]:
     for name, below in members.items():
-        pointer = _token(name)
+        pointer = token_of(name)
         if isinstance(below, Mapping) and below and depth > 1:
             yield from (f"{pointer}{deeper}" for deeper in _pointers(below, depth - 1))
         else:
             yield pointer
 
 
-def _token(name: str) -> str:
+def token_of(name: str) -> str:
     return "/" + name.replace("~", "~0").replace("/", "~1")
 
 
@@ -87,9 +88,9 @@ class _Reading:
         """A body of null is no body to most, and none that its caller needs."""
         while next(self.left, None) is not None:
             found = self._plain(value)
-            alternatives = [] if found is None else _alternatives(found)
-            others = [one for one in alternatives if not _is_null(self.tree, one)]
-            if len(others) != 1 or len(alternatives) == 1:
+            branches = [] if found is None else alternatives(found, _BRANCHES)
+            others = [one for one in branches if not _is_null(self.tree, one)]
+            if len(others) != 1 or len(branches) == 1:
                 break
             value = others[0]
         return self._object(value, frozenset(), is_part=False)
@@ -110,7 +111,7 @@ class _Reading:
         above |= {id(schema)}
         found = self._own(schema, above)
         merged = [(one, True) for one in items_of(schema.get("allOf"), _BRANCHES)]
-        merged += [(one, is_part or bool(found)) for one in _alternatives(schema)]
+        merged += [(one, is_part or bool(found)) for one in alternatives(schema, _BRANCHES)]
         for one, part in merged:
             more = None if found is None else self._object(one, above, is_part=part)
             if found is None or more is None:
@@ -130,7 +131,7 @@ class _Reading:
             if not isinstance(described, Wrong) and is_true(described.get("readOnly")):
                 found.pop(name, None)
                 continue
-            found[name] = self._below(value, above) or listed_by(self.tree, value)
+            found[name] = self._below(value, above) or self.tree.once(listed_by, value)
         return found if all(map(_is_listable, found)) else None
 
     def _below(self, value: object, above: frozenset[int]) -> Members | None:
@@ -139,7 +140,7 @@ class _Reading:
         if schema is None or len(above) > _NESTED:
             return None
         is_list = schema.get("type") in ("array", ["array"])
-        if is_list and ("prefixItems" in schema or any(name in schema for name in ("allOf", *_ALTERNATIVES))):
+        if is_list and ("prefixItems" in schema or any(name in schema for name in ("allOf", *ALTERNATIVES))):
             return None
         return self._object(schema.get("items") if is_list else value, above, is_part=False) or None
 
@@ -151,21 +152,17 @@ def _is_open(schema: Node, *, is_part: bool) -> bool:
     if any(schema.get(name, False) not in (False, "false") for name in _OTHERS):
         return True
     # What has kinds of its own is one of them in a request, each with more members.
-    return "discriminator" in schema and not is_part and not _alternatives(schema)
-
-
-def _alternatives(schema: Node) -> list[object]:
-    return [one for name in _ALTERNATIVES for one in items_of(schema.get(name), _BRANCHES)]
+    return "discriminator" in schema and not is_part and not alternatives(schema, _BRANCHES)
 
 
 def _is_null(tree: Tree, value: object) -> bool:
     found = tree.resolved(value)
-    return not isinstance(found, Wrong) and found.get("type") in ("null", ["null"])
+    return not isinstance(found, Wrong) and is_only_null(found)
 
 
 def _is_listable(name: object) -> bool:
     """Whether a policy can name it, in any editor."""
-    return isinstance(name, str) and name.isprintable() and not isinstance(parse_pointer(_token(name)), Wrong)
+    return isinstance(name, str) and name.isprintable() and not isinstance(parse_pointer(token_of(name)), Wrong)
 
 
 def _union(one: Members, other: Members) -> Members:
@@ -196,5 +193,5 @@ def _may_be_object(tree: Tree, value: object, depth: int, left: Iterator[int]) -
     of_type = schema.get("type")
     if "object" in (of_type if isinstance(of_type, list) else [of_type]) or "properties" in schema:
         return True
-    merged = (*items_of(schema.get("allOf"), _BRANCHES), *_alternatives(schema))
+    merged = (*items_of(schema.get("allOf"), _BRANCHES), *alternatives(schema, _BRANCHES))
     return any(_may_be_object(tree, one, depth + 1, left) for one in merged)

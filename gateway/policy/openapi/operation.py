@@ -12,7 +12,7 @@ from gateway.policy.openapi.body import BodyMembers, body_members
 from gateway.policy.openapi.documented import Documented, documented
 from gateway.policy.openapi.media import body_types, ends_in_json
 from gateway.policy.openapi.parameter import Kind, listed_values, parameter_kinds, parameters
-from gateway.policy.openapi.tree import Node, Tree, is_true, items_of, read_tree, text_of
+from gateway.policy.openapi.tree import Node, Tree, is_true, items_of, read_tree, security_schemes, text_of
 from gateway.policy.openapi.wording import some_of
 from gateway.policy.openapi.writing_read import WritingRead, writing_read
 
@@ -129,6 +129,8 @@ def read_operations(tree: Tree, *, names_all: bool = False) -> Document | Wrong:
         if isinstance(item, Wrong):
             faults.append(f"{path}: {item.message}; its operations got no rule")
             continue
+        # What stands beside a reference is of the path, too.
+        item = {**item, **value}
         operations.extend(_operations(tree, path, item, names_all=names_all))
         for method in _other_methods(item):
             others[method].append(path)
@@ -186,8 +188,7 @@ def _writing_read(tree: Tree, path: str, item: Node) -> WritingRead | None:
     found = item.get("get")
     if not isinstance(found, Mapping) or _is_hinted_read(found):
         return None
-    server = _server(found) or _server(item)
-    if server is not None and server != _server(tree.root):
+    if is_elsewhere(_server(found) or _server(item), _server(tree.root)):
         return None
     return writing_read(path, text_of(found.get("operationId")), text_of(found.get("summary")))
 
@@ -210,8 +211,7 @@ def _beside(tree: Tree, item: Node, operation: Node) -> _Beside:
     rests: dict[str, bool] = {}
     marked: dict[str, bool] = {}
     faults: list[str] = []
-    for parameter in parameters(item, operation):
-        found = tree.resolved(parameter)
+    for found in parameters(tree, item, operation):
         if isinstance(found, Wrong):
             faults.append(f"a parameter was not read: {found.message}")
             continue
@@ -239,6 +239,11 @@ def _is_hinted_read(operation: Node) -> bool:
     )
 
 
+def is_elsewhere(server: str | None, of_document: str | None) -> bool:
+    """Whether it is another one; a slash at its end makes none."""
+    return server is not None and server.removesuffix("/") != (of_document or "").removesuffix("/")
+
+
 def _server(node: Node) -> str | None:
     servers = items_of(node.get("servers"), _SERVERS)
     first = servers[0] if servers else None
@@ -255,12 +260,7 @@ def _server(node: Node) -> str | None:
 
 def _credential(tree: Tree) -> Credential | None:
     """How the API wants a credential, by the first scheme that is a header."""
-    components = tree.root.get("components")
-    schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
-    for value in schemes.values() if isinstance(schemes, Mapping) else ():
-        scheme = tree.resolved(value)
-        if isinstance(scheme, Wrong):
-            continue
+    for scheme in security_schemes(tree):
         if scheme.get("type") in ("http", "oauth2", "openIdConnect"):
             is_basic = text_of(scheme.get("scheme")).lower() == "basic"
             return Credential("Authorization", "Basic" if is_basic else "Bearer")

@@ -1,12 +1,11 @@
 """The parameters of an operation's path and query, and other values: what the document says of how they are spelled."""
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
-from typing import Any, Literal
+from typing import Literal
 
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.listed import listed_by
-from gateway.policy.openapi.tree import Node, Tree, items_of
+from gateway.policy.openapi.tree import Node, Tree, alternatives, is_only_null, items_of
 from gateway.policy.openapi.value_pattern import pattern_kind
 from gateway.policy.value_form import ValueForm, misfit
 
@@ -104,12 +103,11 @@ DOUBTFUL: Mapping[Kind, str] = {
 
 def parameter_kinds(tree: Tree, item: Node, operation: Node, place: Literal["path", "query"]) -> Mapping[str, Kind]:
     """By the name of each parameter of the path or the query what it is; the operation's over those of its path."""
-    return {name: kind_of(tree, schema) for name, schema in _schemas(tree, item, operation, place)}
+    return {name: tree.once(kind_of, schema) for name, schema in _schemas(tree, item, operation, place)}
 
 
 def _schemas(tree: Tree, item: Node, operation: Node, place: Literal["path", "query"]) -> Iterator[tuple[str, object]]:
-    for parameter in parameters(item, operation):
-        found = tree.resolved(parameter)
+    for found in parameters(tree, item, operation):
         name = None if isinstance(found, Wrong) or found.get("in") != place else found.get("name")
         if not isinstance(found, Wrong) and isinstance(name, str):
             yield name, found.get("schema", _of_content(found))
@@ -122,10 +120,13 @@ def _of_content(parameter: Node) -> object:
     return described.get("schema") if isinstance(described, Mapping) else None
 
 
-def parameters(item: Node, operation: Node) -> tuple[Any, ...]:
+def parameters(tree: Tree, item: Node, operation: Node) -> Iterator[Node | Wrong]:
     """Those of a path, then the operation's own, which stand over them (OpenAPI 3.1, section 4.8.10)."""
-    listed = (items_of(node.get("parameters"), _PARAMETERS) for node in (item, operation))
-    return tuple(chain.from_iterable(listed))
+    for node in (item, operation):
+        listed = items_of(node.get("parameters"), _PARAMETERS + 1)
+        yield from map(tree.resolved, listed[:_PARAMETERS])
+        if len(listed) > _PARAMETERS:
+            yield Wrong(f"there are more than {_PARAMETERS}, and the others say nothing here")
 
 
 def kind_of(tree: Tree, value: object) -> Kind:
@@ -139,18 +140,16 @@ def _kind(tree: Tree, value: object, depth: int, left: Iterator[int]) -> Kind:
         return "text"
     if next(left, None) is None:
         return "mixed"
-    branches = [one for name in ("anyOf", "oneOf") for one in items_of(schema.get(name), _BRANCHES)]
+    branches = alternatives(schema, _BRANCHES)
     if branches:
         found = [tree.resolved(one) for one in branches]
-        kinds = {_kind(tree, one, depth + 1, left) for one in found if not isinstance(one, Wrong) and not _is_null(one)}
+        kinds = {
+            _kind(tree, one, depth + 1, left) for one in found if not isinstance(one, Wrong) and not is_only_null(one)
+        }
         return common_kind(kinds) if kinds else "text"
     merged = {_kind(tree, one, depth + 1, left) for one in items_of(schema.get("allOf"), _BRANCHES)} - {"text"}
     own = _of_schema(tree, schema, depth, left)
     return own if own != "text" or not merged else min(merged) if len(merged) == 1 else "mixed"
-
-
-def _is_null(schema: Node) -> bool:
-    return schema.get("type") in ("null", ["null"])
 
 
 def common_kind(kinds: set[Kind]) -> Kind:
@@ -198,7 +197,7 @@ def _of_type(tree: Tree, schema: Node, of_type: str, depth: int, left: Iterator[
 def listed_values(tree: Tree, item: Node, operation: Node) -> Mapping[str, tuple[str, ...]]:
     """By the name of a parameter of the path all the texts that it may be, where the document lists them."""
     schemas = dict(_schemas(tree, item, operation, "path"))
-    listed = {name: listed_by(tree, schema) for name, schema in schemas.items()}
+    listed = {name: tree.once(listed_by, schema) for name, schema in schemas.items()}
     texts = ((name, one.texts if one is not None and one.is_text else None) for name, one in listed.items())
     return {name: some for name, some in texts if some is not None and all(some)}
 

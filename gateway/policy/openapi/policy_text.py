@@ -1,7 +1,7 @@
 """The text of a proposed policy: every rule with what was decided for it, and every open question beside its rule."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gateway.policy.finding import Wrong
@@ -47,6 +47,7 @@ def policy_text(document: Document, source: str, upstream: str) -> PolicyText:
     questions += (*_unsaid(ruled), *_formats(proposals))
     paths = [(each.operation, each.path) for each in ruled]
     names, reads = names_in_bodies(paths), list(closings(document.reads, upstream))
+    key, credentials = native_key(document), [*_credentials(document, upstream)]
     json_types = sorted({name for each in ruled for name in each.operation.json_types})
     questions += (*names.asks(), *names_elsewhere(paths), *_elsewhere(ruled), *told_closings(reads))
     lines = [
@@ -58,8 +59,8 @@ def policy_text(document: Document, source: str, upstream: str) -> PolicyText:
         *_json_types(json_types),
         "",
         *(f"# DECIDE: {question}" for question in questions),
-        *_credentials(document, upstream),
-        *_capabilities(document, ruled),
+        *credentials,
+        *_capabilities(key, ruled),
         *_read_only(proposals),
         *_closed(proposals, [each for each in reads if each.match is not None]),
         "writes:" if ruled else "writes: []",
@@ -70,8 +71,7 @@ def policy_text(document: Document, source: str, upstream: str) -> PolicyText:
         f"{each.name} ({comment(str(each.operation))}): {question}" for each in proposals for question in _open(each)
     ]
     unlisted = sum(not is_whole(each.operation) for each in ruled)
-    kept = [_KEPT] if any(_credentials(document, upstream)) else []
-    kept += [_REMEMBERED] if native_key(document) is not None else []
+    kept = [*([_KEPT] if credentials else []), *([] if key is None else [_REMEMBERED])]
     return PolicyText("\n".join(lines) + "\n", len(ruled), (*questions, *kept, *told), unlisted)
 
 
@@ -134,16 +134,16 @@ def _credentials(document: Document, upstream: str) -> Iterator[str]:
     credential = document.credential
     if credential is None or isinstance(header_to_send(credential.header), Wrong):
         return
-    variable = f"{upstream.upper().replace('-', '_')}_TOKEN"
-    value = f"{credential.scheme} ${{env:{variable}}}".strip()
+    name = upstream.upper().replace("-", "_")
+    # No shell sets a variable whose name begins with a digit.
+    value = f"{credential.scheme} ${{env:{'API_' if name[0].isdigit() else ''}{name}_TOKEN}}".strip()
     yield f"# DECIDE: {_KEPT}."
     yield "# credentials:"
     yield f"#   - {{header: {json.dumps(credential.header)}, value: {json.dumps(value)}}}"
     yield ""
 
 
-def _capabilities(document: Document, ruled: Iterable[Proposal]) -> Iterator[str]:
-    key = native_key(document)
+def _capabilities(key: str | None, ruled: Iterable[Proposal]) -> Iterator[str]:
     conditional = any(each.conditional for each in ruled)
     if key is None and not conditional:
         return
@@ -195,6 +195,7 @@ def _read_only(proposals: Iterable[Proposal]) -> Iterator[str]:
     yield "# read_only:"
     for each in likely:
         yield f"#   - match: {scalar(each.match)}  # {each.reads_like}"
+        yield from (f"# {line}" for line in _when(each))
         yield from (f"# {line}" for line in only_lines(each, "    ", of_read=True))
     yield ""
 
@@ -211,8 +212,7 @@ def _closed(proposals: Iterable[Proposal], reads: list[Closing]) -> Iterator[str
     yield "closed:" if named or sure else "# closed:"
     for each in named:
         yield f"  - match: {scalar(each.match)}"
-        if each.path.query:
-            yield f"    when: {{query: {_mapping(each.path.query)}}}"
+        yield from _when(each)
     if sure:
         yield "  # DECIDE: these are called as writes. Remove the line of one that changes nothing."
     yield from (f"  - {_closing(each)}" for each in sure)
@@ -251,8 +251,7 @@ def _rule(each: Proposal) -> Iterator[str]:
 def _fields(each: Proposal) -> Iterator[str]:
     yield f"  - name: {scalar(each.name)}"
     yield f"    match: {scalar(each.match)}"
-    if each.path.query:
-        yield f"    when: {{query: {_mapping(each.path.query)}}}"
+    yield from _when(each)
     yield f"    resource: {scalar(each.resource)}"
     if each.forms:
         yield f"    values: {_values(each)}"
@@ -276,8 +275,11 @@ def _form(form: ValueForm) -> str:
     return f"[{', '.join(map(scalar, sorted(form)))}]" if isinstance(form, frozenset) else form
 
 
-def _mapping(pairs: Mapping[str, str]) -> str:
-    return "{" + ", ".join(f"{scalar(name)}: {scalar(value)}" for name, value in pairs.items()) + "}"
+def _when(each: Proposal) -> Iterator[str]:
+    """What stands in the query of its path."""
+    pairs = [f"{scalar(name)}: {scalar(value)}" for name, value in each.path.query.items()]
+    if pairs:
+        yield f"    when: {{query: {{{', '.join(pairs)}}}}}"
 
 
 def _intent(key: Header) -> Iterator[str]:

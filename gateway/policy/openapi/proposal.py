@@ -10,7 +10,7 @@ from gateway.policy.header_name import header_to_read, header_to_send
 from gateway.policy.lenient.encoded_slash import slash_fault
 from gateway.policy.openapi.callers_own import CallersOwn
 from gateway.policy.openapi.doubt import Doubt, Items
-from gateway.policy.openapi.operation import Document, Header, Operation
+from gateway.policy.openapi.operation import Document, Header, Operation, is_elsewhere
 from gateway.policy.openapi.parameter import FORMS
 from gateway.policy.openapi.relations import Relations
 from gateway.policy.openapi.second_path import SecondPaths, Thing, written_thing
@@ -201,7 +201,7 @@ class _Proposer:
         match = f"{operation.method} /{self._upstream}{path.match}"
         resource = f"{self._upstream}/{path.resource}" if path.resource else self._upstream
         fault = path.wrong or _marked(operation, path) or _fault(match, resource, path)
-        elsewhere = _ELSEWHERE if operation.server is not None and operation.server != self._server else None
+        elsewhere = _ELSEWHERE if is_elsewhere(operation.server, self._server) else None
         twin = None if fault or elsewhere else self._twin(match, path, name)
         return Proposal(
             operation,

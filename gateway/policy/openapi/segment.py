@@ -4,7 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gateway.core.rule import Upstream
 from gateway.core.target import Ambiguous, read_target
+from gateway.policy.pattern import Pattern, Shape
 from gateway.policy.value_form import ValueForm
 
 _WHOLE = re.compile(r"\{([^{}]*?)(\+|\*|\.\.\.)?\}")
@@ -74,6 +76,13 @@ def parse_segment(piece: str) -> Segment:
 def path_segments(path: str) -> tuple[str, ...]:
     """Those of a path that is plain text and stands before others, without empty ones."""
     return tuple(piece for piece in path.split("/") if piece)
+
+
+def api_shape(pattern: Pattern, upstream: Upstream) -> Shape:
+    """What a pattern takes, as the API sees it behind the mount."""
+    segments, rest, slash = pattern.shape
+    dropped = len(upstream.mount.segments) if upstream.mount.strip else 0
+    return (*path_segments(upstream.base_path), *segments[dropped:]), rest, slash
 
 
 def decoded(piece: str) -> str:

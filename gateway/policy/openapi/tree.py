@@ -4,10 +4,13 @@ YAML is read without types, tags and merge keys: all that is wanted are names, a
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import yaml
 
@@ -17,9 +20,16 @@ from gateway.policy.finding import Wrong
 _FILE_LENGTH = 64 << 20
 # A reference to a reference is rare, and longer chains are circles.
 _HOPS = 8
+# Of something in a list, and no longer number than a list has places.
+_PLACE = re.compile("0|[1-9][0-9]{0,5}")
+# More are no ways to show who one is.
+_SCHEMES = 200
 _BASE = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 Node = Mapping[str, Any]
+Found = TypeVar("Found")
+# What has the schemas of which one holds, or more.
+ALTERNATIVES = ("anyOf", "oneOf")
 
 
 class _Loader(_BASE):  # type: ignore[misc, valid-type] # the compiled loader where there is one
@@ -28,8 +38,7 @@ class _Loader(_BASE):  # type: ignore[misc, valid-type] # the compiled loader wh
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         if len(mapping) < len(node.value):
-            names = [key.value for key, _ in node.value]
-            twice = next((name for name in names if names.count(name) > 1), "")
+            twice = _twice(key.value for key, _ in node.value)
             raise yaml.constructor.ConstructorError(None, None, f"`{twice}` stands twice", node.start_mark)
         return mapping
 
@@ -39,6 +48,7 @@ class Tree:
     """A whole document, and how the parts of it that stand elsewhere in it are found."""
 
     root: Node
+    _known: dict[object, tuple[object, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def resolved(self, value: object) -> Node | Wrong:
         """The mapping that `value` is or refers to. Wrong: a remote reference, a circle, and what leads nowhere."""
@@ -53,13 +63,35 @@ class Tree:
             value = self._at(reference)
         return Wrong("the reference leads in a circle")
 
+    def once(self, find: Callable[["Tree", object], Found], value: object) -> Found:
+        """What is found in a part of the document: the same part stands in thousands of places, and in itself."""
+        is_reference = isinstance(value, Mapping) and len(value) == 1
+        resolved = self.resolved(value) if is_reference else value
+        part = value if isinstance(resolved, Wrong) else resolved
+        # With the part itself, or another one could have its id by and by.
+        known = self._known.get((find, id(part))) or (part, find(self, part))
+        self._known[find, id(part)] = known
+        found: Found = known[1]
+        return found
+
     def _at(self, reference: str) -> object:
+        """RFC 6901, section 6. Bundlers refer to where something stood first, be it in a list."""
         here: object = self.root
-        for token in reference[2:].split("/"):
-            if not isinstance(here, Mapping):
-                return None
-            here = here.get(token.replace("~1", "/").replace("~0", "~"))
+        for token in unquote(reference[2:]).split("/"):
+            name = token.replace("~1", "/").replace("~0", "~")
+            if isinstance(here, list):
+                here = here[int(name)] if _PLACE.fullmatch(name) and int(name) < len(here) else None
+            else:
+                here = here.get(name) if isinstance(here, Mapping) else None
         return here
+
+
+def security_schemes(tree: Tree) -> Iterator[Node]:
+    """How callers may show who they are."""
+    components = tree.root.get("components")
+    schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
+    every = list(schemes.values())[:_SCHEMES] if isinstance(schemes, Mapping) else []
+    return (found for found in map(tree.resolved, every) if not isinstance(found, Wrong))
 
 
 def items_of(value: object, most: int) -> list[Any]:
@@ -69,6 +101,16 @@ def items_of(value: object, most: int) -> list[Any]:
 
 def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def alternatives(schema: Node, most: int) -> list[Any]:
+    """The first of each, as they stand."""
+    return [one for name in ALTERNATIVES for one in items_of(schema.get(name), most)]
+
+
+def is_only_null(schema: Node) -> bool:
+    """Whether it takes nothing but a null."""
+    return schema.get("type") in ("null", ["null"])
 
 
 def is_true(value: object) -> bool:
@@ -115,10 +157,12 @@ def _parsed(text: str) -> object:
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"`{twice[:80]}` stands twice in one object")
+        raise ValueError(f"`{_twice(name for name, _ in pairs)[:80]}` stands twice in one object")
     return mapping
+
+
+def _twice(names: Iterable[str]) -> str:
+    return next((name for name, count in Counter(names).items() if count > 1), "")
 
 
 def _checked(path: Path, root: object) -> Tree | Wrong:

@@ -129,25 +129,24 @@ def is_spelled(value: JsonValue, text: str) -> bool:
 
 def only_in_body(name: str) -> Refused:
     """The refusal of a body with a name that a rule looks at in the query, which the API may take from either."""
-    detail = f"Nothing was forwarded: a rule looks at {name} in the query, and the API may take the body's."
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it in the query.", OF_BODIES)
+    return _refused(f"a rule looks at {name} in the query, and the API may take the body's. Send it in the query.")
 
 
 def only_in_query(name: str) -> Refused:
     """The refusal of a query with a name that a rule looks for in the body."""
-    detail = f"Nothing was forwarded: a rule looks for {name} in the body, and the API may take the query's."
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Send the query without.", OF_BODIES)
+    return _refused(f"a rule looks for {name} in the body, and the API may take the query's. Send the query without.")
 
 
 def misplaced(name: str) -> Refused:
     """The refusal of a name in a body of another type than the one in which a rule looks for it."""
-    detail = (
-        f"Nothing was forwarded: a rule looks for {name} in JSON or a urlencoded form, and the API may find it here."
-    )
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it without.", OF_BODIES)
+    why = f"a rule looks for {name} in JSON or a urlencoded form, and the API may find it here"
+    return _refused(f"{why}. Send it without.")
 
 
 def twice(name: str) -> Refused:
     """The refusal of a name that the query and the body have."""
-    detail = f"Nothing was forwarded: {name} stands in the query and in the body, and servers differ in what they take."
-    return Refused(AMBIGUOUS_TARGET, f"{detail} Send it once.", OF_BODIES)
+    return _refused(f"{name} stands in the query and in the body, and servers differ in what they take. Send it once.")
+
+
+def _refused(why: str) -> Refused:
+    return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}", OF_BODIES)

@@ -25,7 +25,7 @@ def query_overrules(query: str, path: Mapping[str, str]) -> Refused | None:
     said: set[str] = set()
     for spelled, value in query_fields(query.replace(";", "&")):
         sent = without_wide_escapes(spelled)
-        for reading in readings(sent) if sent else ():
+        for reading in readings(sent):
             for key, name, text in own:
                 if key != reading:
                     continue

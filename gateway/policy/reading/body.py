@@ -128,7 +128,7 @@ class Body:
 
     def field(self, name: str) -> str | Refused | None:
         """A field of a form, None without it. Refused: `ambiguous-target`."""
-        form = self._read_form()
+        form = self._typed("form") or self._read_form()
         found = form if isinstance(form, Refused) else form.field(name)
         return found if found is None or isinstance(found, Refused) else self.stray_field(name, found) or found
 
@@ -293,17 +293,11 @@ class Body:
         return not isinstance(self.json.value(), Refused)
 
     def _beside_as(self, kind: Literal["form", "untyped", "multipart"]) -> Form | FormParts | Refused:
-        match kind:
-            case "form":
-                return self._read_form()
-            case "untyped":
-                return read_form(self._request.body or b"", self._request.target.query)
-            case "multipart":
-                return self._read_parts()
+        return self._read_parts() if kind == "multipart" else self._read_form()
 
     def _read_form(self) -> Form | Refused:
         if self._form is None:
-            self._form = self._typed("form") or read_form(self._request.body or b"", self._request.target.query)
+            self._form = read_form(self._request.body or b"", self._request.target.query)
         return self._form
 
     def _read_parts(self) -> FormParts | Refused:

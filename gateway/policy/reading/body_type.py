@@ -6,6 +6,7 @@ that is missing, there twice or malformed, and many never undo a request's codin
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from gateway.core.decision import AMBIGUOUS_TARGET, OF_BODIES, UNSUPPORTED_CODING, Refused
@@ -31,6 +32,7 @@ _PARAMETERS = re.compile(_PARAMETER)
 OF_THE_BODY = frozenset((b"content-type", b"content-encoding"))
 # The parameters by which a body is taken apart; Tornado, CherryPy and Hono compare them and the type byte for byte.
 _OF_ITS_READING = frozenset((b"boundary", b"charset"))
+_HAS_CAPITALS = "Content-Type has capitals, in which some do not know it"
 _IN_LOWER_CASE = "Spell the type, `boundary` and `charset` in lower case, such as `application/json; charset=utf-8`."
 _ADVICE = {
     "json": "Send `Content-Type: application/json`, once; a policy names further types in `json_types`.",
@@ -85,18 +87,26 @@ def read_type(headers: Headers, reads: str, advice: str) -> MediaType | Refused:
         return _ambiguous(f"{reads}, and no Content-Type says what it is.", advice)
     if len(lines) > 1:
         return _ambiguous(f"{reads}, and Content-Type is there {len(lines)} times.", advice)
-    found = PLAIN_TYPE.fullmatch(lines[0].strip(b" "))
+    found = _media_type(lines[0].strip(b" "))
+    if isinstance(found, str):
+        return _ambiguous(f"{reads}, and {found}.", _IN_LOWER_CASE if found == _HAS_CAPITALS else advice)
+    return found
+
+
+# Requests bring the same few again and again.
+@lru_cache(maxsize=64)
+def _media_type(line: bytes) -> MediaType | str:
+    """What it says, or why readers differ in it."""
+    found = PLAIN_TYPE.fullmatch(line)
     if found is None:
-        return _ambiguous(f"{reads}, and Content-Type is not one type with plain parameters.", advice)
+        return "Content-Type is not one type with plain parameters"
     spelled = _PARAMETERS.findall(found[2])
     if _has_capitals(found[1], spelled):
-        return _ambiguous(f"{reads}, and Content-Type has capitals, in which some do not know it.", _IN_LOWER_CASE)
+        return _HAS_CAPITALS
     parameters = tuple((name.lower(), value) for name, value in spelled)
     if len({name for name, _ in parameters}) < len(parameters):
-        return _ambiguous(f"{reads}, and a parameter of Content-Type is there twice.", advice)
-    if _hides_boundary(parameters):
-        return _ambiguous(f"{reads}, and Content-Type has a second boundary.", advice)
-    return MediaType(found[1], parameters)
+        return "a parameter of Content-Type is there twice"
+    return "Content-Type has a second boundary" if _hides_boundary(parameters) else MediaType(found[1], parameters)
 
 
 def parameter_fault(found: MediaType, reads: str) -> Refused | None:

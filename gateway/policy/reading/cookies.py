@@ -4,6 +4,7 @@ PHP without a php.ini, as in its official image, puts cookies into `$_REQUEST` b
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from urllib.parse import unquote_plus
 
 from gateway.core.decision import AMBIGUOUS_TARGET, OF_NAMES, Refused
@@ -16,13 +17,15 @@ def cookie_named(headers: Headers, names: Iterable[str]) -> Refused | None:
     lines = headers.all(b"cookie")
     if not lines:
         return None
-    wanted = {folded(name): name for name in names}
-    for pair in b";".join(lines).split(b";"):
-        sent = pair.partition(b"=")[0].decode("utf-8", "replace")
-        for reading in readings(unquote_plus(sent.strip())) if sent else ():
-            if reading in wanted:
-                return _beside(wanted[reading])
-    return None
+    sent = _readings(b";".join(lines))
+    return next((_beside(name) for name in names if folded(name) in sent), None)
+
+
+# Rules ask for one name after the other of the same request.
+@lru_cache(maxsize=1)
+def _readings(cookies: bytes) -> frozenset[str]:
+    names = (pair.partition(b"=")[0].decode("utf-8", "replace").strip() for pair in cookies.split(b";"))
+    return frozenset(reading for name in names for reading in readings(unquote_plus(name)))
 
 
 def _beside(name: str) -> Refused:

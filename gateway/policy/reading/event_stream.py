@@ -45,8 +45,8 @@ class EventStream:
 
     @property
     def is_between(self) -> bool:
-        """Whether what has come ends with an event, and another one may follow."""
-        return not self._held and not self.is_lost
+        """Whether another event may follow what has come, of which nothing is held then but a line's end."""
+        return not self._held.strip(b"\r\n") and not self.is_lost
 
     def end(self) -> Iterator[bytes]:
         """The text of an event that the stream's end cut short of its empty line: servers forget it."""

@@ -32,7 +32,7 @@ from gateway.core.decision import Refused
 from gateway.policy.reading.graphql import ambiguous_graphql
 from gateway.policy.reading.jsonbody import MISSING, JsonValue, Missing, Number
 from gateway.policy.reading.operation import Operation
-from gateway.policy.reading.twin import Names
+from gateway.policy.reading.twin import Names, first_piece
 
 # Texts belong into variables.
 _LONGEST = 64 << 10
@@ -52,6 +52,8 @@ class _Roots:
     defaults: Mapping[str, ValueNode | None]
     variables: Mapping[str, JsonValue]
     _names: Names
+    # By what they begin with: callers make up their names, and to look for one's twins takes a pattern of its own.
+    _alike: Mapping[str, int]
     # What was found in them already: a thousand root fields may name one.
     _known: dict[tuple[str, tuple[str, ...]], JsonValue | Missing | Refused] = field(default_factory=dict)
 
@@ -89,7 +91,7 @@ class _Roots:
                 name = node.name.value
                 if name not in self.defaults:
                     return ambiguous_graphql(f"variable ${name} is not defined")
-                if twin := self._names.twin((name,)):
+                if self._alike[first_piece(name)] > 1 and (twin := self._names.twin((name,))):
                     return _in_another_spelling(f"variable ${name}", twin)
                 if name in self.variables:
                     return self._of_variable(name, path)
@@ -194,7 +196,9 @@ def _operation(
     defaults = {one.variable.name.value: one.default_value for one in definitions}
     if len(defaults) < len(definitions):
         return ambiguous_graphql("a variable is defined twice")
-    argument = _Roots(tuple(roots), defaults, values, Names({**defaults, **values})).argument
+    variables = {**defaults, **values}
+    alike = Counter(map(first_piece, variables))
+    argument = _Roots(tuple(roots), defaults, values, Names(variables), alike).argument
     return Operation(chosen.operation.value, (names - {_TYPENAME}) or names, argument)
 
 

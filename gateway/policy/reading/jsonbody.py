@@ -109,8 +109,6 @@ class JsonReader:
         value = self.value() if self._body else None
         if isinstance(value, Refused):
             return value
-        if value is None:
-            return MISSING
         for at, token in enumerate(pointer.tokens):
             if isinstance(value, dict):
                 doubt = _no_list(pointer, token) if _INDEX.fullmatch(token) else self._doubt(pointer, at, value)
@@ -141,8 +139,6 @@ class JsonReader:
         value = self.value() if self._body else None
         if isinstance(value, Refused):
             return value
-        if value is None:
-            return MISSING
         if pointer.has_another_spelling(value):
             return ambiguous_body(f"{pointer.text} is there in two spellings, of case or with what nobody sees")
         return pointer.find(value)
@@ -197,13 +193,11 @@ def read_json(body: bytes) -> JsonValue | Refused:
 
 
 def _decoded(text: str) -> JsonValue:
-    """As `decode`, which looks with two regular expressions for blanks around the value: mostly there are none."""
+    """As `decode`, which looks for blanks around the value even where there are none."""
     value: JsonValue
-    if text.startswith("{"):
-        value, end = _DECODER.raw_decode(text)
-        if end == len(text):
-            return value
-    value = _DECODER.decode(text)
+    value, end = _DECODER.raw_decode(text, 0 if text.startswith("{") else _behind_blanks(text, 0))
+    if end < len(text) and (end := _behind_blanks(text, end)) < len(text):
+        raise json.JSONDecodeError("Extra data", text, end)
     return value
 
 
@@ -338,19 +332,14 @@ class Pointer:
         """Whether a member on the way has a twin that differs in case only, or in what nobody sees: some readers would
         take that one."""
         for token in self.tokens:
-            if isinstance(value, list):
-                if not _INDEX.fullmatch(token) or int(token) >= len(value):
-                    return False
-                value = value[int(token)]
-                continue
-            if not isinstance(value, dict):
+            if isinstance(value, dict):
+                folded = _folded(token)
+                if any(name != token and _folded(name) == folded for name in value):
+                    return True
+            found = _member(value, token)
+            if isinstance(found, Missing):
                 return False
-            folded = _folded(token)
-            if any(name != token and _folded(name) == folded for name in value):
-                return True
-            if token not in value:
-                return False
-            value = value[token]
+            value = found
         return False
 
 

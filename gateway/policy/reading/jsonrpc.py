@@ -23,10 +23,6 @@ def action_of(value: JsonValue) -> JsonValue:
 
     The calls of a batch keep their ids: its answers come in any order, and could not be told apart without them.
     """
-    return _message(value)
-
-
-def _message(value: JsonValue) -> JsonValue:
     if not isinstance(value, dict) or value.get("jsonrpc") != VERSION:
         return value
     message = _without(value, ("id",))

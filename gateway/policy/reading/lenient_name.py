@@ -27,7 +27,7 @@ _DEEPEST = 16
 
 def folded(name: str) -> str:
     """One name for all spellings of which some reader takes one for another: by it a rule's own name is looked up."""
-    if name.isascii() and name.isidentifier():
+    if name.isascii() and (name.isidentifier() or name.isalnum()):
         return name.casefold().replace("_", "")
     return "".join(_pieces(name))
 
@@ -35,7 +35,7 @@ def folded(name: str) -> str:
 def readings(name: str) -> tuple[str, ...]:
     """All that some reader takes a name for that was sent, folded, each once: `a[b].c` is `a`, `ab` or `abc`, and
     `!a:int` is `a` or `aint`."""
-    if name.isascii() and name.isidentifier() and not name.startswith("__"):
+    if name.isascii() and (name.isidentifier() or name.isalnum()) and not name.startswith("__"):
         return (name.casefold().replace("_", ""),)
     before = _BEFORE.match(name)
     ways = _ways(_pieces(name))

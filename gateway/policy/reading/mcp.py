@@ -7,7 +7,6 @@ headers, for intermediaries. The body decides: it is what the server executes.
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Mapping
 
@@ -151,16 +150,16 @@ def _grants_nothing(answer: Mapping[str, JsonValue]) -> bool | Refused:
 
 def is_answer(body: Body) -> bool:
     """Whether a body that was read is an answer to what the server asked."""
-    value = body.json.value() if body.json.is_there else None
-    return isinstance(value, dict) and "method" not in value and ("result" in value or "error" in value)
+    message = _message(body)
+    return "method" not in message and ("result" in message or "error" in message)
 
 
 def named_call(body: Body) -> str | None:
     """What a body calls, in words, for whoever has to write a rule for it; None where its name is no plain one."""
-    value = body.json.value() if body.json.is_there else None
-    if not isinstance(value, dict) or not isinstance(method := value.get("method"), str):
+    message = _message(body)
+    if not isinstance(method := message.get("method"), str):
         return None
-    params = value.get("params")
+    params = message.get("params")
     tool = params.get("name") if method == CALL and isinstance(params, dict) else None
     kind, name = ("tool", tool) if isinstance(tool, str) else ("method", method)
     return f"the {kind} `{name}`" if _PLAIN_NAME.fullmatch(name) else None
@@ -169,12 +168,18 @@ def named_call(body: Body) -> str | None:
 def refused_as_task(body: Body) -> Refused | None:
     """The refusal of a call that is to go on as a task (2025-11-25, tasks): its answer comes before its tool has done
     anything, and its ticket would end while the tool still runs."""
-    value = body.json.value() if body.json.is_there else None
-    params = value.get("params") if isinstance(value, dict) and value.get("method") == CALL else None
-    if not isinstance(params, dict) or "task" not in params:
+    message = _message(body)
+    params = message.get("params")
+    if message.get("method") != CALL or not isinstance(params, dict) or "task" not in params:
         return None
     detail = "Nothing was forwarded: a call that is to run as a task cannot be fenced to its end."
     return Refused(NO_POLICY, f"{detail} Send it without `task`.")
+
+
+def _message(body: Body) -> Mapping[str, JsonValue]:
+    """What a body that was read says; nothing of one that is no message, and of a batch."""
+    value = body.json.value() if body.json.is_there else None
+    return value if isinstance(value, dict) else {}
 
 
 def _ambiguous_headers(request: Request, message: JsonValue) -> Refused | None:
@@ -205,7 +210,7 @@ def _decoded(value: bytes) -> str | None:
         return text
     try:
         return base64.b64decode(encoded[1], validate=True).decode("utf-8")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         return None
 
 

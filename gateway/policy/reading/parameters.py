@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote_plus
 
-from gateway.core.decision import AMBIGUOUS_TARGET, OF_NAMES, RESOURCE_UNRESOLVED, Refused
+from gateway.core.decision import AMBIGUOUS_TARGET, OF_NAMES, Refused
 from gateway.core.target import Target, query_fields
+from gateway.policy.reading.fields import unreadable
 from gateway.policy.reading.lenient_name import folded, is_unclosed, readings
 from gateway.policy.reading.overriding import may_override, overriding_among
 
@@ -51,7 +52,7 @@ def read_query(target: Target, name: str) -> str | Refused | None:
     if not alike:
         return None
     (_, value), *_ = alike
-    return value if value.isascii() or not _SURROGATE.search(value) else _unreadable(f"query parameter {name}")
+    return value if value.isascii() or not _SURROGATE.search(value) else unreadable(f"query parameter {name}")
 
 
 def names_in_query(target: Target) -> tuple[str, ...] | Refused:
@@ -149,7 +150,3 @@ def _fault(query: str) -> str | None:
 
 def _ambiguous(why: str, advice: str = "Send one value, once.") -> Refused:
     return Refused(AMBIGUOUS_TARGET, f"Nothing was forwarded: {why}. {advice}", OF_NAMES)
-
-
-def _unreadable(what: str) -> Refused:
-    return Refused(RESOURCE_UNRESOLVED, f"Nothing was forwarded: {what} is not UTF-8. Send it as UTF-8.")

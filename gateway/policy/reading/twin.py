@@ -45,6 +45,11 @@ def _pieces(token: str) -> list[str]:
     return [re.escape(piece) for piece in _MARKS.split(squeezed(token)) if piece] or [""]
 
 
+def first_piece(name: str) -> str:
+    """What two names of one token both have, if some reader takes one for the other: up to a mark behind it."""
+    return _pieces(name)[0]
+
+
 @lru_cache(maxsize=4096)
 def _twins(way: tuple[str, ...]) -> re.Pattern[str]:
     """What finds the names that lead to a place on the way, in any spelling, or beyond its end."""

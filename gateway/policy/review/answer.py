@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from gateway.core.caller import Caller, overrides_request, read_control, token_in_target
+from gateway.core.caller import Caller, overrides_request, read_control
 from gateway.core.decision import AMBIGUOUS_TARGET, BAD_REQUEST, FORWARDED, OBSERVED, OF_PATHS, PASSED, Refused
 from gateway.core.field_name import plain_name
 from gateway.core.framing import head_fault
+from gateway.core.identify import token_in_target
 from gateway.core.observed import is_observable
 from gateway.core.request import Headers, Request
 from gateway.core.target import Ambiguous, read_target

@@ -1,6 +1,6 @@
 """`*.test.yaml`: requests and what the policies beside them are to say, asked of the same code as the data path."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -114,30 +114,24 @@ def run_cases(directory: Path, environ: Mapping[str, str]) -> CaseReport:
     if not paths:
         message = "there is no test file here; write one that ends in `.test.yaml`"
         return CaseReport((), (Finding(str(directory), 1, 1, message),))
-    results: list[CaseResult] = []
-    findings: list[Finding] = []
-    for path in paths:
-        ran = _run_file(path, ruleset)
-        if isinstance(ran, CaseReport):
-            findings.extend(ran.findings)
-        else:
-            results.extend(ran)
-    return CaseReport((), tuple(findings)) if findings else CaseReport(tuple(results), ())
+    ran = [one for path in paths for one in _run_file(path, ruleset)]
+    findings = tuple(one for one in ran if isinstance(one, Finding))
+    return CaseReport(() if findings else tuple(one for one in ran if isinstance(one, CaseResult)), findings)
 
 
-def _run_file(path: Path, ruleset: RuleSet) -> list[CaseResult] | CaseReport:
+def _run_file(path: Path, ruleset: RuleSet) -> Iterator[CaseResult | Finding]:
     source = read_file(path)
     if not isinstance(source, Source):
-        return CaseReport((), source)
+        yield from source
+        return
     shape = check_shape(source, _File)
     if not isinstance(shape, _File):
-        return CaseReport((), shape)
-    results = []
+        yield from shape
+        return
     for at, case in enumerate(shape.cases):
         position = source.at(("cases", at))
         place = Place(source.file, position.line, position.column)
-        results.append(CaseResult(case.name, place, _failure(case, ruleset)))
-    return results
+        yield CaseResult(case.name, place, _failure(case, ruleset))
 
 
 def _failure(case: _Case, ruleset: RuleSet) -> str | None:

@@ -1,23 +1,20 @@
 """The trail of a match: what was asked, which rule took it, and why each other rule of the upstream did not."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gateway.core.caller import Caller
-from gateway.core.decision import NO_POLICY, PASSED, READS_DENIED, Refused
+from gateway.core.decision import NO_POLICY, PASSED, Refused
 from gateway.core.request import Request
 from gateway.core.websocket import asks_for_upgrade
 from gateway.policy.condition import GraphqlCondition, PresenceCondition, first_unmet
 from gateway.policy.doubtful_value import doubt_of_unmet
-from gateway.policy.entry import AnyEntry, Closed, Entry, ReadOnly
+from gateway.policy.entry import AnyEntry, Closed
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.pattern import READ_METHODS
 from gateway.policy.reading.body import BodyWanted, body_of
 from gateway.policy.review.answer import Answer, answer, form_fault
 from gateway.policy.ruleset import RuleSet
 
-# What answers a request that is closed, unless some server could take it for another one.
-_CLOSING = (NO_POLICY.name, READS_DENIED.name)
 _REFUSED_ITSELF = "would take it, but the request itself is refused: see the detail"
 _NO_BODY = "reads the body, which was not given"
 _UNLISTED = "would take it, but the request says something that `only` does not list: see the detail"
@@ -88,22 +85,18 @@ def explain(ruleset: RuleSet, request: Request, caller: Caller) -> Explanation:
     open_ones: tuple[AnyEntry, ...] = () if is_read else (*ruleset.entries, *ruleset.read_only)
     closed = (one for one in ruleset.closed if not is_read or one.closes_reads)
     own = [one for one in (*open_ones, *closed) if one.matcher.upstream is upstream]
-    by = taker or (_closer(own, request) if told.decision in _CLOSING else None)
-    considered = tuple(_considered(entry, request, by) for entry in own)
+    considered = tuple(_considered(entry, request, taker) for entry in own)
     return Explanation(request.method, request.target.raw, mount, told, considered, bodies)
 
 
-def _taker(ruleset: RuleSet, request: Request, caller: Caller) -> Entry | ReadOnly | None:
+def _taker(ruleset: RuleSet, request: Request, caller: Caller) -> AnyEntry | None:
+    """What takes the request, or closes it."""
     match ruleset.match(request, caller):
         case Matched(entry) | Read(_, _, entry) | NeedsBody(_, Matched(entry)):
             return entry
+        case Refused(why=why):
+            return next((one for one in ruleset.closed if one.matcher.place.of(one.label) == why), None)
     return None
-
-
-def _closer(entries: Iterable[AnyEntry], request: Request) -> Closed | None:
-    """What closes a request that no other entry has taken."""
-    closed = (entry for entry in entries if isinstance(entry, Closed))
-    return next((entry for entry in closed if _unfit(entry, request) is None), None)
 
 
 def _considered(entry: AnyEntry, request: Request, taker: AnyEntry | None) -> Considered:

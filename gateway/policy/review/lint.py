@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from gateway.core.rule import Rule
 from gateway.policy.aspect import aspects_of
@@ -71,13 +72,13 @@ def _literal_prefix(pattern: Pattern) -> tuple[str, ...]:
     return tuple(fixed)
 
 
+@dataclass(frozen=True, slots=True)
 class _Way:
     """One pattern of an entry, as a way to be matched."""
 
-    __slots__ = ("entry", "pattern", "place")
-
-    def __init__(self, entry: AnyEntry, pattern: Pattern, place: Place) -> None:
-        self.entry, self.pattern, self.place = entry, pattern, place
+    entry: AnyEntry
+    pattern: Pattern
+    place: Place
 
     @property
     def conditions(self) -> tuple[Condition, ...]:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
@@ -14,6 +13,8 @@ from gateway.policy.review.answer import Answer, answer, build_request
 from gateway.policy.review.har import Recorded
 from gateway.policy.ruleset import RuleSet
 from gateway.policy.url import parse_url
+
+_HANDSHAKES = {"ws": "http", "wss": "https"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,9 @@ def summary(judged: Iterable[Judged]) -> dict[str, int]:
 
 
 def _judged(ruleset: RuleSet, recorded: Recorded, caller: Caller) -> Judged:
-    rest = recorded.url.partition("://")[2]
-    host, target = _split(rest)
+    scheme, host, target = _split(recorded.url)
     headers = recorded.headers if recorded.headers.first(b"host") else _hosted(recorded.headers, host)
-    upstream = _addressed(ruleset, recorded.url, target)
+    upstream = _addressed(ruleset, _origin(scheme, host), target)
     if upstream is not None:
         target = _mounted(upstream, target)
         headers = _hosted(headers, upstream.mount.site) if upstream.mount.site else headers
@@ -58,16 +58,19 @@ def _judged(ruleset: RuleSet, recorded: Recorded, caller: Caller) -> Judged:
     return Judged(recorded.method, recorded.url, target, told)
 
 
-def _split(rest: str) -> tuple[str, str]:
-    """Host and target of what stands behind the scheme. The target is judged as it was sent."""
+def _split(url: str) -> tuple[str, str, str]:
+    """Scheme, host and target, which is judged as it was sent; a user and a password are no part of the host."""
+    scheme, _, rest = url.partition("://")
     at = min((rest.index(mark) for mark in "/?" if mark in rest), default=len(rest))
-    target = rest[at:]
-    return rest[:at], target if target.startswith("/") else f"/{target}"
+    return scheme.lower(), rest[:at].rpartition("@")[2], _from_slash(rest[at:])
 
 
-def _addressed(ruleset: RuleSet, url: str, target: str) -> Upstream | None:
+def _from_slash(target: str) -> str:
+    return target if target.startswith("/") else f"/{target}"
+
+
+def _addressed(ruleset: RuleSet, origin: Origin | None, target: str) -> Upstream | None:
     """The upstream whose own address this is, the one with the longest base path; None if it is another host's."""
-    origin = _origin(url)
     path = target.partition("?")[0]
     found = [
         each for each in ruleset.upstreams if each.origin == origin and (path + "/").startswith(f"{each.base_path}/")
@@ -75,20 +78,16 @@ def _addressed(ruleset: RuleSet, url: str, target: str) -> Upstream | None:
     return max(found, key=lambda each: len(each.base_path), default=None)
 
 
-def _origin(url: str) -> Origin | None:
-    try:
-        parts = urlsplit(url)
-        netloc = parts.netloc.rpartition("@")[2]
-    except ValueError:
-        return None
-    parsed = parse_url(f"{parts.scheme}://{netloc}")
+def _origin(scheme: str, host: str) -> Origin | None:
+    """Browsers record the handshake of a session under `ws` and `wss`."""
+    parsed = parse_url(f"{_HANDSHAKES.get(scheme, scheme)}://{host}")
     return None if isinstance(parsed, Wrong) else parsed.origin
 
 
 def _mounted(upstream: Upstream, target: str) -> str:
     behind = target[len(upstream.base_path) :]
     mount = "/".join(upstream.mount.segments)
-    return f"/{mount}{behind}" if upstream.mount.strip and mount else behind or "/"
+    return f"/{mount}{behind}" if upstream.mount.strip and mount else _from_slash(behind)
 
 
 def _hosted(headers: Headers, host: str) -> Headers:

@@ -10,17 +10,21 @@ def unread_directories(directory: Path) -> tuple[Finding, ...]:
     """A warning for each that has files of policies in it. Those that begin with a dot are the system's own: of a
     mounted ConfigMap they hold its files a second time.
     """
+    found = (directory / name for name in _names_in(directory) if not name.startswith("."))
+    return tuple(_warning(path, name) for path in found if (name := _first(path)) is not None)
+
+
+def _names_in(directory: Path) -> list[str]:
+    """None where it is no directory; what cannot be read there is no fault of what can be read here."""
     try:
-        found = sorted(path for path in directory.iterdir() if path.is_dir() and not path.name.startswith("."))
-        return tuple(_warning(path, name) for path in found if (name := _first(path)) is not None)
+        return sorted(path.name for path in directory.iterdir())
     except OSError:
-        # What cannot be read there is no fault of what can be read here.
-        return ()
+        return []
 
 
 def _first(directory: Path) -> str | None:
     """The file whose loss would be the worst."""
-    names = sorted(path.name for path in directory.iterdir() if path.suffix in (".yaml", ".yml"))
+    names = [name for name in _names_in(directory) if Path(name).suffix in (".yaml", ".yml")]
     return PRINCIPALS if PRINCIPALS in names else next(iter(names), None)
 
 

@@ -1,8 +1,9 @@
-"""Which view servers run at a path: Flask's, Django's, Starlette's and Bottle's own routers.
+"""Which view servers run at a path: Flask's, Django's, Starlette's and Bottle's own routers, and two as others do it.
 
 Each has a view at `/docs/secret` and others around it, and is given the path as its usual HTTP server passes it on.
 """
 
+import posixpath
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
@@ -53,7 +54,28 @@ def in_bottle(path: str) -> bool:
     return b"".join(_BOTTLE(environ, lambda *_: None)) == SECRET.encode()
 
 
-ROUTERS: tuple[Router, ...] = (flask, django, starlette, in_bottle)
+def as_a_url(path: str) -> bool:
+    """As servers whose router takes a URL (Deno, Bun, Hono): by the URL standard, which drops tabs and line ends and
+    resolves segments of dots, escaped ones too, and then with the escapes undone."""
+    cleaned = "".join(one for one in path if one not in "\t\n\r").replace("\\", "/").strip("\0 ")
+    segments: list[str] = []
+    for segment in cleaned.split("#")[0].split("/"):
+        dots = segment.lower().replace("%2e", ".")
+        if dots == "..":
+            segments = segments[:-1] or [""]
+        elif dots != ".":
+            segments.append(segment)
+    return unquote("/".join(segments)) == SECRET
+
+
+def corrected(path: str) -> bool:
+    """As Go's routers redirect to what they know: without empty and dotted segments, without the slash at the end, in
+    any case."""
+    cleaned = posixpath.normpath(_decoded(path))
+    return cleaned.replace("//", "/").casefold() == SECRET
+
+
+ROUTERS: tuple[Router, ...] = (flask, django, starlette, in_bottle, as_a_url, corrected)
 
 
 def flask_number(path: str) -> int | None:

@@ -1,6 +1,7 @@
 """Reads that a policy closes, in every spelling that some server takes for one."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,14 @@ def test_a_closed_read_is_refused_in_every_spelling(ruleset: RuleSet, method: st
     assert name_of(ruleset.match(request(method, target), Caller())) == found
 
 
+@pytest.mark.parametrize(("before", "found"), [("/m/admin", "read"), ("/m/admin/purge", "ambiguous-target")])
+def test_a_long_path_is_read_as_far_as_closed_ones_go(ruleset: RuleSet, before: str, found: str) -> None:
+    """To look for what is closed at each of its segments, in each way to read it, would take minutes."""
+    target = f"{before}{'/index' * 5000}{'/a.php' * 10}.x.x.x.x.x.x"
+
+    assert name_of(ruleset.match(request("GET", target), Caller())) == found
+
+
 @pytest.mark.parametrize(
     ("fields", "found"),
     [
@@ -172,3 +181,25 @@ def test_a_message_is_closed_whether_it_reads_or_writes(
     asked = request("POST", "/mcp", *fields, ("Content-Type", "application/json"), body=message)
 
     assert name_of(rules(tmp_path, HEAD + MCP).match(asked, Caller())) == found
+
+
+@pytest.mark.parametrize(
+    ("target", "body", "found"),
+    [
+        ("/mcp", None, "read"),
+        ("/mcp?sudo=1", None, "reads-denied"),
+        ("/mcp?sudo=1", b"", "reads-denied"),
+        ("/mcp?sudo=1", b"a=1", "reads-denied"),
+        ("/mcp?other=1", b"a=1", "read"),
+        ("/mcp?other=1", b"sudo=1", "ambiguous-target"),
+    ],
+)
+def test_a_body_opens_no_end_of_a_session(tmp_path: Path, target: str, body: bytes | None, found: str) -> None:
+    """Where one comes beside the query that is looked at, it is read first."""
+    closed = "closed: [{match: DELETE /mcp, when: {query: {sudo: {present: true}}}}]"
+    ruleset = rules(tmp_path, f"{HEAD}protocol: mcp\nmount: {{path: /mcp}}\n{closed}\n")
+    length = () if body is None else (("Content-Length", str(len(body))),)
+    asked = request("DELETE", target, ("Mcp-Session-Id", "s1"), *length)
+
+    assert name_of(ruleset.match(asked, Caller())) == ("needs body" if body else found)
+    assert name_of(ruleset.match(replace(asked, body=body or b""), Caller())) == found

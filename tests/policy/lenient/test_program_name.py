@@ -13,6 +13,9 @@ from gateway.policy.lenient.program_name import is_index, is_program, program_st
         ("a.php.cgi", "a.php"),
         (".asmx", ""),
         ("a\n.cfm", "a\n"),
+        *((f"publish.{ending}", "publish") for ending in ("phtml", "phar", "fcgi", "pl", "py", "wsgi", "asp", "aspx")),
+        *((f"publish.{ending}", "publish") for ending in ("ashx", "svc", "cfc", "jsp", "jspx", "jsf", "faces")),
+        *((f"publish.{ending}", "publish") for ending in ("action", "do")),
         *((segment, None) for segment in ("cron", "cron.phps", "cron.php2", "a.html", "php", "a.php/x", "")),
     ],
 )

@@ -65,6 +65,7 @@ def test_a_program_is_run_with_what_follows_it(path: str, run: list[str]) -> Non
     [
         (["/cron.php"], "other.php/x", ["other.php"]),
         (["/cron.php"], "a", []),
+        (["/cron.php"], "other.php/x.php/y.php/z", ["other.php"]),
         (["/a/index.html"], "a", ["a/index.html"]),
         (["/a/index.html"], "b.php/x", ["b.php/x/index.html"]),
         (["/a/index.php", "/b/index.php", "/default.aspx"], "a", ["a/default.aspx", "a/index.php"]),

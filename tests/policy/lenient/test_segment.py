@@ -1,8 +1,15 @@
 """Which segments of a path some server takes for one."""
 
+from collections.abc import Callable
+from decimal import Decimal
+
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from gateway.policy.lenient.segment import lenient_segment, lenient_segments
+from gateway.policy.reading.hidden import hidden_in
 
 
 @pytest.mark.parametrize(
@@ -124,3 +131,44 @@ def test_ascii_is_compared_as_all_else_is() -> None:
 def test_each_segment_of_a_path_is_compared_so() -> None:
     """None is left out or put together."""
     assert lenient_segments(("Docs", "a-b", "")) == ("docs", "ab", "")
+
+
+def by_pydantic(kind: type) -> Callable[[str], object]:
+    adapter = TypeAdapter(kind)
+    return adapter.validate_python
+
+
+READ_BY: list[Callable[[str], object]] = [int, float, Decimal, *map(by_pydantic, (int, float, Decimal, bool))]
+NAMED = ["3", "0.5", "0", "true", "false", "10", "1000000", "-3", "1e3", "2.50", "yes", "1"]
+PIECES = [*"0123456789.eE+-_ xXoObBdDfFlLjn", "\u0663", "\uff13", "\u00a0", "\u2003", "inf", "nan", "true", "yes", "on"]
+PIECES += ["t", "y", "\u0131", "\u212a", "\uff0e", "\u2212"]
+
+
+def read(reads: Callable[[str], object], text: str) -> object:
+    """Nothing where it is refused; what is no number is itself never."""
+    try:
+        value = reads(text)
+    except (ValueError, ArithmeticError):
+        return None
+    return None if value != value else value
+
+
+@given(
+    st.sampled_from(NAMED), st.booleans(), st.lists(st.tuples(st.integers(0, 6), st.sampled_from(PIECES)), max_size=4)
+)
+@settings(max_examples=500)
+@example("3", True, [(0, "0")])
+@example("0.5", False, [(0, ".5")])
+def test_what_is_read_as_the_same_value_is_the_same_segment(
+    named: str, is_kept: bool, pieces: list[tuple[int, str]]
+) -> None:
+    """By Python's own and by pydantic: another spelling of a closed number or truth is told alike, or has a blank at an
+    end, which is refused."""
+    text = named if is_kept else ""
+    for at, piece in pieces:
+        text = text[:at] + piece + text[at:]
+
+    if hidden_in(text) is None and lenient_segment(text) != lenient_segment(named):
+        for reads in READ_BY:
+            value = read(reads, text)
+            assert value is None or (type(value), value) != (type(read(reads, named)), read(reads, named))

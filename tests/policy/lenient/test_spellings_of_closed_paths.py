@@ -102,3 +102,86 @@ def test_a_list_of_one_procedure_is_that_procedure(ruleset: RuleSet, procedure: 
     """tRPC calls each of a list of them."""
     assert found(ruleset, "POST", f"/api/trpc/{procedure}") == "ambiguous-target"
     assert found(ruleset, "POST", "/api/trpc/doc.purge") == "no-policy"
+
+
+WORDS = """\
+closed:
+  - match:
+      - GET,PUT /x/publish_all
+      - GET,PUT /x/secretkey
+      - GET,PUT /x/stra%C3%9Fe
+      - GET,PUT /x/true
+      - GET,PUT /x/3
+      - GET,PUT /x/0.5
+      - GET,PUT /x/2026-01-05
+      - GET,PUT /x/3f2504e0-4f89-41d3-9a0c-0305e82c3301
+      - GET,PUT /x/10.0.0.1
+      - GET,PUT /x/::1
+      - GET,PUT /n/3/run
+      - GET,PUT /k/3
+writes:
+  - {name: run, match: "PUT /n/{id}/run", resource: "n/{path.id}", values: any}
+  - {name: number, match: "PUT /k/{id}", resource: "k/{path.id}", values: integer}
+  - {name: any, match: "PUT /x/{id}", resource: "x/{path.id}", values: any}
+"""
+# The first of each is the closed one.
+SPELLED = [
+    *("publish_all", "publish-all", "publish.all", "publish~all", "publish%2Eall", "publishAll", "publish..all"),
+    *("publish.~all", "publish_all.", ".publish_all", "publish:all", "publish%3Aall", "publish,all", "publish@all"),
+    *("publish'all", "publish!all", "publish(all", "publish*all", "publish=all", "publish$all", "publish%20all"),
+    *("publish%255Fall", "publish_all%E2%A0%80", "%E2%A0%80publish_all"),
+    *("secretkey", "%C5%BFecretkey", "secret%E2%84%AAey", "%EF%BD%93ecretkey", "s%C3%A9cretkey", "secretkey%CC%81"),
+    *("se%C2%ADcretkey", "%F0%9D%90%ACecretkey", "%E2%93%A2ecretkey", "SECRETKEY"),
+    *("stra%C3%9Fe", "strasse", "STRASSE", "stra%E1%BA%9Ee", "STRA%C3%9FE"),
+    *("true", "TRUE", "1", "yes", "on", "%22true%22"),
+    *("3", "03", "0_3", "3.0", "3e0", "3,", "0b11", "0o3", "0x3.0", "%203", "%D9%A3", "%EF%BC%93"),
+    *("3.00000000000000000001", "2.99999999999999999999"),
+    *("0.5", ".5", "00.5", "0.50", "5e-1", "0.05e1", "%2B0.5", "%200.5", "0.5%20", "%C2%A00.5", "%E2%80%830.5"),
+    *("2026-01-05", "20260105"),
+    *("3f2504e0-4f89-41d3-9a0c-0305e82c3301", "3F2504E0-4F89-41D3-9A0C-0305E82C3301"),
+    *("3f2504e04f8941d39a0c0305e82c3301", "urn:uuid:3f2504e0-4f89-41d3-9a0c-0305e82c3301"),
+    "%7B3f2504e0-4f89-41d3-9a0c-0305e82c3301%7D",
+    *("10.0.0.1", "010.0.0.1"),
+    *("::1", "0::1", "::0001", "0:0:0:0:0:0:0:1", "::0.0.0.1"),
+]
+CLOSED = {
+    *("publish_all", "secretkey", "stra%C3%9Fe", "true", "3", "0.5", "2026-01-05", "10.0.0.1", "::1"),
+    "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+}
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
+    return rules(tmp_path_factory.mktemp("words"), HEAD + WORDS)
+
+
+@pytest.mark.parametrize("segment", SPELLED)
+def test_a_closed_segment_is_closed_in_every_spelling(words: RuleSet, segment: str) -> None:
+    """Words, numbers, truths, days and addresses; of reads and of writes, which `values` hold to nothing here."""
+    told = ("reads-denied", "no-policy") if segment in CLOSED else ("ambiguous-target", "ambiguous-target")
+
+    assert (found(words, "GET", f"/x/{segment}"), found(words, "PUT", f"/x/{segment}")) == told
+
+
+@pytest.mark.parametrize(
+    "segment",
+    [
+        *("publish", "publish_all_2", "secret", "stra%C3%9Fen", "%EF%AC%81", "truth", "null", "4", "3n", "0.6", "inf"),
+        *("2026-01-06", "10.0.0.2", "10.0.1", "167772161", "::2"),
+    ],
+)
+def test_a_segment_that_no_server_takes_for_it_passes(words: RuleSet, segment: str) -> None:
+    """Else the others would show nothing. An address as one number is refused by those that read addresses."""
+    assert (found(words, "GET", f"/x/{segment}"), found(words, "PUT", f"/x/{segment}")) == ("read", "any")
+
+
+@pytest.mark.parametrize("number", ["03", "3.0", "0_3", "%D9%A3", "3,", "%203"])
+def test_so_is_one_in_the_middle_or_among_integers(words: RuleSet, number: str) -> None:
+    """Whatever form the rule beside it wants."""
+    targets = (f"/n/{number}/run", f"/k/{number}")
+
+    assert {found(words, method, target) for method in ("GET", "PUT") for target in targets} == {"ambiguous-target"}
+    assert [found(words, "GET", target) for target in ("/n/%33/run", "/k/%33")] == ["reads-denied"] * 2
+    assert [found(words, "PUT", target) for target in ("/n/%33/run", "/k/%33", "/n/4/run", "/k/4")] == [
+        *("no-policy", "no-policy", "run", "number")
+    ]

@@ -47,6 +47,9 @@ def test_a_rule_for_sessions_is_no_idle_one(tmp_path: Path) -> None:
         ("PUT /m/a/{x...}", "/a/{rest+}", []),
         ("PUT /m/a/%62", "/a/b", []),
         ("PUT /m/{x}/b", "/a/{id}", ["PUT /a/{id}"]),
+        ("PUT /m/a", "/a?do=x/y", []),
+        ("PUT /m/{x}", "/a?by={id}", []),
+        ("PUT /m/b", "/a?by={id}", ["PUT /a?by={id}", "rule one"]),
     ],
 )
 def test_a_rule_takes_all_of_an_operation_or_leaves_a_gap(

@@ -59,6 +59,13 @@ def test_where_a_query_may_have_others_nothing_is_listed(parameter: Any, why: st
     assert found.why.startswith(why)
 
 
+def test_of_more_parameters_than_are_read_nothing_is_listed() -> None:
+    """Whoever sends one of the others would be refused."""
+    found = documented(Tree({}), {}, {"parameters": [query(schema=TEXT)] * 201})
+
+    assert (found.query, found.why) == (None, "a parameter was not read")
+
+
 @pytest.mark.parametrize(
     ("named", "listed"),
     [

@@ -7,6 +7,7 @@ import pytest
 from gateway.core.caller import NOBODY
 from gateway.policy.load import load_policies
 from gateway.policy.openapi.policy_text import PolicyText, policy_text
+from gateway.policy.openapi.tree import Tree
 from gateway.policy.review.answer import answer
 from gateway.policy.ruleset import RuleSet
 from tests.policy.asking import request
@@ -60,3 +61,24 @@ def test_no_query_names_another_than_an_imported_path_does(shop: RuleSet, name: 
     """In the document's spelling or in the policy's."""
     assert answer(shop, request("DELETE", f"/shop/pet/7?{name}=8"), NOBODY).decision == "ambiguous-target"
     assert answer(shop, request("DELETE", "/shop/pet/7?id=8"), NOBODY).resource == "shop/pet/7"
+
+
+@pytest.mark.parametrize("names_all", [False, True], ids=["any", "only"])
+@pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded"])
+def test_schemas_of_themselves_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, names_all: bool
+) -> None:
+    """A few lines would otherwise be hundreds of millions of schemas: each has the others in it, many times over."""
+    resolved, asked = Tree.resolved, []
+    monkeypatch.setattr(Tree, "resolved", lambda tree, value: (asked.append(1), resolved(tree, value))[1])
+    whole, part = ({"$ref": f"#/components/schemas/{name}"} for name in ("Whole", "Part"))
+    schemas = {
+        "Whole": {"allOf": [whole] * 20, "properties": {f"p{at}": part for at in range(200)}},
+        "Part": {"anyOf": [part] * 50, "allOf": [part] * 50},
+    }
+    put = {"put": {"requestBody": {"content": {kind: {"schema": whole}}}}}
+
+    read = document(tmp_path, {"/a/{id}": put}, names_all=names_all, components={"schemas": schemas})
+
+    assert read.operations[0].body.kinds.keys() == schemas["Whole"]["properties"].keys()
+    assert len(asked) < 500_000

@@ -176,3 +176,13 @@ def test_parameters_are_wanted_or_may_be_several_segments(tmp_path: Path) -> Non
     (operation,) = document(tmp_path, {"/{id}/{file}": {"parameters": of_path, "put": {"parameters": own}}}).operations
 
     assert (set(operation.wanted), set(operation.rests)) == ({"a"}, {"file"})
+
+
+def test_what_stands_beside_a_paths_reference_is_an_operation_too(tmp_path: Path) -> None:
+    """And over what the reference leads to, where both have it."""
+    item = {"$ref": "#/components/pathItems/A", "put": {"operationId": "own"}}
+    items = {"pathItems": {"A": {"put": {"operationId": "other"}, "delete": {}}}}
+
+    read = document(tmp_path, {"/a": item}, components=items)
+
+    assert [(str(one), one.operation_id) for one in read.operations] == [("PUT /a", "own"), ("DELETE /a", "")]

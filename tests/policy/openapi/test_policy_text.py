@@ -328,3 +328,33 @@ def test_five_thousand_operations_load(tmp_path: Path) -> None:
 
     assert policy.rules == 5000
     assert policy.text.count("\n  - name: ") == 5000
+
+
+def test_a_read_that_the_query_of_its_path_names_is_no_other(tmp_path: Path) -> None:
+    """Uncommented it passes what its operation is, and nothing else at the path."""
+    paths = {f"/docs?do={word}": {"post": {"operationId": f"{word}Docs"}} for word in ("search", "purge")}
+    text = policy_text(document(tmp_path, paths), "o.json", "up").text
+    head, begin, rest = text.partition("# read_only:\n")
+    entry, _, rules = rest.partition("\n\n")
+    uncommented = begin[2:] + "\n".join(line.removeprefix("# ") for line in entry.splitlines())
+    own = rules[rules.index("  # A create", rules.index("searchDocs")) :]
+
+    ruleset = loaded(f"{head}{uncommented}\nwrites:\n{own}")
+
+    asked = (f"/up/docs{query}" for query in ("?do=search", "?do=purge", "?do=erase", ""))
+    assert [name_of(ruleset.match(request("POST", target), Caller())) for target in asked] == [
+        "read",
+        "purgeDocs",
+        "no-policy",
+        "no-policy",
+    ]
+
+
+@pytest.mark.parametrize(("upstream", "name"), [("pet-store", "PET_STORE_TOKEN"), ("3d", "API_3D_TOKEN")])
+def test_a_credentials_variable_is_one_that_shells_can_set(tmp_path: Path, upstream: str, name: str) -> None:
+    """None of them begins with a digit."""
+    schemes = {"securitySchemes": {"b": {"type": "http", "scheme": "bearer"}}}
+
+    text = policy_text(document(tmp_path, {}, components=schemes), "o.json", upstream).text
+
+    assert f'value: "Bearer ${{env:{name}}}"' in text

@@ -66,6 +66,7 @@ def test_what_a_match_cannot_say_exactly_stays_closed(tmp_path: Path, path: str)
 def test_another_server_is_another_upstream(tmp_path: Path) -> None:
     """Its operations must not be sent to this one."""
     assert "server of its own" in (proposed(tmp_path, "put", "/a", servers=[{"url": "https://b.example"}]).closed or "")
+    assert proposed(tmp_path, "put", "/a", servers=[{"url": "https://api.example/v1/"}]).closed is None
 
 
 def test_the_second_of_two_equal_paths_stays_closed(tmp_path: Path) -> None:

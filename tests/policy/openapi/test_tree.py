@@ -1,5 +1,6 @@
 """A document's text, whoever wrote it, and the references inside it."""
 
+import json
 import time
 from pathlib import Path
 
@@ -110,3 +111,37 @@ def test_a_reference_is_a_json_pointer() -> None:
     tree = Tree({"paths": {"/a~b": {"x": "y"}}})
 
     assert tree.resolved({"$ref": "#/paths/~1a~0b"}) == {"x": "y"}
+
+
+@pytest.mark.parametrize(
+    ("reference", "is_found"),
+    [
+        ("#/paths/~1a~1%7Bid%7D/parameters/0", True),
+        ("#/paths/~1a~1{id}/parameters/0", True),
+        ("#/paths/~1a~1{id}/parameters/1", False),
+        ("#/paths/~1a~1{id}/parameters/00", False),
+        ("#/paths/~1a~1{id}/parameters/-1", False),
+        ("#/paths/~1a~1{id}/parameters/" + "9" * 5000, False),
+        ("#/paths/~1a~1{id}/parameters", False),
+    ],
+    ids=["escaped", "plain", "behind the end", "a zero in front", "below zero", "beyond all", "the list itself"],
+)
+def test_a_reference_leads_to_where_a_bundler_found_it_first(reference: str, is_found: bool) -> None:
+    """Escaped as in URLs (RFC 6901, section 6), and in a list."""
+    tree = Tree({"paths": {"/a/{id}": {"parameters": [{"name": "id"}]}}})
+
+    found = tree.resolved({"$ref": reference})
+
+    assert found == {"name": "id"} if is_found else isinstance(found, Wrong)
+
+
+@pytest.mark.parametrize("is_json", [True, False], ids=["JSON", "YAML"])
+def test_a_name_that_stands_twice_is_found_among_many(tmp_path: Path, is_json: bool) -> None:
+    """It is looked for once, and not once for each name before it."""
+    names = [*(f"n{at}" for at in range(40_000)), "n39999"]
+    content = json.dumps(names)[1:-1].replace(",", ": 1,") if is_json else ": 1\n".join(names)
+
+    tree = read(tmp_path, "{" + content + ": 1}" if is_json else content + ": 1\n")
+
+    assert isinstance(tree, Wrong)
+    assert "`n39999` stands twice" in tree.message

@@ -214,3 +214,48 @@ def test_a_value_with_a_mark_before_it_has_no_rule(tmp_path: Path, style: str, i
     (one,) = propose(document(tmp_path, {"/docs/{id}": {"put": {"parameters": parameters}}}), "up")
 
     assert (one.closed is not None and "has a mark before its value" in one.closed) is is_closed
+
+
+DOC = by("doc_id", INTEGER)
+IDS = body("application/json", doc_ids={"type": "array", "items": INTEGER})
+STATES = {**TEXT, "enum": ["open", "closed"]}
+# Of a small app of FastAPI, and of Django REST: each line is what is said of it.
+SAID = {
+    "PUT /docs/{doc_id}": (DOC, "closed"),
+    "PUT /v2/docs/{doc_id}": (DOC, "integer"),
+    "PUT /admin/docs/{doc_id}": (DOC, "asks"),
+    "POST /publish/{doc_id}": (DOC, "asks"),
+    "PUT /doc/{doc_id}/title": (DOC, "integer"),
+    "PUT /doc": ({"parameters": [{"name": "doc_id", "in": "query", "schema": INTEGER}]}, "closed"),
+    "DELETE /users/{user_id}/docs": (by("user_id", INTEGER), "asks"),
+    "POST /docs/bulk-delete": (IDS, "closed"),
+    "POST /docs/purge": ({}, "asks"),
+    "PUT /tenants/{tenant}/docs/{doc_id}": (
+        {"parameters": [*DOC["parameters"], *by("tenant", {**TEXT, "enum": ["a", "b"]})["parameters"]]},
+        "closed",
+    ),
+    "POST /docs/{doc_id}/transition/{to}": (
+        {"parameters": [*DOC["parameters"], *by("to", STATES)["parameters"]]},
+        "closed",
+    ),
+    "PUT /docs/{doc_id}{format}": (
+        {"parameters": [*DOC["parameters"], *by("format", {**TEXT, "enum": [".json", ".api"]})["parameters"]]},
+        "closed",
+    ),
+}
+
+
+def test_the_ways_to_one_document_are_asked_about_or_closed(tmp_path: Path) -> None:
+    """The newest version's has the rule, and of what is done to a document it is asked by which of the others."""
+    paths: dict[str, Any] = {}
+    for line, (operation, _) in SAID.items():
+        method, path = line.split(" ")
+        paths.setdefault(path, {})[method.lower()] = operation
+
+    every = propose(document(tmp_path, paths), "up")
+
+    assert {one.match.replace("/up", ""): told(one) for one in every} == {
+        line: said for line, (_, said) in SAID.items()
+    }
+    (publish,) = [one for one in every if "/publish/" in one.match]
+    assert "(or another path)" in publish.asks[0]

@@ -54,3 +54,11 @@ def test_it_is_known_where_the_stream_stands(came: bytes, *, is_between: bool, h
     list(stream.feed(came))
 
     assert (stream.is_between, stream.has_ids) == (is_between, has_ids)
+
+
+def test_a_line_end_that_comes_in_two_pieces_is_one() -> None:
+    """It begins no event."""
+    stream = EventStream(100)
+
+    assert [text for piece in (b"data: 1\r\n\r", b"\n") for text in stream.feed(piece)] == [b"1"]
+    assert stream.is_between

@@ -16,9 +16,45 @@ SCHEMA: GraphQLSchema = build_schema(
 )
 
 FIELDS = ["a", "b", "pay", "x:pay", "query:b", "mutation", "pay(id:7)", 'a(id:"}")', "a{b}", "__typename"]
+FIELDS += ['a(id:"#")', 'a(id:"//")', 'a(id:"\'")', "a(id:-0)", "b(i:{a:7})", 'a(id:"")', "b#}pay\n", "a(id:7)b"]
 SPREADS = ["...F", "...{pay}", "...on Query{b}", "...on Mutation{pay}", "a@skip(if:true)", "...F@include(if:false)"]
-BETWEEN = [" ", " ", ",", "\n", "#}\n", "#mutation{pay}\n", '"""}"""', "\ufeff", "\r", "\u2028"]
-BROKEN = ["", "", "", "", "{", "}", '"', "&", "query", "...F", "(id:$v)", "extend", "\x0b"]
+BETWEEN = [" ", " ", ",", "\n", "#}\n", "#mutation{pay}\n", '"""}"""', "\ufeff", "\r", "\u2028", "\t", "\r\n", '#"\n']
+BROKEN = [
+    "",
+    "",
+    "",
+    "",
+    "{",
+    "}",
+    '"',
+    "&",
+    "query",
+    "...F",
+    "(id:$v)",
+    "extend",
+    "\x0b",
+    "/* */",
+    "//",
+    "'",
+    "`",
+    "%",
+]
+BROKEN += [
+    "type",
+    "input",
+    '"{"',
+    '"}"',
+    '"a" "b"',
+    "0x7",
+    "1E+1",
+    "truex",
+    "nullid",
+    "onX",
+    "~",
+    "|",
+    "fragment",
+    "@d",
+]
 # Most requests name none, and most names are of nothing.
 WANTED: list[dict[str, JsonValue]] = [{}] * 6
 WANTED += [{"operationName": name} for name in (None, "", "Q", "Q", "A", "q", "mutation")]

@@ -46,6 +46,7 @@ from gateway.policy.reading.jsonbody import (
         b'{"id": "\xed\xa0\x80"}',
         b'\xef\xbb\xbf{"id": 1}',
         b'{"id": 1} x',
+        b'{"id": 1}\n\n{}',
         b'{"id": 1}{"id": 2}',
         b'{"id": 1,}',
         b"{'id': 1}",
@@ -79,6 +80,7 @@ EXPONENTS = ("1E5", "1e-0001", "12e+0001", "1e-9999", "0e9999")
     [
         (b'{"id": 9007199254740993}', {"id": Number("9007199254740993")}),
         (b' {"a": [1.50, -0, null, true]} \n', {"a": [Number("1.50"), Number("-0"), None, True]}),
+        (b'{"a": 7}\r\n', {"a": Number("7")}),
         (b'"\\ud83d\\ude00"', "\U0001f600"),
         (b"null", None),
         (b'{"": 1, "__proto__": {"id": 8}}', {"": Number("1"), "__proto__": {"id": Number("8")}}),

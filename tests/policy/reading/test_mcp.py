@@ -173,6 +173,7 @@ def test_whoever_answers_what_a_server_asked_is_told_why_it_is_refused(ruleset: 
         ([("Mcp-Name", "write"), ("Mcp-Name", "write")], call("write", note=7), "ambiguous-target"),
         ([("Mcp-Name", "=?base64?d3JpdGU?=")], call("write", note=7), "ambiguous-target"),
         ([("Mcp-Name", "=?base64?/w==?=")], call("write", note=7), "ambiguous-target"),
+        ([("Mcp-Name", "=?base64?d3Jp\xe9GU=?=")], call("write", note=7), "ambiguous-target"),
         ([("Mcp-Name", "write")], message("tools/call", params=["write"]), "ambiguous-target"),
         ([("Mcp-Name", "write")], message("tools/list"), "ambiguous-target"),
         ([("Mcp-Name", "write")], message(result={"name": "write"}), "ambiguous-target"),

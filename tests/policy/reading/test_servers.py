@@ -69,7 +69,16 @@ DISPOSITIONS = [
     *(': form-data; name="title"', ': form-data; name="title"', ':form-data;name="title"', ": form-data; name=title"),
     *(
         f': form-data; name="title"; filename="{name}"'
-        for name in ("a.txt", "purge", "x; purge=1", "=?UTF-8?Q?purge?=")
+        for name in (
+            "a.txt",
+            "purge",
+            "x; purge=1",
+            "=?UTF-8?Q?purge?=",
+            "a;name*0=purge",
+            "a;na me=purge",
+            "a: b",
+            "=",
+        )
     ),
     *(': attachment; name="title"; filename="a"', ": form-data; name=\"title\"; filename*=UTF-8''purge"),
 ]
@@ -79,9 +88,13 @@ BESIDE = [
     *(f"Content-Type: {kind}" for kind in TYPES),
     *(f"Content-Transfer-Encoding: {coding}" for coding in ("base64", "quoted-printable", "8bit", "x")),
     *(f"Content-Length: {length}" for length in ("0", "1", "-1", "99999")),
-    *("Content-Location: purge", "MIME-Version: 1.0"),
+    *("Content-Location: purge", 'Content-Location: name="purge"', "Content-Length:", "Content-Length: 3"),
+    *("MIME-Version: 1.0", 'MIME-Version: 1.0; name="purge"', 'Content-Type: text/plain; name="purge"'),
+    *("Content-Type: text/plain; charset=utf-7", "Content-Type: application/json", "Content-Location: \u00e9"),
+    *('Content-Transfer-Encoding: name="purge"', "Content-Transfer-Encoding: binary; name=purge"),
 ]
 HIDDEN = 'Content-Disposition: form-data; name="purge"'
+HIDDENS = [HIDDEN, HIDDEN, 'name="purge"', '; name="purge"', "Content-Disposition:form-data;name=purge"]
 LINE_ENDS = ["\r\n", "\r\n", "\n", "\r", "\r\n ", ""]
 CONTENTS = ["1", "", "\r\n", "\r\n-", "\r\n--", "--\r\n", "purge=1", "&purge=1&", '{"purge": 1}', f"{HIDDEN}\r\n\r\n1"]
 
@@ -90,9 +103,14 @@ CONTENTS = ["1", "", "\r\n", "\r\n-", "\r\n--", "--\r\n", "purge=1", "&purge=1&"
 def contents(draw: st.DrawFn, boundary: str) -> str:
     """What somebody may take for a delimiter and another part."""
     marks = ["-", "--", f"--{boundary[:-1]}", f"--{boundary.swapcase()}", f"--'{boundary}'", f"-- {boundary}", "\u2014"]
+    marks += [boundary[:-1], f"--{boundary[1:]}", f"--{boundary[::-1]}", f"--{boundary[: len(boundary) // 2]}", "----"]
     mark = draw(st.sampled_from([*marks, f"--{boundary[:1]}\n{boundary[1:]}", "--C", f"-\n-{boundary}"]))
     start = draw(st.sampled_from(["", "\r\n", "\n", "\r", "x"]))
-    head = draw(st.sampled_from(LINE_ENDS)) + HIDDEN + draw(st.sampled_from(["\r\n\r\n", "\n\n", "\r\r"]))
+    head = (
+        draw(st.sampled_from(LINE_ENDS))
+        + draw(st.sampled_from(HIDDENS))
+        + draw(st.sampled_from(["\r\n\r\n", "\n\n", "\r\r"]))
+    )
     end = draw(st.sampled_from(LINE_ENDS)) + mark + draw(st.sampled_from(["", "--", "--\r\n"]))
     return f"{start}{mark}{head}1{end}"
 

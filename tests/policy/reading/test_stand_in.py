@@ -66,6 +66,13 @@ def test_a_reference_beside_the_way_makes_no_doubt(beside: str) -> None:
         *(('{"values": {"doc.id": ["bigint"]}}', True), ('{"values": ["undefined"]}', True)),
         *(('{"values": {"doc\\\\.id": ["Date"]}}', True), ('{"referentialEqualities": {"x": ["id"]}}', True)),
         *(('{"values": {"due": ["Date"], "doc.due-date": ["Date"], "idx": ["Date"]}, "v": 1}', False), ("{}", False)),
+        *(('{"values": {"": ["undefined"]}}', True), ('{"values": {".id": ["undefined"]}}', True)),
+        *(('{"values": {"due": ["Date"], "i\\\\d": ["Date"]}}', True), ('{"values": {"id": "undefined"}}', True)),
+        *(('{"values": {"id": [["typed-array", "Uint8Array"]]}}', True), ('{"values": {"id": ["number"]}}', True)),
+        *(('{"values": [["undefined"], {"id": ["Date"]}]}', True), ('{"v": 1, "values": {"id": ["Date"]}}', True)),
+        *(('{"referentialEqualities": [["id"]]}', True), ('{"referentialEqualities": [["x"], {"y": ["id"]}]}', True)),
+        # Of a list superjson makes nothing, and oRPC has other words for it.
+        *(('[{"values": {"id": ["undefined"]}}]', False), ('[[3, "id"]]', False), ('[[1, "due"]]', False)),
         *(('{"values": {}, "referentialEqualities": {}}', False), ("null", False), ('"values"', False)),
     ],
 )

@@ -349,3 +349,24 @@ def test_it_shows_what_closes_a_request(
     assert [one.why for one in told.considered if one.taken] == [
         one.why for one in told.considered if one.why in ("closes this request", "takes this request")
     ]
+
+
+def test_what_is_closed_around_an_entry_does_not_close_what_that_refuses(tmp_path: Path) -> None:
+    """The more specific entry was asked, and its list refuses."""
+    policy = """\
+mount: {path: /x}
+read_only:
+  - {match: POST /x/jobs/preview, only: {json: [/a]}}
+closed:
+  - match: POST /x/{rest...}
+  - match: POST /x/jobs/{rest...}
+writes: []
+"""
+    ruleset = rules(tmp_path, HEAD + policy)
+    listed = explain(ruleset, request("POST", "/x/jobs/preview", body='{"b": 1}'), CALLER)
+    closed = explain(ruleset, request("POST", "/x/jobs/start", body='{"b": 1}'), CALLER)
+
+    assert (listed.answer.decision, closed.answer.decision) == ("no-policy", "no-policy")
+    assert not any(one.taken for one in listed.considered)
+    assert "`only` does not list" in listed.considered[0].why
+    assert [one.match for one in closed.considered if one.taken] == [("POST /x/jobs/{rest...}",)]

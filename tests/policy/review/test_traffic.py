@@ -18,6 +18,7 @@ mount: {path: /s, strip: true}
 writes:
   - {name: one, match: "PUT /s/a/{id}", resource: "a/{path.id}"}
   - {name: body, match: "POST /s/a", resource: "a/{json:/id}"}
+  - {name: session, match: "GET /s/rooms/{id}", upgrade: websocket, resource: "room/{path.id}"}
 """
 PLAIN = """\
 upstream: plain
@@ -35,9 +36,20 @@ writes:
 """
 
 
+ROOT = """\
+upstream: root
+url: http://root.example/v2
+mount: {host: root.example}
+writes:
+  - {name: four, match: "PUT /{key...}", resource: "r/{path.key}"}
+"""
+SESSION = [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")]
+SESSION += [("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==")]
+
+
 @pytest.fixture
 def ruleset(tmp_path: Path) -> RuleSet:
-    return rules(tmp_path, STRIPPED, PLAIN, HOSTED)
+    return rules(tmp_path, STRIPPED, PLAIN, HOSTED, ROOT)
 
 
 def judged(ruleset: RuleSet, method: str, url: str, body: bytes | None = b"") -> Judged:
@@ -61,6 +73,10 @@ def judged(ruleset: RuleSet, method: str, url: str, body: bytes | None = b"") ->
         ("PUT", "https://api.example/v1/a/../7", "ambiguous-target", None, "/s/a/../7"),
         ("PUT", "https://api.example?x", "no-upstream", None, "/?x"),
         ("PUT", "https://[::1/a", "bad-request", None, "/a"),
+        ("PUT", "https://ada:secret@api.example/v1/a/7", "forwarded", "one", "/s/a/7"),
+        ("PUT", "http://ada@gateway:8080/s/a/7", "forwarded", "one", "/s/a/7"),
+        ("PUT", "HTTP://root.example/v2/x", "forwarded", "four", "/x"),
+        ("GET", "http://root.example/v2?x=1", "passed", None, "/?x=1"),
     ],
 )
 def test_traffic_to_an_upstream_is_judged_as_through_its_mount(
@@ -84,6 +100,16 @@ def test_bodies_are_read_where_they_were_kept(
     answer = judged(ruleset, "POST", "https://api.example/v1/a", body).answer
 
     assert (answer.decision, answer.resource) == (decision, resource)
+
+
+@pytest.mark.parametrize("scheme", ["wss", "https"])
+def test_a_session_is_judged_under_either_scheme(ruleset: RuleSet, scheme: str) -> None:
+    """Browsers record its handshake under `wss`, proxies under `https`."""
+    headers = Headers([(name.encode(), value.encode()) for name, value in SESSION])
+
+    (one,) = judge(ruleset, [Recorded("GET", f"{scheme}://api.example/v1/rooms/7", headers, b"")], Caller())
+
+    assert (one.answer.decision, one.answer.rule, one.target) == ("forwarded", "session", "/s/rooms/7")
 
 
 def test_decisions_are_counted(ruleset: RuleSet) -> None:

@@ -33,6 +33,15 @@ def test_what_is_not_read_is_told(tmp_path: Path, files: list[str], told: str | 
     assert told is None or found[0].message.startswith(told)
 
 
+def test_one_that_cannot_be_looked_into_hides_no_other(tmp_path: Path) -> None:
+    """A link to a name that no system takes."""
+    (tmp_path / "broken").symlink_to("x" * 1000)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.yaml").write_text("x: y\n")
+
+    assert [one.file for one in unread_directories(tmp_path)] == [f"{tmp_path}/sub"]
+
+
 def test_a_directory_that_is_gone_has_none(tmp_path: Path) -> None:
     """That it is gone is told elsewhere."""
     assert unread_directories(tmp_path / "none") == ()

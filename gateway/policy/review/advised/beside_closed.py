@@ -8,7 +8,7 @@ from gateway.policy.condition import Condition
 from gateway.policy.entry import AnyEntry, Closed
 from gateway.policy.finding import Finding
 from gateway.policy.pattern import Pattern, shapes_meet
-from gateway.policy.review.advised.warning import closed_warning
+from gateway.policy.review.advised.warning import warning
 from gateway.policy.ruleset import RuleSet
 
 
@@ -25,7 +25,7 @@ def open_beside_closed(rules: RuleSet) -> Iterator[Finding]:
         if beside:
             first, others = beside[0], len(beside) - 1
             more = f" (and {others} more)" if others else ""
-            yield closed_warning(
+            yield warning(
                 closed,
                 f"does not close what {first.label} at {first.matcher.place}{more} takes, whose path is more "
                 "specific: name that path here too, or leave `match` out to close it everywhere",

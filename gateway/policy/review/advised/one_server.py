@@ -7,7 +7,7 @@ from itertools import permutations
 from gateway.core.rule import Upstream
 from gateway.policy.entry import Closed, Entry
 from gateway.policy.finding import Finding
-from gateway.policy.openapi.segment import path_segments
+from gateway.policy.openapi.segment import api_shape, path_segments
 from gateway.policy.pattern import Pattern, Shape, shapes_meet
 from gateway.policy.producers import skeleton
 from gateway.policy.review.advised.warning import and_others, upstream_warning, warning
@@ -57,7 +57,7 @@ def _told(rules: RuleSet, one: Upstream, other: Upstream, inner: _Segments) -> I
         entry
         for entry in own
         if any(
-            known.differs(entry, method, _api_shape(pattern, one), is_within=is_within)
+            known.differs(entry, method, api_shape(pattern, one), is_within=is_within)
             for pattern in entry.matcher.patterns
             if _reaches(pattern, inner)
             for method in pattern.methods
@@ -91,7 +91,7 @@ class _Known:
         self._resting: defaultdict[str, list[tuple[Shape, Entry]]] = defaultdict(list)
         for entry in entries:
             for pattern in entry.matcher.patterns:
-                shape = _api_shape(pattern, entry.rule.upstream)
+                shape = api_shape(pattern, entry.rule.upstream)
                 segments, has_rest, _ = shape
                 for method in pattern.methods:
                     self._every[method].append((shape, entry))
@@ -106,12 +106,6 @@ class _Known:
         near = self._every[method] if has_rest else (*self._near[method, len(segments)], *self._resting[method])
         met = [other for theirs, other in near if shapes_meet(shape, theirs)]
         return any(skeleton(other.template) != skeleton(entry.template) for other in met) if met else is_within
-
-
-def _api_shape(pattern: Pattern, upstream: Upstream) -> Shape:
-    segments, rest, slash = pattern.shape
-    dropped = len(upstream.mount.segments) if upstream.mount.strip else 0
-    return (*path_segments(upstream.base_path), *segments[dropped:]), rest, slash
 
 
 def _reaches(pattern: Pattern, inner: _Segments) -> bool:

@@ -13,7 +13,7 @@ from gateway.policy.finding import Finding
 from gateway.policy.pattern import Pattern, shapes_meet
 from gateway.policy.reading.ordinary_headers import is_needed
 from gateway.policy.review.advised.beside_closed import may_both_hold
-from gateway.policy.review.advised.warning import closed_warning, warning
+from gateway.policy.review.advised.warning import warning
 from gateway.policy.ruleset import RuleSet
 from gateway.policy.value_form import some_values
 
@@ -51,12 +51,12 @@ def _of_upstream(closed: list[Closed], entries: list[Entry], reads: list[ReadOnl
 
 
 def _told(strict: Closed | Entry, condition: Condition, words: list[str], found: _Loose) -> Finding:
-    why = (
+    return warning(
+        strict,
         f"names {some_values(words)} at {condition}, and {found.label} at {found.matcher.place} takes any other text "
         "there: a server may read another spelling as this one; list what may stand there, such as `only: "
-        f"{_list(condition)}`"
+        f"{_list(condition)}`",
     )
-    return closed_warning(strict, why) if isinstance(strict, Closed) else warning(strict, why)
 
 
 def _list(condition: Condition) -> str:

@@ -8,13 +8,7 @@ from gateway.policy.entry import Closed, Entry, ReadOnly
 from gateway.policy.finding import Finding
 from gateway.policy.reading.jsonbody import Pointer
 from gateway.policy.review.advised.below import rule_apart, told_by
-from gateway.policy.review.advised.warning import (
-    and_others,
-    closed_warning,
-    first_of_each,
-    read_only_warning,
-    warning,
-)
+from gateway.policy.review.advised.warning import and_others, first_of_each, warning
 from gateway.policy.ruleset import RuleSet
 
 # `Destination` names the other end (RFC 4918, sections 9.8 and 9.9; CouchDB and Swift know it of COPY).
@@ -50,12 +44,10 @@ def other_items(rules: RuleSet) -> Iterator[Finding]:
         )
     for read in rules.read_only:
         if (told := _looked_at(read)) is not None:
-            yield read_only_warning(
-                read, f"passes by what one item of a list says (`{told}`), and another may say what writes"
-            )
+            yield warning(read, f"passes by what one item of a list says (`{told}`), and another may say what writes")
     for closed in rules.closed:
         if (told := _looked_at(closed)) is not None:
-            yield closed_warning(closed, f"closes what one item of a list says (`{told}`), and another may say it, too")
+            yield warning(closed, f"closes what one item of a list says (`{told}`), and another may say it, too")
 
 
 def _item_of(entry: Entry) -> str | None:

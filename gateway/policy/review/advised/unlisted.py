@@ -6,7 +6,7 @@ from gateway.policy.condition import FormCondition, GraphqlCondition, JsonCondit
 from gateway.policy.entry import ReadOnly
 from gateway.policy.finding import Finding
 from gateway.policy.pattern import READ_METHODS
-from gateway.policy.review.advised.warning import read_only_warning
+from gateway.policy.review.advised.warning import warning
 from gateway.policy.ruleset import RuleSet
 
 # Safe by what they are (RFC 9110, section 9.2.1, and IANA's registry), whatever a request says.
@@ -20,7 +20,7 @@ def unlisted_reads(rules: RuleSet) -> Iterator[Finding]:
     """
     for entry in rules.read_only:
         if _is_told_by_condition(entry) and not _lists(entry):
-            yield read_only_warning(
+            yield warning(
                 entry,
                 f"passes without a token by {' and '.join(map(str, entry.matcher.conditions))} alone: what else a "
                 "request says is looked at by nobody, and to some servers makes a write of it; list all that clients "

@@ -6,7 +6,7 @@ from gateway.policy.condition import Condition, FormCondition, GraphqlCondition,
 from gateway.policy.entry import Entry, ReadOnly
 from gateway.policy.finding import Finding
 from gateway.policy.reading.body_type import FORM, Kind
-from gateway.policy.review.advised.warning import read_only_warning, warning
+from gateway.policy.review.advised.warning import warning
 from gateway.policy.ruleset import RuleSet
 
 _CALLED: dict[Kind, str] = {"json": "JSON", "form": "a form"}
@@ -19,7 +19,7 @@ def unsent_bodies(rules: RuleSet) -> Iterator[Finding]:
         yield from (warning(rule, _why(kind)) for kind in _unsent(rule, reads))
     for entry in rules.read_only:
         unsent = _unsent(entry, set(_read_by(entry.matcher.conditions)))
-        yield from (read_only_warning(entry, _why(kind)) for kind in unsent)
+        yield from (warning(entry, _why(kind)) for kind in unsent)
 
 
 def _read_by(conditions: Iterable[Condition]) -> Iterator[Kind]:

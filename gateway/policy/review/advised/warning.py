@@ -2,28 +2,18 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from gateway.policy.entry import AnyEntry, Closed, Entry, ReadOnly
+from gateway.policy.entry import AnyEntry, Entry
 from gateway.policy.finding import Finding
 
 
-def warning(entry: Entry, why: str) -> Finding:
-    """Of a rule: `why` goes on behind its name."""
-    return _at(entry, f"rule `{entry.rule.name}` {why}")
+def warning(entry: AnyEntry, why: str) -> Finding:
+    """`why` goes on behind the name of a rule; entries of `read_only` and `closed` have none."""
+    return _at(entry, f"rule `{entry.rule.name}` {why}" if isinstance(entry, Entry) else f"this {why}")
 
 
 def upstream_warning(entry: Entry, why: str) -> Finding:
     """Of a rule's upstream, shown at the rule."""
     return _at(entry, f"upstream `{entry.rule.upstream.name}` {why}")
-
-
-def closed_warning(closed: Closed, why: str) -> Finding:
-    """Of an entry of `closed`, which has no name."""
-    return _at(closed, f"this {why}")
-
-
-def read_only_warning(entry: ReadOnly, why: str) -> Finding:
-    """Of an entry of `read_only`, which has no name."""
-    return _at(entry, f"this {why}")
 
 
 def first_of_each(entries: Iterable[Entry], is_meant: Callable[[Entry], bool]) -> Iterator[tuple[Entry, int]]:
