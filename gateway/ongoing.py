@@ -46,7 +46,9 @@ async def _go_on(name: str, work: Work, on_fault: OnFault | None) -> None:
         began_at = loop.time()
         try:
             return await work()
-        except Exception as error:  # noqa: BLE001  # nobody else would begin it anew, whatever it was
+        except (Exception, asyncio.CancelledError) as error:  # nobody else would begin it anew, whatever it was
+            if isinstance(error, asyncio.CancelledError) and this.cancelling():
+                raise
             loop.call_exception_handler({"message": f"{name} failed by a bug", "exception": error, ONGOING: name})
         if this.cancelling():
             # What it failed by came in the place of the cancellation.

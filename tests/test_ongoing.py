@@ -99,6 +99,31 @@ async def test_a_bug_on_the_way_out_keeps_nobody(told: list[dict[str, Any]]) -> 
     assert task.cancelled() and len(told) == 1
 
 
+async def test_what_it_waited_for_being_cancelled_is_a_bug(
+    told: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has cancelled the work itself: it begins anew like any other that failed."""
+    monkeypatch.setattr("gateway.ongoing._PAUSES_S", (0.0,))
+    begun, goes_on = list[None](), asyncio.Event()
+
+    async def work() -> None:
+        begun.append(None)
+        if len(begun) == 1:
+            answer = asyncio.get_running_loop().create_future()
+            answer.cancel()
+            await answer
+        goes_on.set()
+        await asyncio.Event().wait()
+
+    task = ongoing("watching", work)
+    async with asyncio.timeout(_PATIENCE_S):
+        await goes_on.wait()
+    await stop(task)
+
+    assert [type(context["exception"]) for context in told] == [asyncio.CancelledError]
+    assert task.cancelled()
+
+
 async def test_a_cancellation_that_is_swallowed_comes_again() -> None:
     """As asyncio.wait_for does it before Python 3.12."""
     cancelled = list[None]()

@@ -14,6 +14,7 @@ from gateway.core.decision import (
     Refused,
 )
 from gateway.core.rule import Authority, Rule
+from gateway.core.target import Target
 from gateway.core.token import (
     BareProof,
     LeaseProof,
@@ -22,9 +23,13 @@ from gateway.core.token import (
     TokenSource,
     authorization_is_a_token,
     parse_token,
+    shows_secret,
     token_in_authorization,
 )
 from gateway.core.write import Claimed, ResourceKey, Write
+
+# In digits: 2^64-1.
+_LONGEST_EPOCH = 20
 
 
 def find_token(control: Control, sources: tuple[TokenSource, ...]) -> str | None:
@@ -42,6 +47,22 @@ def malformed_token(control: Control) -> Refused | None:
         return None
     detail = "Not forwarded: the Fencing-Token is neither EPOCH.SECRET, nor a signed claim, nor a bare epoch."
     return Refused(TOKEN_MALFORMED, detail)
+
+
+def token_in_target(control: Control, target: Target) -> Refused | None:
+    """The refusal of a request whose target shows its token, in whatever disguise: the API would read it, and so would
+    its logs.
+    """
+    token = control.token
+    if token is None and control.authorization is not None and authorization_is_a_token(control.authorization, ()):
+        # Another key that stands there may be the API's own, and in its URLs.
+        token = token_in_authorization(control.authorization, ("bearer", "basic"))
+    # `42` may be the epoch and a part of any path.
+    is_there = token is not None and len(token) > _LONGEST_EPOCH and token in target.raw
+    if not is_there and not shows_secret(target.raw, token):
+        return None
+    detail = "Not forwarded: the token stands in the URL too, which the API reads and logs."
+    return Refused(TOKEN_MALFORMED, f"{detail} Send it in Fencing-Token only.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
 """One agent's request and the answer to it, in our own types: nothing of a web framework goes further than the edge."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import field
 
 from gateway.core.arrival import Arrival
 from gateway.core.field_name import respelled_names
 from gateway.core.frozen import frozen
 from gateway.core.target import Target
-from gateway.core.trace import Trace
+from gateway.core.trace import Step, Trace
 from gateway.core.trace_context import read_trace_context
 
 HeaderPairs = tuple[tuple[bytes, bytes], ...]
@@ -16,7 +16,7 @@ HeaderPairs = tuple[tuple[bytes, bytes], ...]
 class Headers:
     """Header fields as they came: order, spelling and repetition kept; looked up by lower-case name."""
 
-    __slots__ = ("_first", "_repeated", "_respelled", "pairs")
+    __slots__ = ("_first", "_repeated", "_respelled", "first", "pairs")
 
     def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
         self.pairs: HeaderPairs = tuple(pairs)
@@ -28,15 +28,14 @@ class Headers:
             every = _values_by_name(self.pairs)
             self._first = {name: values[0] for name, values in every.items()}
             self._repeated = {name: values for name, values in every.items() if len(values) > 1}
+        self.first: Callable[[bytes], bytes | None] = self._first.get
+        """The first value of the field of this name (lower case). Each request is asked for a dozen."""
 
     def all(self, name: bytes) -> list[bytes]:
         """Every value of the field `name` (lower case), in order."""
         if name in self._repeated:
             return self._repeated[name]
         return [self._first[name]] if name in self._first else []
-
-    def first(self, name: bytes) -> bytes | None:
-        return self._first.get(name)
 
     def repeated(self) -> Collection[bytes]:
         """The lower-case names that occur more than once."""
@@ -81,3 +80,8 @@ class Request:
             return self.trace.id
         came = read_trace_context(self.headers.all(b"traceparent"), [])
         return "" if came is None else came.trace_id
+
+    def enter(self, step: Step) -> None:
+        """A step of it begins, which only matters where it is traced."""
+        if self.trace is not None:
+            self.trace.enter(step)

@@ -1,7 +1,6 @@
 """The grammar of `Fencing-Token` and of the headers beside it. Past this module nobody holds a token, only a proof."""
 
 import base64
-import binascii
 import hashlib
 import re
 from collections.abc import Iterator
@@ -89,7 +88,8 @@ def token_in_authorization(value: str, sources: tuple[TokenSource, ...]) -> str 
         case "basic" if "basic" in sources:
             try:
                 userinfo = base64.b64decode(rest, validate=True).decode("utf-8")
-            except (binascii.Error, UnicodeDecodeError):
+            except ValueError:
+                # Not in base64, or not in ASCII, or no text.
                 return None
             return userinfo.partition(":")[2] or None
         # Linear's SDK sends a key without any scheme. What has no token's form there is a scheme without a key.

@@ -72,6 +72,9 @@ class Admission:
         reply, deadline = await self._ask(write, is_gone, queued=False, behind=0)
         if isinstance(reply, Waiting) and write.rule.mode == "enforce":
             if not moves and self._is_crowded(write.resource):
+                if not self._lines.length(write.resource):
+                    # Being told to wait gave this gateway a place at the store, in which nobody waits.
+                    self._tasks.spawn(self._leave(write))
                 return self._crowded_out(write)
             if trace is not None:
                 trace.enter("wait")
@@ -179,7 +182,7 @@ class Admission:
             return store_is_away(away), deadline
         except PoliciesChanged:
             # It is judged anew, and is not to find its own ticket.
-            await self._abandon(write, ticket)
+            await asyncio.shield(self._tasks.spawn(self._abandon(write, ticket)))
             raise
         except BaseException:
             # Cancelled: the call may still reach the store, and nothing will be sent under its ticket.

@@ -1,6 +1,7 @@
 """The gateway's own clock: it goes on while the process or the machine is suspended (G7)."""
 
 import time
+from functools import partial
 
 from gateway.core.clock import Deadline
 
@@ -12,8 +13,8 @@ _BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 class BootClock:
     """Two clocks, the earlier expiry wins: the wall clock covers a suspended guest whose boot clock was frozen too."""
 
-    def boot(self) -> float:
-        return time.clock_gettime(_BOOT)
+    # No function of its own: a write asks twenty times.
+    boot = staticmethod(partial(time.clock_gettime, _BOOT))
 
     def after(self, seconds: float) -> Deadline:
         return Deadline(time.clock_gettime(_BOOT) + seconds, time.clock_gettime(time.CLOCK_REALTIME) + seconds)

@@ -15,7 +15,7 @@ from typing import Protocol
 from gateway.core.clock import Clock, Deadline
 from gateway.core.compensation import Kept, Undo, compensating_intent, not_applied_now, not_available
 from gateway.core.decision import RESOURCE_BUSY, WRONG_STATE, Facts, Refused
-from gateway.core.faults import BrokenAnswer, StoreUnavailable
+from gateway.core.faults import StoreUnavailable
 from gateway.core.intent import IntentId
 from gateway.core.kept_request import KeptRequest
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue, judge
@@ -26,7 +26,6 @@ from gateway.core.target import Target, read_target
 from gateway.core.whole_body import WholeBody
 from gateway.core.write import Admitted, Incident, Settled, TicketId, Waiting, Write
 from gateway.flow.admission import RETRY_AFTER_S, store_is_away
-from gateway.flow.keeping import Keeping
 from gateway.flow.ports import Incidents
 from gateway.flow.sending import Sender
 from gateway.flow.tasks import Tasks
@@ -186,17 +185,11 @@ class Compensating:
             outcome = judge(asked.write.rule.upstream.outcomes, answer)
             await ticket.settle(outcome, answer.detail)
             return outcome
-        keeping = Keeping(asked.write, answer.status, answer.headers, answer.own_headers)
         try:
-            await read_answer(answer, keeping)
-        except BrokenAnswer as broken:
-            await ticket.settle("unknown", str(broken))
-            return "unknown"
+            outcome, why, kept = await read_answer(answer, asked.write)
         finally:
             answer.close()
-        outcome = keeping.judge()
-        kept = keeping.kept(outcome)
-        await ticket.settle(outcome, f"answered {answer.status}", kept)
+        await ticket.settle(outcome, why, kept)
         return outcome
 
     async def _abandon(self, write: Write, ticket: TicketId) -> None:

@@ -66,7 +66,6 @@ class Deliverer:
         self._log = log
         self._tasks = Tasks()
         self._turns = Turns(self._upstream_of)
-        self._known = _Known(rules())
         self._finds = False
         self._woken = asyncio.Event()
         self._stopping = False
@@ -85,8 +84,9 @@ class Deliverer:
         while not self._stopping:
             self._woken.clear()
             await self._turn()
+            parks = any(entry.rule.parks for entry in self._rules().entries)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_EVERY_S if self._in_force().parks else _LOOK_SELDOM_S):
+                async with asyncio.timeout(_LOOK_EVERY_S if parks else _LOOK_SELDOM_S):
                     await self._woken.wait()
 
     def stop(self) -> None:
@@ -215,26 +215,10 @@ class Deliverer:
         self.tracing.delivered(trace, record, outcome)
         return {"trace_id": trace.id}
 
-    def _in_force(self) -> "_Known":
-        rules = self._rules()
-        if rules is not self._known.rules:
-            self._known = _Known(rules)
-        return self._known
-
     def _upstream_of(self, resource: ResourceKey) -> str:
         """Whose queue it most likely is: one resource may be of several upstreams."""
         rule = self._rules().rule_for_resource(resource, None)
         return "" if rule is None else rule.upstream.name
-
-
-class _Known:
-    """What is asked of one set of rules again and again."""
-
-    __slots__ = ("parks", "rules")
-
-    def __init__(self, rules: RuleSet) -> None:
-        self.rules = rules
-        self.parks = any(entry.rule.parks for entry in rules.entries)
 
 
 def _was_approved(record: IntentRecord) -> bool:

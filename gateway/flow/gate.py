@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gateway.core.caller import Caller as Principal
-from gateway.core.caller import Control, overrides_request, read_control, token_in_target
+from gateway.core.caller import Control, overrides_request, read_control
 from gateway.core.claim import ClaimProof
 from gateway.core.coding import body_limit, over_stream_limit
 from gateway.core.decision import Refused
 from gateway.core.faults import PoliciesChanged
 from gateway.core.frozen import frozen
-from gateway.core.identify import identify, malformed_token
+from gateway.core.identify import identify, malformed_token, token_in_target
 from gateway.core.late import is_late
 from gateway.core.observed import is_observable
 from gateway.core.request import Request
@@ -202,14 +202,14 @@ class Gate:
             write = await parsed(size, partial(undoable, write, matched, judged, asked.principal))
         if isinstance(write, Write) and rule.upstream.protocol == "mcp":
             write = await parsed(size, partial(called, write, matched))
-        if isinstance(write, Write) and asked.principal.rights.quota is not None:
+        if isinstance(write, Write):
             write = await self._spends(rule, resource, asked) or write
         return _Write(rule, resource, write, only)
 
     async def _spends(self, rule: Rule, resource: ResourceKey | None, asked: "_Asked") -> Refused | None:
         """Once a request, however often it is judged: its caller does not pay for changed policies."""
         paying = asked.principal.principal, resource
-        if paying in asked.paid:
+        if asked.principal.rights.quota is None or paying in asked.paid:
             return None
         exceeded = await self._barring.spends(rule, resource, asked.principal)
         if exceeded is None:
@@ -220,16 +220,14 @@ class Gate:
         """A write that was refused before its body was read is kept, where its rule keeps what comes too late."""
         if write.rule.on_stale == "reject":
             return refused
-        if is_late(refused, write.epoch) and asked.principal.rights.quota is not None:
-            exceeded = await self._spends(write.rule, write.resource, asked)
-            if exceeded is not None:
-                return exceeded
+        if is_late(refused, write.epoch) and (exceeded := await self._spends(write.rule, write.resource, asked)):
+            return exceeded
         return await self._inline.quarantine.kept(write, refused, asked.request, asked.body, asked.caller)
 
     async def _turned_away(self, rule: Rule, refused: Refused, resource: ResourceKey | None, asked: "_Asked") -> Ended:
         """A write that does not come before the fence: it is refused, or passed on where the rule only observes."""
         final = await self._final(rule, refused, resource, asked)
-        if final is None and asked.principal.rights.quota is not None:
+        if final is None:
             exceeded = await self._spends(rule, resource, asked)
             final = exceeded if exceeded is not None and not is_observable(exceeded.decision) else None
         if final is None:

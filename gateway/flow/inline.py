@@ -73,15 +73,13 @@ class Inline:
         """
         for _ in range(_ADMISSIONS):
             asked = self._clock.boot()
-            if request.trace is not None:
-                request.trace.enter("admit")
+            request.enter("admit")
             got = await self._admission.admit(write, caller.is_gone, request.trace)
             if isinstance(got, Replayed | Refused):
                 return await self._not_admitted(write, got, request, body, caller)
             told = await self._forward(got, asked, request, body, caller)
             if isinstance(told, Held):
-                if request.trace is not None:
-                    request.trace.enter("session")
+                request.enter("session")
                 return await self._sessions.run(told, caller)
             if told is not None:
                 return told
@@ -124,8 +122,7 @@ class Inline:
         upstream = admitted.write.rule.upstream
         began = self._clock.boot()
         ticket = Ticket(self._store, self._tasks, self._observer, admitted, request.trace)
-        if request.trace is not None:
-            request.trace.enter("forward")
+        request.enter("forward")
         try:
             self._observer.sent(upstream)
             caller.proceed()
@@ -184,8 +181,7 @@ class Inline:
         keeping.add(body)
         if whole:
             ticket.known_at = self._clock.boot()
-            outcome = keeping.judge()
-            kept = keeping.kept(outcome)
+            outcome, kept = keeping.concluded()
             settled = await ticket.settle(outcome, f"answered {answer.status}", kept)
             revision = settled.revision if settled else None
             marks = _marks(admitted, settled.outcome if settled else outcome, revision, ticket.known_at - since)
@@ -217,8 +213,7 @@ class Inline:
                 caller.break_off(_unknown(ticket.admitted, str(broken)))
             return
         ticket.known_at = self._clock.boot()
-        outcome = keeping.judge()
-        kept = keeping.kept(outcome)
+        outcome, kept = keeping.concluded()
         await ticket.settle(outcome, f"answered {answer.status}", kept)
         if takes:
             caller.end()

@@ -38,7 +38,7 @@ class Keeping:
             self._pieces.append(piece)
 
     def foretell(self) -> Outcome | None:
-        """As `judge`, before the body is whole; None where the rest of it tells."""
+        """The outcome, before the body is whole; None where the rest of it tells."""
         outcome = self._of_status(self._status)
         return None if self._reader is not None and outcome == "applied" else outcome
 
@@ -47,8 +47,13 @@ class Keeping:
         """Of a stream that breaks off: whether one event more can tell its caller what became of the call."""
         return self._reader is not None and self._reader.lacks_answer
 
-    def judge(self) -> Outcome:
-        """What a whole answer proves. One that asks for more input does not end its intent: nothing was done yet."""
+    def concluded(self) -> tuple[Outcome, Kept | None]:
+        """What a whole answer proves, and what is kept of it."""
+        outcome = self._judge()
+        return outcome, self._kept(outcome)
+
+    def _judge(self) -> Outcome:
+        """One that asks for more input does not end its intent: nothing was done yet."""
         outcome = self._of_status(self._status)
         if outcome != "applied" or self._reader is None:
             return outcome
@@ -61,7 +66,7 @@ class Keeping:
     def _of_status(self, status: int) -> Outcome:
         return judge(self._write.rule.upstream.outcomes, Replied(status, complete=True))
 
-    def kept(self, outcome: Outcome) -> Kept | None:
+    def _kept(self, outcome: Outcome) -> Kept | None:
         """The answer for repeats of an intent that was applied, None where it was too large or answers other calls too;
         with the request that would take the write back, where the rule has one. Of what is sent later also a refusal.
         """

@@ -70,8 +70,7 @@ class Observing:
             raise PoliciesChanged
         began = self._clock.boot()
         self._observer.sent(upstream)
-        if request.trace is not None:
-            request.trace.enter("forward")
+        request.enter("forward")
         try:
             caller.proceed()
             answer = await self._sender.pass_on(upstream, request, body)

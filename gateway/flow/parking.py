@@ -95,8 +95,7 @@ class Parking:
         Raises CallerGone, and PoliciesChanged when its rule is no longer in force once its body is here.
         """
         caller.proceed()
-        if request.trace is not None:
-            request.trace.enter("park")
+        request.enter("park")
         size = await _arrived(write, body)
         if isinstance(size, Refused):
             return _refuse(caller, size)
@@ -112,8 +111,7 @@ class Parking:
                 # Without a place its caller is told at once that it was taken, as one who does not prefer to wait.
                 with self._admission.places.taken("answer") as has_place:
                     if has_place:
-                        if request.trace is not None:
-                            request.trace.enter("wait")
+                        request.enter("wait")
                         found = await self._wait(found, asked, asked.waits_s, caller)
                         if isinstance(found, Refused):
                             return _refuse(caller, found)

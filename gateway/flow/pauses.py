@@ -74,6 +74,9 @@ class Pauses:
             self._is_away = True
             raise
         self._is_away = False
+        if asked_at + _FRESH_S < self._fresh_until:
+            # Another call has asked later, and has its answer: this one is of a time before that.
+            return
         changed = in_force != self.in_force
         self.in_force = in_force
         self._names_holders = any(scope.kind == "holder" for scope in in_force)

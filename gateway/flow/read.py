@@ -51,8 +51,7 @@ class Reading:
         too old refuses a write that could have passed, one that is too new would let a lost update through."""
         marks = Marks(PASSED, revision=None if counted is None else await self._revision(counted))
         caller.proceed()
-        if request.trace is not None:
-            request.trace.enter("forward")
+        request.enter("forward")
         answer = await self._answer(upstream, request, body)
         if isinstance(answer, NotSent | NoReply | Refused):
             refused = answer if isinstance(answer, Refused) else _failed(answer)

@@ -4,11 +4,13 @@ Its place in its rule's budgets was given back when it failed, so that it is tak
 """
 
 from dataclasses import replace
+from functools import partial
 
 from gateway.core.decision import WRONG_STATE, Facts, Refused
 from gateway.core.kept_request import KeptRequest
 from gateway.core.record import IntentRecord
 from gateway.core.write import Write
+from gateway.flow.parsing import parsed
 from gateway.flow.rejudging import NotTaken, judge_again, lacks_approval
 from gateway.policy.amount import read_costs
 from gateway.policy.ruleset import RuleSet
@@ -21,7 +23,8 @@ async def judge_retry(record: IntentRecord, kept: KeptRequest, rules: RuleSet) -
         return untaken(record, found, "Mend the policy, or let whoever made it repeat it")
     if lacks_approval(record, found.write.rule):
         return _undone(record, "its rule wants an approval now, and it has none; whoever made it has to repeat it")
-    costs = read_costs(found.matched.entry.amounts, found.matched.body)
+    body = found.matched.body
+    costs = await parsed(len(body.json.body), partial(read_costs, found.matched.entry.amounts, body))
     if isinstance(costs, Refused):
         return _undone(record, "what it takes of the budgets cannot be told; whoever made it has to repeat it")
     return replace(found.write, costs=costs)

@@ -43,16 +43,15 @@ class Room:
             self._freed.set()
 
     async def _take(self, size: int, within_s: float) -> bool:
-        if self._turn.locked() or not self._fits(size):
-            try:
-                async with asyncio.timeout(within_s), self._turn:
-                    while not self._fits(size):
-                        self._freed.clear()
-                        await self._freed.wait()
-            except TimeoutError:
-                self._places.turned_away("memory")
-                return False
-        self._taken += size
+        try:
+            async with asyncio.timeout(within_s), self._turn:
+                while not self._fits(size):
+                    self._freed.clear()
+                    await self._freed.wait()
+                self._taken += size
+        except TimeoutError:
+            self._places.turned_away("memory")
+            return False
         return True
 
     def _fits(self, size: int) -> bool:

@@ -6,12 +6,10 @@ from typing import Protocol
 from gateway.core.clock import Clock, Deadline
 from gateway.core.compensation import Kept
 from gateway.core.delivery import Again, Conclusion, GivenUp, Taken, after_refusal, retry_after_s
-from gateway.core.faults import BrokenAnswer
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue, Replied, judge
 from gateway.core.request import Headers, Request
 from gateway.core.whole_body import WholeBody
 from gateway.core.write import Admitted, Settled
-from gateway.flow.keeping import Keeping
 from gateway.flow.ports import Answer, Observer
 from gateway.flow.queue import Queue
 from gateway.flow.tasks import Tasks
@@ -48,8 +46,7 @@ class Sending:
         attempt = _Attempt(self._queue, taken, self._spread())
         ticket = Ticket(attempt, self._tasks, self._observer, admitted, request.trace)
         upstream, began = admitted.write.rule.upstream, self._clock.boot()
-        if request.trace is not None:
-            request.trace.enter("forward")
+        request.enter("forward")
         try:
             self._observer.sent(upstream)
             answer = await self._sender.send(admitted, request, WholeBody(taken.request.body or b""), deadline)
@@ -59,7 +56,10 @@ class Sending:
             if isinstance(answer, NotSent | NoReply):
                 return _outcome(await ticket.settle(judge(upstream.outcomes, answer), answer.detail))
             try:
-                return await self._answered(ticket, attempt, answer)
+                attempt.answered(answer)
+                said = await read_answer(answer, admitted.write)
+                ticket.known_at = self._clock.boot()
+                return _outcome(await ticket.settle(*said))
             finally:
                 answer.close()
         finally:
@@ -69,18 +69,6 @@ class Sending:
     async def close(self) -> None:
         """Wait for the last settle calls."""
         await self._tasks.drain(_SETTLE_WITHIN_S)
-
-    async def _answered(self, ticket: Ticket, attempt: "_Attempt", answer: Answer) -> Outcome | None:
-        keeping = Keeping(ticket.admitted.write, answer.status, answer.headers, answer.own_headers)
-        try:
-            await read_answer(answer, keeping)
-        except BrokenAnswer as broken:
-            return _outcome(await ticket.settle("unknown", str(broken)))
-        ticket.known_at = self._clock.boot()
-        outcome = keeping.judge()
-        attempt.answered(answer)
-        kept = keeping.kept(outcome)
-        return _outcome(await ticket.settle(outcome, f"answered {answer.status}", kept))
 
 
 class _Attempt:

@@ -13,10 +13,12 @@ class Tasks:
     def __init__(self) -> None:
         self._running: set[asyncio.Task[None]] = set()
 
-    def spawn(self, work: Coroutine[None, None, None]) -> None:
+    def spawn(self, work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
+        """Begin it. Nobody has to wait for it; whoever does by a shield leaves it running when it is cancelled."""
         task = asyncio.get_running_loop().create_task(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        return task
 
     async def drain(self, within_s: float) -> int:
         """Wait for all, then cancel the rest; returns how many had to be cancelled."""

@@ -80,8 +80,7 @@ class Ticket:
         await self._settle_later("unknown", overdue.evidence.detail, None)
         keeping = Keeping(self.admitted.write, late.status, late.headers, late.own_headers)
         keeping.add(late.body)
-        outcome = keeping.judge()
-        kept = keeping.kept(outcome)
+        outcome, kept = keeping.concluded()
         await self._settle_later(outcome, f"answered {late.status}, late", kept)
 
     def _observe(self, settled: Settled) -> None:

@@ -2,7 +2,10 @@
 
 from io import BytesIO
 
-from gateway.core.faults import BodyTooLarge
+from gateway.core.compensation import Kept
+from gateway.core.faults import BodyTooLarge, BrokenAnswer
+from gateway.core.outcome import Outcome
+from gateway.core.write import Write
 from gateway.flow.keeping import Keeping
 from gateway.flow.ports import Answer, BodySource
 from gateway.flow.room import PATIENCE_S, Room
@@ -38,8 +41,14 @@ async def read_whole(body: BodySource, limit: int) -> bytes:
 
 
 async def at_hand(body: BodySource, room: Room, limit: int) -> bytes | None:
-    """The body if it was read before: from the disk too, up to `limit` bytes and once there is room."""
-    held = body.take_buffered()
+    """The body if all of it is here: on the disk too, up to `limit` bytes and once there is room.
+
+    None also where it was not read before and is larger than what may be sent: of this one nothing is.
+    """
+    try:
+        held = body.take_buffered()
+    except BodyTooLarge:
+        return None
     size = body.length
     if held is not None or size is None or size > limit or not body.rewind():
         return held
@@ -47,14 +56,20 @@ async def at_hand(body: BodySource, room: Room, limit: int) -> bytes | None:
         return await read_whole(body, size) if has_room else None
 
 
-async def read_answer(answer: Answer, keeping: Keeping) -> None:
-    """Read an answer to its end, whatever is kept of it. Raises BrokenAnswer."""
-    piece, whole = await answer.read_small(_SMALL)
-    keeping.add(piece)
-    while not whole:
-        piece = await answer.read(None)
+async def read_answer(answer: Answer, write: Write) -> tuple[Outcome, str, Kept | None]:
+    """Read an answer to its end: how its write is settled by it, why, and what is kept of it."""
+    keeping = Keeping(write, answer.status, answer.headers, answer.own_headers)
+    try:
+        piece, whole = await answer.read_small(_SMALL)
         keeping.add(piece)
-        whole = not piece
+        while not whole:
+            piece = await answer.read(None)
+            keeping.add(piece)
+            whole = not piece
+    except BrokenAnswer as broken:
+        return "unknown", str(broken), None
+    outcome, kept = keeping.concluded()
+    return outcome, f"answered {answer.status}", kept
 
 
 def not_read(_piece: bytes) -> None:

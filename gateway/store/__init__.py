@@ -18,6 +18,7 @@ a resource is in one shard, so that one script reaches it in a cluster.
     g   epochs whose lease was given back while something was queued, which is delivered all the same
     y   when x was put right, because the clock was set back: once for each lease
     k   of a lease that was granted to a call with a key: which call, and what its secret is made of
+    c   the principal for whose quota the lease counts
     r   the largest epoch that an operator has forgotten (reset)
     b   the era that began with the last reset, by the microsecond: epochs are compared within one (parts/epoch.lua)
     m   the largest epoch of that era, where there was a reset: by it one through a former version is noticed
@@ -42,12 +43,16 @@ a resource is in one shard, so that one script reaches it in a cluster.
 `r:ID`, a hash: a request that was not forwarded and is kept, with what is told of it; expires by itself, unless its
     intent (of the same id) is parked. What proved who sent it is not in there. `k:PURPOSE`, a sorted set: those that
     are kept for a purpose (`quarantine`, `parked`), by the microsecond in which they came. `fg:kept`, `fg:parked`:
-    about how many bytes of them there are, counted anew every minute.
+    about how many bytes of them there are, and `fg:parked-by`, a hash, of each principal's; counted anew every minute.
 `q:RESOURCE`, a list: the intents that are to be delivered, in the order of arrival and so of their epochs; the head
     stays there while it is in flight. `q`, a sorted set: the resources with a queue, by the millisecond in which the
     head is due. Whoever takes it moves that on: a deliverer that dies gives it back by its silence. `fg:due`: shards in
     which something is due, a hint; whoever sweeps looks into every shard each ten seconds, and finds what has none.
+    `fg:approved`: resources of what was approved within the last seconds, which is delivered first.
 `e`, a sorted set: the intents that wait for an approval, by the millisecond in which that ends.
+`m:ID`, a hash: a notification that is to be sent (parts/notification.lua). `l:waiting`, a sorted set: those that wait,
+    each with its upstream, by the millisecond of the next attempt; `l:dead`: those that are not sent any more, by that
+    of their death (parts/letter.lua).
 `a`, a stream: the shard's audit trail, each event one packed field `e`. `n`, a number: how many events it has had.
     `z`, a sorted set: its seals, `NUMBER ID DIGEST` by the number of the event up to which each digests the trail
     (audit_seals.py); the trail is cut behind one. `refused`, a hash: which refusals the trail has been told of within a
@@ -64,12 +69,16 @@ a resource is in one shard, so that one script reaches it in a cluster.
     are used; `b:BUDGET` and `v:BUDGET`, what counts in one, and its amounts; `r:ID`, what has been reserved for an
     intent; `p`, of which it is not yet known what became. All of it expires with the windows.
 
+`fg:{@PRINCIPAL}:` begins the keys of a principal's quotas, sorted sets: its `writes`, `leases` and new `resources`, by
+    the millisecond at which each stops to count.
+
 `fg:{000}:pauses`, a hash: the pauses that are wider than a resource, id to JSON. Scripts of resources do not see it:
     every gateway reads it twice a second, and whenever `fg:pauses` says that it has changed. `unpaused` beside it, a
     sorted set: the ids of those that were ended, by the millisecond in which they were, for 30 days. A gateway writes
     back what it knows that is in neither: the store has lost it.
 `origin`, a short text: what the shard began with, by which scripts tell that it was emptied (loss/origins.py).
-`safe`, an empty string: what is written before each wait for a disk or for replicas (durable.py).
+`safe`, an empty string: what is written before each wait for a disk or for replicas (durable.py). `probe`, for a
+second: what was written to see whether a server takes writes.
 `fg:pepper` is the key from which secrets of repeatable grants are made. `fg:sweeper` says who sweeps this second,
 and since when.
 A script publishes a resource on `fg:wake:GATEWAY` when that gateway should look again.

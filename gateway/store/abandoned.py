@@ -12,26 +12,41 @@ from gateway.ongoing import ongoing, stop
 
 # Between two tries while the store is away.
 _AGAIN_S = 0.5
+# Past a ticket's deadline, an admission that arrives only now would be swept: the last moment to abandon it instead.
+_GRACE_S = 1.0
 # A store that is away for minutes under load abandons more than is worth remembering: the sweeper ends the rest.
 _REMEMBERED = 10_000
 
-End = Callable[[Write, TicketId], Awaitable[None]]
+End = Callable[[Write, TicketId, str], Awaitable[None]]
 
 
 class Abandoned:
-    """Ends each ticket when its time comes, the soonest first, in one task until `close`."""
+    """Ends each ticket when its time comes, the soonest first, in one task until `close`. `also`: what `settle.lua` has
+    to know of it besides, in words.
+    """
 
     def __init__(self, end: End) -> None:
         self._end = end
         self._order = itertools.count()
-        self._due: list[tuple[float, int, Write, TicketId]] = []
+        self._due: list[tuple[float, int, Write, TicketId, str]] = []
         self._loop = asyncio.get_running_loop()
         self._added = asyncio.Event()
         self._running = ongoing("ending abandoned tickets", self._run)
 
-    def add(self, write: Write, ticket: TicketId, after_s: float) -> None:
+    async def end(self, write: Write, ticket: TicketId, also: str = "") -> None:
+        """Now, and once more when its life is over: its admission may still be on the way. Raises StoreUnavailable, and
+        goes on trying then.
+        """
+        self._add(write, ticket, also, write.rule.upstream.timeouts.total_s + _GRACE_S)
+        try:
+            await self._end(write, ticket, also)
+        except StoreUnavailable:
+            self._add(write, ticket, also, _AGAIN_S)
+            raise
+
+    def _add(self, write: Write, ticket: TicketId, also: str, after_s: float) -> None:
         if len(self._due) < _REMEMBERED:
-            heapq.heappush(self._due, (self._loop.time() + after_s, next(self._order), write, ticket))
+            heapq.heappush(self._due, (self._loop.time() + after_s, next(self._order), write, ticket, also))
             self._added.set()
 
     async def close(self) -> None:
@@ -40,11 +55,11 @@ class Abandoned:
     async def _run(self) -> None:
         while True:
             await self._first_is_due()
-            _, _, write, ticket = heapq.heappop(self._due)
+            _, _, write, ticket, also = heapq.heappop(self._due)
             try:
-                await self._end(write, ticket)
+                await self._end(write, ticket, also)
             except StoreUnavailable:
-                self.add(write, ticket, _AGAIN_S)
+                self._add(write, ticket, also, _AGAIN_S)
 
     async def _first_is_due(self) -> None:
         while not self._due or self._due[0][0] > self._loop.time():

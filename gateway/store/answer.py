@@ -34,6 +34,24 @@ def text(reply: Reply) -> str:
     return reply.decode()
 
 
+def pairs(reply: Reply) -> list[tuple[Reply, Reply]]:
+    """A flat list of names and values as pairs."""
+    assert isinstance(reply, list)
+    return list(zip(reply[::2], reply[1::2], strict=True))
+
+
+def fields(reply: Reply) -> dict[str, Reply]:
+    """The same by name."""
+    return {text(name): value for name, value in pairs(reply)}
+
+
+def milliseconds(time: Reply) -> int:
+    """What TIME answers: seconds and microseconds."""
+    assert isinstance(time, list)
+    seconds, micros = map(number, time)
+    return seconds * 1000 + micros // 1000
+
+
 def unknown_word(answer: Answer) -> AssertionError:
     """A reply that no script gives: a bug."""
     return AssertionError(f"a script answered {answer.word!r} with {len(answer.rest)} more elements")

@@ -95,12 +95,14 @@ class StoreClock:
             if offset is None:
                 self._steady_since = answered
             return
-        is_further = least > max(offset, self._furthest_s) + _GRACE_S
-        self._furthest_s = max(self._furthest_s, least)
+        furthest = self._furthest_s
+        is_further = least > (offset if offset > furthest else furthest) + _GRACE_S
+        if least > furthest:
+            self._furthest_s = least
         if is_further:
             self._steady_since = answered
         if least <= offset + _GRACE_S:
-            self._offset_s = min(max(offset, least), most)
+            self._offset_s = _between(least, offset, most)
             self._stepped_at = None
         elif self._stepped_at is None or is_further:
             # Tickets may have been made since the step before this one.
@@ -123,9 +125,14 @@ class StoreClock:
             self._last_s = least
             return
         # Between question and answer it may have been read at any instant.
-        last = self._last_s = min(max(last, least), most)
+        last = self._last_s = _between(least, last, most)
         if last > self._largest_s:
             self._largest_s = last
+
+
+def _between(least: float, value: float, most: float) -> float:
+    """The nearest to `value` that lies between them. Asked twice with each answer: `min` and `max` take longer."""
+    return value if least <= value <= most else least if value < least else most
 
 
 def _no_time() -> float:

@@ -20,6 +20,7 @@ from gateway.store.keys import intent_id, resource_keys
 from gateway.store.loss.losses import from_before_a_loss, not_before_accepted
 from gateway.store.script import Script
 from gateway.store.views.compensation_views import undo_of
+from gateway.store.words import compensation_words
 
 COMPENSATE = Script("compensate")
 
@@ -49,7 +50,7 @@ class Compensations:
         second = intent_id(write.resource, write.intent.digest)
         ttl_s = write.rule.upstream.timeouts.total_s
         self._store.lasting.note(ttl_s)
-        words = _words(write, queued=queued) + self._store.times(ttl_s)
+        words = compensation_words(write, queued=queued) + self._store.times(ttl_s)
         answer = await self._store.run_in_time(
             COMPENSATE,
             resource_keys(write.resource),
@@ -69,7 +70,7 @@ class Compensations:
             case "resource-held":
                 return held_back([IntentId(id) for id in text(answer.rest[0]).split()], facts)
             case "wrong-state":
-                record = reply.record_of(answer)
+                record = reply.record_of(answer.rest)
                 return not_applied_now(record.state, replace(facts, intent_state=record.state))
             case "not-kept":
                 return not_available(Unavailable(text(answer.rest[0]) or "it is no longer kept"), facts)
@@ -100,12 +101,3 @@ class Compensations:
 
     async def recall(self, id: str) -> IntentRecord | None:
         return await self._store.recall(id)
-
-
-def _words(write: Write, *, queued: bool) -> str:
-    rule = write.rule
-    text = f"ttl:{round(rule.upstream.timeouts.total_s * 1000)}" + " queued" * queued
-    text += " counts" * (rule.revision == "gateway") + " holds" * (rule.fence.after_unknown == "hold")
-    native, notify = rule.upstream.native_key, rule.upstream.notify
-    text += "" if native is None else f" native:{native.header.decode('ascii').lower()}"
-    return text if notify is None else f"{text} notify:{','.join(notify.events)}"

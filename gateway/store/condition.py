@@ -6,7 +6,7 @@ import time
 
 from gateway.core.check import Check
 from gateway.core.faults import StoreUnavailable
-from gateway.store.doctor import fields, of
+from gateway.store.doctor import configured, fields, of
 from gateway.store.durability import Durability, online_replicas
 from gateway.store.links.link import ErrorReply, Link, Reply, ScriptMissing
 from gateway.store.links.topology import Topology
@@ -31,9 +31,8 @@ async def diagnose(store: Topology, durability: Durability) -> list[Check]:
 async def _diagnose(link: Link, durability: Durability) -> list[Check]:
     try:
         info = fields(await link.call("INFO"))
-        least = await _least_replicas(link)
         return [
-            _replicas(info, least, durability),
+            _replicas(info, await configured(link, "min-replicas-to-write"), durability),
             await _functions(link),
             await _users(link, info),
             _memory(info),
@@ -43,16 +42,9 @@ async def _diagnose(link: Link, durability: Durability) -> list[Check]:
         return []
 
 
-async def _least_replicas(link: Link) -> int | None:
-    """How many the server wants before it takes a write (min-replicas-to-write); None where it does not tell."""
-    try:
-        reply = await link.call("CONFIG", "GET", "min-replicas-to-write")
-    except ErrorReply:
-        return None
-    return int(reply[1]) if isinstance(reply, list) and len(reply) == 2 and isinstance(reply[1], bytes) else None
-
-
-def _replicas(info: dict[str, str], least: int | None, durability: Durability) -> Check:
+def _replicas(info: dict[str, str], told: str | ErrorReply, durability: Durability) -> Check:
+    """`told`: how many the server wants before it takes a write, where it tells."""
+    least = int(told) if isinstance(told, str) and told.isdecimal() else None
     online = online_replicas(info)
     lags = [int(replica.get("lag", "0")) for replica in online]
     saw = f"{len(online)} online" + (f", the slowest {max(lags)} s behind" if lags else "")

@@ -9,6 +9,7 @@ from typing import assert_never
 from gateway.core.clock import Clock
 from gateway.core.faults import StoreUnavailable
 from gateway.ongoing import ongoing
+from gateway.store.answer import milliseconds
 from gateway.store.budgeted import BudgetedStore
 from gateway.store.clock import StoreClock
 from gateway.store.durability import PROCESS, Durability
@@ -104,12 +105,8 @@ async def _opened(link: Topology, durable: Durable | None, clock: Clock) -> Stor
 async def _learned(link: Topology, clock: Clock) -> StoreClock:
     """The store's clock is known before the first ticket is judged by it. Any server's will do: the slowest counts."""
     store_clock = StoreClock(clock)
-    asked, reply = store_clock.read(), await _time(link)
-    assert isinstance(reply, list)
-    seconds, micros = reply
-    assert isinstance(seconds, bytes)
-    assert isinstance(micros, bytes)
-    store_clock.learn(int(seconds) * 1000 + int(micros) // 1000, asked, store_clock.read())
+    asked, now_ms = store_clock.read(), milliseconds(await _time(link))
+    store_clock.learn(now_ms, asked, store_clock.read())
     return store_clock
 
 

@@ -11,7 +11,6 @@ from gateway.core.delivery import Again, Conclusion, Dropped, GivenUp, Taken
 from gateway.core.faults import StoreUnavailable
 from gateway.core.write import AdmitReply, Admitted, ResourceKey, Settled, TicketId, Write
 from gateway.store import reply
-from gateway.store.abandoned import Abandoned
 from gateway.store.answer import Answer, number
 from gateway.store.fence import FenceStore
 from gateway.store.kept_requests import inflate_request
@@ -39,9 +38,8 @@ _APPROVED_AT_ONCE = 256
 _FREED_AT_ONCE = 1 << 20
 # Inflating more than this takes over a millisecond, and the event loop would wait for it.
 _AT_ONCE = 64 << 10
-# A delivery that may never have begun is due again after this; and past its life, should its admission still arrive.
+# A delivery that may never have begun is due again after this.
 _AGAIN_S = 1.0
-_GRACE_S = 1.0
 
 
 class Deliveries:
@@ -49,14 +47,12 @@ class Deliveries:
 
     def __init__(self, store: FenceStore) -> None:
         self._store = store
-        self._abandoned = Abandoned(self._abandon)
         self._freed: Counter[str] = Counter()
         self._told: dict[str, int] = {}
 
     async def close(self) -> None:
         if self._freed:
             await self._tell_freed()
-        await self._abandoned.close()
 
     async def due(self) -> list[ResourceKey]:
         """Resources whose queue has something due now."""
@@ -84,7 +80,7 @@ class Deliveries:
             case "taken":
                 return await _taken(answer)
             case "superseded" | "failed":
-                return Dropped(reply.record_of(answer))
+                return Dropped(reply.record_of(answer.rest))
             case _:
                 await _hint(self._store, shard_of(resource))
                 return None
@@ -115,9 +111,8 @@ class Deliveries:
         await self._store.leave(resource)
 
     async def abandon(self, write: Write, ticket: TicketId) -> None:
-        """Ends the ticket now, and once more when its life is over: its admission may still be on the way."""
-        self._abandoned.add(write, ticket, write.rule.upstream.timeouts.total_s + _GRACE_S)
-        await self._abandon(write, ticket)
+        """End a ticket whose admission got no answer: nothing was sent under it, and it is queued again."""
+        await self._store.abandoned.end(write, ticket, _spelled(Again(_AGAIN_S)))
 
     async def end(self, taken: Taken, admitted: Admitted, conclusion: Conclusion) -> Settled:
         """Settle the ticket, and in the same step queue again what is proved not applied, if that is what follows."""
@@ -135,10 +130,6 @@ class Deliveries:
         freed, self._freed = self._freed, Counter()
         with contextlib.suppress(StoreUnavailable):
             await tell_freed(self._store.link, freed)
-
-    async def _abandon(self, write: Write, ticket: TicketId) -> None:
-        admitted = Admitted(write, ticket, None, reply.intent_of(write, ticket))
-        await self._store.end(admitted, "abandoned", "nothing was sent", None, _spelled(Again(_AGAIN_S)))
 
     async def _due_in(self, shard: str, now_ms: int) -> list[str]:
         call, key = self._store.link.call, deliveries(shard)
@@ -185,7 +176,7 @@ def _spelled(then: Again | GivenUp) -> str:
 async def _taken(answer: Answer) -> Taken:
     packed, size, *shown = answer.rest
     assert isinstance(packed, bytes)
-    record = reply.record_of(answer._replace(rest=shown))
+    record = reply.record_of(shown)
     if len(packed) <= _AT_ONCE:
         return Taken(record, inflate_request(packed), number(size))
     return Taken(record, await asyncio.to_thread(inflate_request, packed), number(size))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from gateway.core.check import Check
 from gateway.core.faults import StoreUnavailable
+from gateway.store.answer import milliseconds
 from gateway.store.durability import PROCESS, Durability, check_durability
 from gateway.store.links.link import ErrorReply, Link, Reply
 from gateway.store.links.topology import Topology
@@ -34,7 +35,7 @@ def of(link: Link, checks: list[Check]) -> list[Check]:
 async def _examine(link: Link, wall_ms: int | None, durability: Durability) -> list[Check]:
     try:
         info = fields(await link.call("INFO"))
-        mode = await _appendfsync(link)
+        mode = await configured(link, "appendfsync")
         checks = [_version(info), _role(info), _persistence(info), _eviction(info), _flushing(mode)]
         checks.append(await _scripts(link))
         if durability != PROCESS:
@@ -80,10 +81,10 @@ def _eviction(info: dict[str, str]) -> Check:
     return Check("eviction", ok, policy, what_to_do)
 
 
-async def _appendfsync(link: Link) -> str | ErrorReply:
-    """INFO does not tell how often the file is flushed; where CONFIG is forbidden, nobody but the operator knows."""
+async def configured(link: Link, name: str) -> str | ErrorReply:
+    """What INFO does not tell; where CONFIG is forbidden, nobody but the operator knows."""
     try:
-        reply = await link.call("CONFIG", "GET", "appendfsync")
+        reply = await link.call("CONFIG", "GET", name)
     except ErrorReply as refused:
         return refused
     assert isinstance(reply, list)
@@ -125,11 +126,7 @@ async def _scripts(link: Link) -> Check:
 
 
 def _clock(time: Reply, wall_ms: int) -> Check:
-    assert isinstance(time, list)
-    seconds, micros = time
-    assert isinstance(seconds, bytes)
-    assert isinstance(micros, bytes)
-    skew_ms = int(seconds) * 1000 + int(micros) // 1000 - wall_ms
+    skew_ms = milliseconds(time) - wall_ms
     ok = abs(skew_ms) <= _SKEW_MS
     return Check("clock", ok, f"{skew_ms} ms from this machine's", "" if ok else "Synchronise both clocks.")
 

@@ -8,7 +8,6 @@ call was sent again or elsewhere, both are repeated.
 
 import asyncio
 from functools import partial
-from weakref import WeakKeyDictionary
 
 from gateway.core.faults import StoreUnavailable
 from gateway.store.durability import Durability
@@ -121,7 +120,7 @@ class Durable:
         self._topology = topology
         self._durability = durability
         self._timeout_s = timeout_s
-        self._links: WeakKeyDictionary[Link, DurableLink] = WeakKeyDictionary()
+        self._links: dict[Link, DurableLink] = {}
 
     async def open(self, on_connected: OnConnected | None) -> None:
         """Connect. `on_connected` as of a Topology. Raises StoreUnavailable."""
@@ -136,6 +135,8 @@ class Durable:
         link = self._topology.at(key)
         found = self._links.get(link)
         if found is None:
+            # Of nodes that have left a cluster nothing is kept.
+            self._links = {one: self._links[one] for one in self._topology.servers if one in self._links}
             found = self._links[link] = DurableLink(link, self._durability, self._timeout_s)
         # Of this key's shard, which this server has: it may have lost the one before.
         found.mark = pack("SET", last_wait(key), "")

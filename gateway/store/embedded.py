@@ -84,7 +84,8 @@ def running_store(data_dir: Path) -> str | None:
         _, _, socket_path = Path(data_dir, "store.lock").read_bytes().rstrip(b"\n").partition(b" ")
         with socket.socket(socket.AF_UNIX) as probe:
             probe.connect(socket_path)
-    except (FileNotFoundError, ConnectionRefusedError):
+    except OSError:
+        # None yet, none any more, or a directory of somebody else's: who starts one there is told.
         return None
     return _socket_url(os.fsdecode(socket_path))
 

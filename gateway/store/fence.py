@@ -62,11 +62,6 @@ SWEEP = Script("sweep")
 LOOK = Script("look")
 QUARANTINE = Script("quarantine", KEEPING_PARTS)
 
-# Past a ticket's deadline, an admission that arrives only now would be swept: the last moment to abandon it instead.
-_GRACE_S = 1.0
-# Until an abandoned ticket is tried again when the store was away.
-_AGAIN_S = 0.5
-
 # Of a question that makes none.
 _NO_TICKET = TicketId("")
 
@@ -84,7 +79,7 @@ class FenceStore(Asking):
         self._words = Words(gateway)
         self._tickets = itertools.count(1)
         self._secrets = LeaseSecrets(link)
-        self._abandoned = Abandoned(self._abandon)
+        self.abandoned = Abandoned(self._end_unsent)
         self.lasting = clock.longest_s = Lasting(clock.read)
 
     def lasts_ms(self) -> str:
@@ -96,7 +91,7 @@ class FenceStore(Asking):
         self.lasting.by_rules = by_rules
 
     async def close(self) -> None:
-        await self._abandoned.close()
+        await self.abandoned.close()
         await super().close()
 
     def times(self, ttl_s: float) -> str:
@@ -150,7 +145,7 @@ class FenceStore(Asking):
         # Whoever delivers looks into every shard now and then.
         with contextlib.suppress(StoreUnavailable):
             await self.link.call("ZADD", HINTS, answer.now_ms, shard_of(write.resource))
-        record = reply.record_of(answer._replace(rest=answer.rest[1:]))
+        record = reply.record_of(answer.rest[1:])
         self.has_parked(record, write.rule.intent.retain_s)
         return record
 
@@ -161,7 +156,7 @@ class FenceStore(Asking):
         if answer.word == "ready":
             return reply.ready(answer)
         if answer.word == "parked":
-            return reply.record_of(answer._replace(rest=answer.rest[1:]))
+            return reply.record_of(answer.rest[1:])
         return reply.park_reply(answer, write)
 
     async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled:
@@ -225,13 +220,7 @@ class FenceStore(Asking):
         return kept.id
 
     async def abandon(self, write: Write, ticket: TicketId) -> None:
-        """Ends the ticket now, and once more when its life is over: its admission may still be on the way."""
-        self._abandoned.add(write, ticket, write.rule.upstream.timeouts.total_s + _GRACE_S)
-        try:
-            await self._abandon(write, ticket)
-        except StoreUnavailable:
-            self._abandoned.add(write, ticket, _AGAIN_S)
-            raise
+        await self.abandoned.end(write, ticket)
 
     async def leave(self, resource: ResourceKey) -> None:
         await self._ask(LEAVE, resource, resource, self.gateway)
@@ -246,7 +235,7 @@ class FenceStore(Asking):
         if shard is None:
             return None
         answer = await self.run(RECALL, shard_keys(shard), id)
-        return reply.record_of(answer) if answer.word == "recalled" else None
+        return reply.record_of(answer.rest) if answer.word == "recalled" else None
 
     async def revision(self, resource: ResourceKey) -> int:
         record = await self.look(resource)
@@ -392,6 +381,6 @@ class FenceStore(Asking):
             self._has_ended(admitted, answer)
         return answer
 
-    async def _abandon(self, write: Write, ticket: TicketId) -> None:
+    async def _end_unsent(self, write: Write, ticket: TicketId, also: str) -> None:
         admitted = Admitted(write, ticket, None, reply.intent_of(write, ticket))
-        await self.end(admitted, "abandoned", "nothing was sent", None)
+        await self.end(admitted, "abandoned", "nothing was sent", None, also)

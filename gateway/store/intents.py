@@ -8,9 +8,10 @@ from gateway.core.decision import NO_SUCH_INTENT, WRONG_STATE, Facts, Refused
 from gateway.core.intent import IntentId, ResolvedBy
 from gateway.core.record import IntentRecord
 from gateway.core.write import ResourceKey
-from gateway.store.answer import Answer, number, text, unknown_word
+from gateway.store.answer import number, text, unknown_word
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys, shard_keys, shard_of_id
+from gateway.store.links.link import Reply
 from gateway.store.reply import OWN_QUERY, record_of
 from gateway.store.script import Script
 
@@ -83,7 +84,7 @@ async def question(store: FenceStore, id: IntentId) -> Question | None:
     answer = await store.run(ASK, shard_keys(shard), *arguments)
     if answer.word != "asked":
         return None
-    return Question(record_of(answer._replace(rest=answer.rest[1:])), answer.now_ms, number(answer.rest[0]))
+    return Question(record_of(answer.rest[1:]), answer.now_ms, number(answer.rest[0]))
 
 
 async def resolve(
@@ -99,9 +100,9 @@ async def resolve(
     answer = await store.run_in_time(RESOLVE, keys, record.resource, record.id, *arguments)
     match answer.word:
         case "resolved":
-            return record_of(answer)
+            return record_of(answer.rest)
         case "wrong-state":
-            return _wrong_state(about, record_of(answer))
+            return _wrong_state(about, record_of(answer.rest))
         case "unseen":
             facts = Facts(intent=record.id)
             return Refused(NO_SUCH_INTENT, "Nothing was done: the intent is no longer kept.", facts)
@@ -111,7 +112,8 @@ async def resolve(
 
 async def pause(store: FenceStore, resource: ResourceKey, *, id: str, reason: str, by: str) -> Pause:
     """Stop all writes of a resource; returns the pause that lasts already, if there is one."""
-    return _pause(await store.run_in_time(PAUSE, resource_keys(resource), resource, id, reason, by))
+    answer = await store.run_in_time(PAUSE, resource_keys(resource), resource, id, reason, by)
+    return read_pause(answer.rest[0])
 
 
 async def resume(store: FenceStore, pause: Pause, by: str = "operator") -> None:
@@ -119,15 +121,11 @@ async def resume(store: FenceStore, pause: Pause, by: str = "operator") -> None:
     await store.run_in_time(RESUME, resource_keys(pause.resource), pause.resource, pause.id, by)
 
 
-def read_pause(packed: bytes) -> Pause:
+def read_pause(packed: Reply) -> Pause:
     """A pause as the fence record has it."""
-    fields = json.loads(packed)
+    fields = json.loads(text(packed))
     resource = ResourceKey(fields["resource"])
     return Pause(fields["id"], resource, fields["reason"], fields["by"], int(fields["created_at"]))
-
-
-def _pause(answer: Answer) -> Pause:
-    return read_pause(text(answer.rest[0]).encode())
 
 
 def _wrong_state(attempt: int, record: IntentRecord) -> Refused:

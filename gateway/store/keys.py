@@ -26,7 +26,7 @@ APPROVED = "fg:approved"
 # Pauses wider than a resource belong to no shard; they are in one all the same, for their ids and the audit trail.
 PAUSES_SHARD = "000"
 WIDE_PAUSES = f"fg:{{{PAUSES_SHARD}}}:pauses"
-# Spelled in `scripts/{begin,end}_pause.lua` and `scripts/restore_pauses.lua` as well.
+# Spelled in `scripts/parts/pause.lua` as well.
 PAUSES_CHANNEL = "fg:pauses"
 
 # Enough for the resources that are written at one time; spelling all keys of one anew costs two microseconds.

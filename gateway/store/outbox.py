@@ -15,7 +15,7 @@ from gateway.core.notification import Claimed, Due, Notification
 from gateway.core.rule import NotifyEvent
 from gateway.core.webhook import Again, Dead, Received
 from gateway.core.write import ResourceKey
-from gateway.store.answer import Answer, number, text
+from gateway.store.answer import fields, number, pairs, text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import notifications, shard_keys, shard_of_id, shards
 from gateway.store.links.link import Reply, pack
@@ -59,8 +59,8 @@ class Outbox:
         answer = await self._store.run(CLAIM, _keys(due.id), due.id, due.upstream, str(_CLAIM_MS), call)
         if answer.word != "claimed":
             return None
-        fields = fields_of(answer)
-        return Claimed(notification_of(fields), number(fields["attempts"]), answer.now_ms)
+        told = fields(answer.rest)
+        return Claimed(notification_of(told), number(told["attempts"]), answer.now_ms)
 
     async def report(self, claimed: Claimed, outcome: Received | Again | Dead) -> None:
         """What became of the attempt. One that another attempt has followed counts only if it was received."""
@@ -76,9 +76,7 @@ class Outbox:
 
 
 def _read(reply: Reply, shard: str) -> list[Due]:
-    assert isinstance(reply, list)
-    members = zip(reply[::2], reply[1::2], strict=True)
-    return [due for member, score in members if (due := _read_due(member, score, shard)) is not None]
+    return [due for member, score in pairs(reply) if (due := _read_due(member, score, shard)) is not None]
 
 
 def _told(outcome: Received | Again | Dead) -> tuple[str, str, int]:
@@ -104,25 +102,20 @@ def _keys(id: str) -> tuple[str, ...]:
     return shard_keys(shard)
 
 
-def fields_of(answer: Answer) -> dict[str, Reply]:
-    """Names and values in turn."""
-    return {text(name): value for name, value in zip(answer.rest[::2], answer.rest[1::2], strict=True)}
-
-
-def notification_of(fields: dict[str, Reply]) -> Notification:
+def notification_of(told: dict[str, Reply]) -> Notification:
     """The notification as the store has it."""
     return Notification(
-        text(fields["id"]),
-        cast(NotifyEvent, text(fields["event"])),
-        text(fields["incident"]),
-        number(fields["at"]),
-        IntentId(text(fields["intent"])),
-        text(fields["state"]),
-        text(fields["upstream"]),
-        text(fields["rule"]),
-        ResourceKey(text(fields["resource"])),
-        Epoch(number(fields["epoch"])),
-        text(fields["holder"]),
-        text(fields["reason"]),
-        text(fields.get("digest", b"")),
+        text(told["id"]),
+        cast(NotifyEvent, text(told["event"])),
+        text(told["incident"]),
+        number(told["at"]),
+        IntentId(text(told["intent"])),
+        text(told["state"]),
+        text(told["upstream"]),
+        text(told["rule"]),
+        ResourceKey(text(told["resource"])),
+        Epoch(number(told["epoch"])),
+        text(told["holder"]),
+        text(told["reason"]),
+        text(told.get("digest", b"")),
     )

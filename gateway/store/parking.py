@@ -61,7 +61,7 @@ async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> Int
     answer = await store.run_in_time(DECIDE, resource_keys(record.resource), *about)
     match answer.word:
         case "decided":
-            now = record_of(answer)
+            now = record_of(answer.rest)
             if decide.verdict == "deny":
                 store.has_denied(now, kept_s(answer))
             await _hint(store, answer, record)
@@ -69,18 +69,18 @@ async def decide(store: FenceStore, record: IntentRecord, decide: Decide) -> Int
                 await _put_first(store, answer, record)
             return now
         case "wrong-state":
-            return _not_awaited(record_of(answer))
+            return _not_awaited(record_of(answer.rest))
         case "own-request":
             detail = (
                 "Nothing was done: nobody approves or denies what was sent with their own key. Ask another approver."
             )
-            return Refused(FORBIDDEN, detail, _facts(record_of(answer)))
+            return Refused(FORBIDDEN, detail, _facts(record_of(answer.rest)))
         case "other-request":
-            return _other_request(record_of(answer), "waits", decide.digest)
+            return _other_request(record_of(answer.rest), "waits", decide.digest)
         case "store-regressed":
-            return not_before_accepted(_facts(record_of(answer)))
+            return not_before_accepted(_facts(record_of(answer.rest)))
         case "lost":
-            return from_before_a_loss(_facts(record_of(answer)))
+            return from_before_a_loss(_facts(record_of(answer.rest)))
         case "unseen":
             return _unseen(record)
         case _:
@@ -118,11 +118,11 @@ async def retry(
     match answer.word:
         case "queued":
             await _hint(store, answer, record)
-            return record_of(answer)
+            return record_of(answer.rest)
         case "wrong-state":
-            why = f"the intent is {record_of(answer).state}, and only a queued one that failed can be sent again"
+            why = f"the intent is {record_of(answer.rest).state}, and only a queued one that failed can be sent again"
         case "other-request":
-            return _other_request(record_of(answer), "is kept", kept)
+            return _other_request(record_of(answer.rest), "is kept", kept)
         case "approved":
             why = "its approval is used up; whoever made it has to repeat it, and it has to be approved again"
         case "overtaken":
@@ -134,14 +134,14 @@ async def retry(
         case "not-kept":
             why = "its request is no longer kept; whoever made it has to repeat it"
         case "store-regressed":
-            return not_before_accepted(_facts(record_of(answer)))
+            return not_before_accepted(_facts(record_of(answer.rest)))
         case "lost":
-            return from_before_a_loss(_facts(record_of(answer)))
+            return from_before_a_loss(_facts(record_of(answer.rest)))
         case "unseen":
             return _unseen(record)
         case _:
             raise unknown_word(answer)
-    return Refused(WRONG_STATE, f"Nothing was done: {why}.", _facts(record_of(answer)))
+    return Refused(WRONG_STATE, f"Nothing was done: {why}.", _facts(record_of(answer.rest)))
 
 
 async def expire(store: FenceStore, id: IntentId) -> None:

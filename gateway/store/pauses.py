@@ -12,12 +12,11 @@ from typing import get_args
 from gateway.core.decision import BAD_REQUEST, Refused
 from gateway.core.faults import StoreUnavailable
 from gateway.core.pause import Kind, PausesInForce, Scope, WidePause
-from gateway.store.answer import text, unknown_word
+from gateway.store.answer import pairs, text, unknown_word
 from gateway.store.fence import FenceStore
 from gateway.store.keys import PAUSES_SHARD, WIDE_PAUSES, shard_keys
 from gateway.store.links.link import Reply
 from gateway.store.script import Script
-from gateway.store.views.newest import pairs
 
 BEGIN_PAUSE = Script("begin_pause")
 END_PAUSE = Script("end_pause")

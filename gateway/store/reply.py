@@ -27,7 +27,7 @@ from gateway.core.write import (
     Waiting,
     Write,
 )
-from gateway.store.answer import Answer, number, text, unknown_word
+from gateway.store.answer import Answer, fields, number, text, unknown_word
 from gateway.store.kept import inflate_answer
 from gateway.store.keys import intent_id
 from gateway.store.links.link import Reply
@@ -145,50 +145,46 @@ def peek_reply(answer: Answer, write: Write) -> Refused | None:
     return refusal(answer, _asked("Not forwarded", write))
 
 
-def record_of(answer: Answer) -> IntentRecord:
+def record_of(shown: list[Reply]) -> IntentRecord:
     """The record that a script shows: names and values in turn."""
-    fields = _fields(answer)
-    about = text(fields["about"])
+    told = fields(shown)
+    about = text(told["about"])
     key, tenant, target = json.loads(about) if about else (None, "", "")
-    kept, evidence = fields["answer"], fields["evidence"]
-    fingerprint = fields["fingerprint"]
-    resolved_by, is_own = resolved_word(text(fields["resolved_by"]))
+    kept, evidence = told["answer"], told["evidence"]
+    fingerprint = told["fingerprint"]
+    resolved_by, is_own = resolved_word(text(told["resolved_by"]))
     assert isinstance(kept, bytes) and isinstance(evidence, bytes) and isinstance(fingerprint, bytes)
     return IntentRecord(
-        IntentId(text(fields["id"])),
-        cast(State, text(fields["state"])),
-        text(fields["upstream"]),
-        text(fields["rule"]),
-        ResourceKey(text(fields["resource"])),
-        Epoch(number(fields["epoch"])),
-        text(fields["holder"]),
+        IntentId(text(told["id"])),
+        cast(State, text(told["state"])),
+        text(told["upstream"]),
+        text(told["rule"]),
+        ResourceKey(text(told["resource"])),
+        Epoch(number(told["epoch"])),
+        text(told["holder"]),
         key,
         tenant,
         target,
-        number(fields["attempts"]),
-        number(fields["created_at"]),
-        number(fields["updated_at"]),
-        text(fields["reason"]),
+        number(told["attempts"]),
+        number(told["created_at"]),
+        number(told["updated_at"]),
+        text(told["reason"]),
         resolved_by,
         inflate_answer(kept) if kept else None,
         evidence,
-        text(fields["principal"]),
-        parse_parking(text(fields["parking"])),
+        text(told["principal"]),
+        parse_parking(text(told["parking"])),
         fingerprint,
-        IntentId(text(fields["compensates"])) if fields["compensates"] else None,
+        IntentId(text(told["compensates"])) if told["compensates"] else None,
         is_own,
-        number(fields["no_after"] or 0) / 1000,
+        number(told["no_after"] or 0) / 1000,
     )
 
 
 def kept_s(answer: Answer) -> float:
     """For how long the record that a script shows is kept, if it has ended."""
-    fields = _fields(answer)
-    return (number(fields["updated_at"]) + number(fields["retain"]) - answer.now_ms) / 1000
-
-
-def _fields(answer: Answer) -> dict[str, Reply]:
-    return {text(name): value for name, value in zip(answer.rest[::2], answer.rest[1::2], strict=True)}
+    told = fields(answer.rest)
+    return (number(told["updated_at"]) + number(told["retain"]) - answer.now_ms) / 1000
 
 
 def intent_of(write: Write, ticket: TicketId) -> IntentId:

@@ -9,7 +9,7 @@ from gateway.core.budget import Claim, Fate, is_spent, is_undone
 from gateway.core.intent import IntentId
 from gateway.core.rule import Rule
 from gateway.core.write import ResourceKey
-from gateway.store.answer import text
+from gateway.store.answer import fields, text
 from gateway.store.budgets import confirm, give_back
 from gateway.store.fence import FenceStore
 from gateway.store.keys import pending_reservations, reservation, resource_keys
@@ -51,12 +51,11 @@ async def _judge(store: FenceStore, rule: Rule, id: IntentId) -> None:
 
 async def _claims(store: FenceStore, rule: Rule, id: IntentId) -> tuple[list[Claim], ResourceKey | None]:
     """What has been reserved for one action, and its resource; None where all of it has left the windows."""
-    flat = await store.link.call("HGETALL", reservation(rule.upstream.name, rule.name, id))
-    assert isinstance(flat, list)
+    found = fields(await store.link.call("HGETALL", reservation(rule.upstream.name, rule.name, id)))
     claims, resource = [], None
-    for attempt, packed in zip(flat[::2], flat[1::2], strict=True):
+    for attempt, packed in found.items():
         told = json.loads(text(packed))
-        claims.append(Claim(text(attempt), int(told["until"]), int(told["proves"])))
+        claims.append(Claim(attempt, int(told["until"]), int(told["proves"])))
         resource = ResourceKey(told["resource"])
     return claims, resource
 

@@ -14,7 +14,7 @@ from typing import Literal
 from gateway.core.caller import ANONYMOUS
 from gateway.core.decision import Refused
 from gateway.core.faults import StoreUnavailable
-from gateway.store.answer import number, text
+from gateway.store.answer import fields, number
 from gateway.store.keys import PARKED_BY, PARKED_BYTES
 from gateway.store.links.topology import Topology
 
@@ -74,9 +74,7 @@ async def tell_freed(link: Topology, freed: Mapping[str, int]) -> None:
 async def counted_so_far(link: Topology) -> Counted:
     """What the counters say. Raises StoreUnavailable."""
     all_bytes, flat = await asyncio.gather(link.call("GET", PARKED_BYTES), link.call("HGETALL", PARKED_BY))
-    assert isinstance(flat, list)
-    names, bytes = map(text, flat[::2]), map(number, flat[1::2])
-    return Counted(number(all_bytes or 0), dict(zip(names, bytes, strict=True)))
+    return Counted(number(all_bytes or 0), {name: number(bytes) for name, bytes in fields(flat).items()})
 
 
 async def put_right(link: Topology, before: Counted, found: Counted) -> int:

@@ -18,7 +18,7 @@ _quoted = json.encoder.encode_basestring
 class _RuleWords:
     """What is the same for all writes of a rule. Each text begins with a blank, or is empty."""
 
-    __slots__ = ("admit", "intent", "retry", "rule", "settle")
+    __slots__ = ("admit", "always", "intent", "retry", "rule", "settle")
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -35,12 +35,11 @@ class _RuleWords:
             self.admit += " observes"
         holds = " holds" if rule.fence.after_unknown == "hold" else ""
         counts = " counts" if rule.revision == "gateway" else ""
-        self.admit += counts + holds
         notify = rule.upstream.notify
         told = "" if notify is None else f" notify:{','.join(notify.events)}"
-        self.admit += told
-        leased = " leased" if rule.authority == "lease" else ""
-        self.settle = leased + counts + holds + told
+        self.always = counts + holds + told
+        self.admit += self.always
+        self.settle = (" leased" if rule.authority == "lease" else "") + self.always
 
 
 class Words:
@@ -117,6 +116,13 @@ class Words:
         return known
 
 
+def compensation_words(write: Write, *, queued: bool) -> str:
+    """What is asked for what takes another intent back."""
+    rule = write.rule
+    text = f"ttl:{round(rule.upstream.timeouts.total_s * 1000)}" + " queued" * queued
+    return text + _RuleWords(rule).always + _native_word(rule)
+
+
 def intent_arguments(write: Write, record: IntentId | None) -> tuple[str | bytes, ...]:
     """The record's id, the fingerprint, and what people are shown. `record`: the id, where it is known already."""
     intent = write.intent
@@ -137,5 +143,10 @@ def _intent_words(rule: Rule) -> str:
     text = f" retain:{round(terms.retain_s * 1000)}{_no_words(rule)}"
     if terms.ask_after_s is not None:
         text += f" query:{round(terms.ask_after_s * 1000)}"
+    return text + _native_word(rule)
+
+
+def _native_word(rule: Rule) -> str:
+    """The header in which the upstream honours a key."""
     native = rule.upstream.native_key
-    return text if native is None else f"{text} native:{native.header.decode('ascii').lower()}"
+    return "" if native is None else f" native:{native.header.decode('ascii').lower()}"

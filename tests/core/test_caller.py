@@ -12,11 +12,9 @@ from gateway.core.caller import (
     parse_holder,
     parse_idempotency_key,
     read_control,
-    token_in_target,
 )
 from gateway.core.decision import AMBIGUOUS_TARGET, HEADER_MALFORMED, TOKEN_MALFORMED, Decision, Refused
 from gateway.core.request import Headers
-from gateway.core.target import Target, read_target
 
 NOTHING = Control(None, None, None, None, None)
 _LEASE = "42.abcdefghijklmnopqrst-_"
@@ -195,27 +193,3 @@ def test_without_principals_everybody_is_the_same() -> None:
 def test_an_idempotency_key_has_1_to_255_visible_characters(value: bytes, key: str | None) -> None:
     """Quoted or bare, it is the same key."""
     assert parse_idempotency_key(value) == key
-
-
-@pytest.mark.parametrize(
-    ("token", "target", "is_refused"),
-    [
-        (_LEASE, f"/reports/7?token={_LEASE}", True),
-        (_LEASE, f"/reports/{_LEASE}", True),
-        (_LEASE, "/reports/7?token=43.abcdefghijklmnopqrst-_", False),
-        ("42", "/reports/42?epoch=42", False),
-        ("18446744073709551615", "/reports/18446744073709551615", False),
-        ("", "/reports/7", False),
-        (None, f"/reports/7?token={_LEASE}", False),
-    ],
-    ids=["in the query", "in the path", "another one", "a bare epoch", "the largest epoch", "empty", "none presented"],
-)
-def test_a_url_does_not_repeat_the_token(token: str | None, target: str, is_refused: bool) -> None:
-    """An API reads and logs its URLs; an epoch may be a part of any of them."""
-    read = read_target(target)
-    assert isinstance(read, Target)
-
-    refused = token_in_target(Control(token, None, None, None, None), read)
-
-    assert (refused is not None) is is_refused
-    assert refused is None or refused.decision is TOKEN_MALFORMED

@@ -63,10 +63,23 @@ def test_one_known_coding_is_undone(body: bytes, codings: list[bytes]) -> None:
         (GZIP[:-4], [b"gzip"]),
         (GZIP + b"tail", [b"gzip"]),
         (GZIP + GZIP, [b"gzip"]),
+        (GZIP[:-8] + bytes(8), [b"gzip"]),
+        (GZIP[:3] + b"\xe0" + GZIP[4:], [b"gzip"]),
+        (zlib.compress(PLAIN), [b"gzip"]),
+        (GZIP, [b"deflate"]),
+        (GZIP, [b"gzip, identity, gzip"]),
     ],
     ids=[
         *("br", "zstd", "two in a line", "two lines", "a parameter", "raw deflate", "not gzip", "empty", "cut short"),
-        *("bytes behind", "two members"),
+        *(
+            "bytes behind",
+            "two members",
+            "a sum of zeros",
+            "flags that nobody knows",
+            "zlib as gzip",
+            "gzip as deflate",
+        ),
+        "three in a line",
     ],
 )
 def test_what_cannot_be_read_for_certain_is_refused(body: bytes, codings: list[bytes]) -> None:

@@ -1,5 +1,7 @@
 """From what an agent presented to a write, or to what is missing."""
 
+import base64
+
 import pytest
 
 from gateway.core.caller import Control
@@ -12,13 +14,15 @@ from gateway.core.decision import (
     Refused,
 )
 from gateway.core.epoch import Epoch
-from gateway.core.identify import find_token, identify
+from gateway.core.identify import find_token, identify, token_in_target
 from gateway.core.rule import Fence, Origin, Rule, Upstream
+from gateway.core.target import Target, read_target
 from gateway.core.token import digest_secret
 from gateway.core.write import ResourceKey, Write
 
 SECRET = "abcdefghijklmnopqrst-_"
 LEASE = f"42.{SECRET}"
+ENCODED = base64.b64encode(f"agent:{LEASE}".encode()).decode()
 UPSTREAM = Upstream("u", Origin("http", "localhost", 80))
 RESOURCE = ResourceKey("report/7")
 
@@ -124,3 +128,54 @@ def test_a_token_is_found_where_it_stands() -> None:
     assert find_token(control(authorization="Bearer 42"), ("bearer",)) == "42"
     assert find_token(control(authorization="Bearer 42"), ("fencing-token",)) is None
     assert find_token(control(), ("bearer",)) is None
+
+
+@pytest.mark.parametrize(
+    ("token", "target", "is_refused"),
+    [
+        (LEASE, f"/reports/7?token={LEASE}", True),
+        (LEASE, f"/reports/{LEASE}", True),
+        (LEASE, "/reports/7?token=43.ABCDEFGHIJKLMNOPQRST-_", False),
+        ("42", "/reports/42?epoch=42", False),
+        ("18446744073709551615", "/reports/18446744073709551615", False),
+        ("", "/reports/7", False),
+        (None, f"/reports/7?token={LEASE}", False),
+        (LEASE, f"/reports/7?token=42%2E{SECRET}", True),
+        (LEASE, f"/reports/7?token=42.%61{SECRET[1:]}", True),
+        (LEASE, f"/reports/7?secret={SECRET}", True),
+        (LEASE, f"/reports/7?basic={ENCODED.rstrip('=')}", True),
+        ("a-key-without-any-dot-in-it", "/reports/a-key-without-any-dot-in-it", True),
+    ],
+    ids=[
+        *("in the query", "in the path", "another one", "a bare epoch", "the largest epoch", "empty", "none presented"),
+        *("its dot percent-encoded", "a letter percent-encoded", "the secret alone", "in base64", "malformed"),
+    ],
+)
+def test_a_url_does_not_repeat_the_token(token: str | None, target: str, is_refused: bool) -> None:
+    """An API reads and logs its URLs; an epoch may be a part of any of them."""
+    read = read_target(target)
+    assert isinstance(read, Target)
+
+    refused = token_in_target(Control(token, None, None, None, None), read)
+
+    assert (refused is not None) is is_refused
+    assert refused is None or refused.decision is TOKEN_MALFORMED
+
+
+@pytest.mark.parametrize(
+    ("authorization", "target", "is_refused"),
+    [
+        (f"Bearer {LEASE}", f"/reports/7?token={LEASE}", True),
+        (f"Basic {ENCODED}", f"/reports/7?token=42%2E{SECRET}", True),
+        (f"token {LEASE}", "/reports/7", False),
+        ("Bearer api-key-of-its-own-1234567", "/reports/7?key=api-key-of-its-own-1234567", False),
+        ("Bearer e30.e30.AAAA", "/reports/7?key=e30.e30.AAAA", False),
+    ],
+    ids=["as bearer", "as a password", "not in the URL", "the API's own key", "another JWT"],
+)
+def test_nor_that_from_authorization(authorization: str, target: str, is_refused: bool) -> None:
+    """A key to the API that stands there may be in its URLs."""
+    read = read_target(target)
+    assert isinstance(read, Target)
+
+    assert (token_in_target(Control(None, None, None, None, authorization), read) is not None) is is_refused

@@ -43,6 +43,9 @@ def test_a_preference_that_cannot_be_read_is_none(value: bytes) -> None:
         (b"x-amz-invocation-type", b"Event", None),
         (b"x-amz-invocation-type", b" EVENT ", None),
         (b"x-amz-invocation-type", b"DryRun", b"DryRun"),
+        (b"x-arango-async", b"STORE", None),
+        # Lambda takes one of three words, and nothing else for one of them.
+        *((b"x-amz-invocation-type", value, value) for value in (b'"Event"', b"Event;", b"Event, RequestResponse")),
         (b"x-amz-invocation-type", b"RequestResponse", b"RequestResponse"),
     ],
 )
@@ -64,6 +67,11 @@ def test_nor_in_the_words_of_one_server(name: bytes, value: bytes, left: bytes |
         (b'a="b\\", respond-async, c="', None),
         (b'return="minimal" ,wait=5', b'return="minimal" ,wait=5'),
         (b"", b""),
+        *((value, None) for value in (b'"respond-async"', b"respond-async=true", b"respond-async; x=1")),
+        (b"wait=5,respond-async", b"wait=5"),
+        (b"return=minimal, RESPOND-ASYNC", b"return=minimal"),
+        (b'foo="a, b", respond-async', None),
+        (b'foo=", respond-async, x="', None),
     ],
 )
 def test_an_answer_before_the_work_is_not_asked_for(value: bytes, left: bytes | None) -> None:

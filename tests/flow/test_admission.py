@@ -13,7 +13,7 @@ from gateway.core.pause import PausesInForce, Scope, WidePause
 from gateway.core.places import Places
 from gateway.core.rule import Authority, Fence, Rule
 from gateway.core.term import Term
-from gateway.core.write import Admitted, Waiting
+from gateway.core.write import Admitted, TicketId, Waiting, Write
 from gateway.flow import admission
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
@@ -268,6 +268,16 @@ async def test_who_finds_no_place_is_told_to_come_back_and_has_moved_nothing(
     assert door.places.has_one("admission")
 
 
+async def test_who_is_told_to_wait_and_finds_no_place_keeps_none_at_the_store() -> None:
+    """Other gateways would wait for this one as long as it is not known to be silent."""
+    door = Door(BUSY, most=FULL)
+    with door.places.taken("admission"):
+        refused = await door.come()
+
+        assert isinstance(refused, Refused) and refused.decision is OVERLOADED
+        assert await door.closed() == ["admit t1", "leave"]
+
+
 async def test_a_line_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """One resource does not take the places of all others, and its last caller would wait in vain."""
     monkeypatch.setattr(admission, "_LONGEST_LINE", 1)
@@ -330,6 +340,28 @@ async def test_nor_does_one_that_is_over_when_the_store_has_answered() -> None:
         await door.come(ends)
 
     assert await door.closed() == ["admit t1", "admit t2 queued", "abandon t2", "leave"]
+
+
+async def test_a_ticket_under_a_rule_that_is_over_is_abandoned_whoever_is_stopped_meanwhile() -> None:
+    """Nothing was sent under it: left alone it would end as unknown."""
+    ends = replace(PATIENT, upstream=replace(UPSTREAM, term=Term()))
+    door, abandoned = ending_at("admit t2 queued", ends, AT_ONCE, ADMIT), asyncio.Event()
+    abandon = door.store.abandon
+
+    async def slowly(write: Write, ticket: TicketId) -> None:
+        door.said.say("abandoning")
+        await abandoned.wait()
+        await abandon(write, ticket)
+
+    door.store.abandon = slowly
+    coming = door.come(ends)
+    await door.said.until("abandoning")
+    coming.cancel()
+    await asyncio.wait((coming,))
+    abandoned.set()
+
+    assert coming.cancelled()
+    assert await door.closed() == ["admit t1", "admit t2 queued", "abandoning", "leave", "abandon t2"]
 
 
 class Standing(Door):

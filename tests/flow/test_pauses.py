@@ -163,6 +163,29 @@ async def test_no_lease_is_looked_up_unless_a_holder_is_paused() -> None:
     assert known.said == []
 
 
+@pytest.mark.parametrize("scopes", [(ALL,), ()], ids=["begun", "ended"])
+async def test_the_answer_to_the_later_question_counts(scopes: tuple[Scope, ...]) -> None:
+    """Whichever comes last: what has begun meanwhile is not forgotten, nor does what has ended stop anybody."""
+    known = await Known().read(*(() if scopes else (ALL,)))
+    records, late = known.records, asyncio.Event()
+    before, answer = records.holds, records.in_force
+
+    async def old() -> PausesInForce:
+        await late.wait()
+        assert not isinstance(before, StoreUnavailable)
+        return before
+
+    records.in_force = old
+    reading = asyncio.ensure_future(known.pauses.read())
+    await asyncio.sleep(0)
+    records.in_force = answer
+    await known.read(*scopes)
+    late.set()
+    await reading
+
+    assert name_of(await known.pauses.judge(LEASED)) == ("paused" if scopes else None)
+
+
 async def test_a_change_wakes_whoever_waits() -> None:
     """Once: what is read again as it was is no change."""
     known = await Known().read()

@@ -15,8 +15,8 @@ EVER_S = 3_600.0
 
 
 @contextlib.asynccontextmanager
-async def full(room: Room, size: int = 8 * MIB) -> AsyncIterator[None]:
-    async with room.taken(size) as has_room:
+async def full(room: Room, size: int = 8 * MIB, within_s: float = 0.0) -> AsyncIterator[None]:
+    async with room.taken(size, within_s) as has_room:
         assert has_room
         yield
 
@@ -66,6 +66,25 @@ async def test_who_waits_has_its_turn_in_order() -> None:
             assert not passes
         assert turns == []
     assert turns == [6 * MIB, 2 * MIB, MIB]
+
+
+async def test_nobody_passes_between_two_turns() -> None:
+    """One that comes while the next in line has not yet been woken comes behind it all the same."""
+    room, passed = Room(8 * MIB), []
+
+    async def first() -> None:
+        async with full(room, 6 * MIB, EVER_S), room.taken(MIB) as has_room:
+            passed.append(has_room)
+
+    async def second() -> None:
+        async with full(room, 6 * MIB, EVER_S):
+            pass
+
+    async with asyncio.TaskGroup() as group, full(room):
+        group.create_task(first())
+        group.create_task(second())
+        await asyncio.sleep(0)
+    assert passed == [False]
 
 
 async def test_who_waited_in_vain_leaves_the_line() -> None:

@@ -6,7 +6,8 @@ from gateway.core.faults import StoreUnavailable
 from gateway.store.fence import FenceStore
 from gateway.store.views.intent_views import intents
 from gateway.store.views.resource_views import tickets
-from tests.store.fences import RESOURCE, TTL_S, admitted, bare, opened, rule
+from tests.store.fences import RESOURCE, TTL_S, admitted, bare, opened, rule, state_of
+from tests.store.parked import begun, delivering, id_of, mail, parked, taken
 from tests.store.server import Server
 from tests.until import until
 
@@ -40,6 +41,27 @@ async def test_a_ticket_abandoned_while_the_store_is_away_is_ended_when_it_is_ba
             store_server.resume()
 
         await until(lambda: _answers_that_nothing_is_in_flight(store))
+
+
+async def test_a_delivery_abandoned_while_the_store_is_away_is_queued_again_when_it_is_back(
+    store_server: Server, store_url: str
+) -> None:
+    """Long before its ticket's life is over, at which it would end as unknown, and never be sent."""
+    async with opened(store_url, timeout_s=0.3) as store, delivering(store) as queue:
+        await parked(store, mail("one"))
+        await taken(queue)
+        lost = await begun(queue, mail("one"))
+        store_server.pause()
+        # Nothing that is asked from here on reaches it when it goes on.
+        store.link.servers[0].leave()
+        try:
+            with pytest.raises(StoreUnavailable):
+                await queue.abandon(lost.write, lost.ticket)
+        finally:
+            store_server.resume()
+
+        await until(lambda: _answers_that_nothing_is_in_flight(store), within_s=TTL_S / 2)
+        assert await state_of(store, id_of(mail("one"))) == "queued"
 
 
 async def _answers_that_nothing_is_in_flight(store: FenceStore) -> bool:

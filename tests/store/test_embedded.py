@@ -213,6 +213,15 @@ async def test_the_running_store_of_a_directory_can_be_found(tmp_path: Path) -> 
     assert running_store(tmp_path) is None
 
 
+@pytest.mark.parametrize("lock", ["", "4711", "4711 /nowhere/store.sock"], ids=["not yet", "as it begins", "gone"])
+async def test_no_store_runs_where_none_has_said_where(tmp_path: Path, lock: str) -> None:
+    """One that is about to start, or that could not, has left an empty file."""
+    Path(tmp_path, "store.lock").write_text(lock)
+
+    assert running_store(tmp_path) is None
+    assert running_store(tmp_path / "store.lock") is None
+
+
 async def test_what_it_writes_is_for_its_owner_only(tmp_path: Path) -> None:
     """The files hold digests of secrets: nobody else may read them."""
     async with started(tmp_path / "data") as store, client(store) as redis:

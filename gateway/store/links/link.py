@@ -335,6 +335,8 @@ class Link:
             if call.deadline <= now and not call.answer.done():
                 self.healthy = False
                 self._fail(call, call.why or self._silence())
+        # While the store is away for long; what was sent keeps its place.
+        self._unsent = deque(call for call in self._unsent if not call.answer.done())
         wire = self._wire
         if wire is not None and self._sent and now - wire.silent_since >= self._timeout_s:
             wire.transport.abort()

@@ -51,9 +51,14 @@ def read_url(url: str) -> OneServer | Guarded | Sharded:
     scheme, _, kind = url.partition("://")[0].partition("+")
     if scheme not in ("redis", "rediss", "unix") or (scheme == "unix" and kind):
         raise ValueError(f"This is no URL of a store: {_FORMS}.")
+    try:
+        parts = urlsplit(url)
+        # Of several servers each has its own.
+        _ = kind or parts.port
+    except ValueError:
+        raise ValueError(f"This is no URL of a store: {_FORMS}.") from None
     if not kind:
         return OneServer(dict(parse_url(url)))
-    parts = urlsplit(url)
     path = [unquote(name) for name in parts.path.strip("/").split("/") if name]
     user, at, hosts = parts.netloc.rpartition("@")
     options = dict(parse_url(f"{scheme}://{user}{at}?{parts.query}"))

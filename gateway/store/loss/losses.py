@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from gateway.core.decision import STORE_REGRESSED, WRONG_STATE, WRONG_STORE_STATE, Facts, Refused
 from gateway.core.faults import StoreUnavailable
-from gateway.store.answer import Answer, number, text
+from gateway.store.answer import Answer, number, pairs, text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import marks, shard_keys, shards, store_record
 from gateway.store.links.topology import places
 from gateway.store.script import Script
-from gateway.store.views.newest import pairs
 from gateway.store.views.silence import Silent, heard, why
 
 ACCEPT = Script("accept", ("epoch", "audit"))

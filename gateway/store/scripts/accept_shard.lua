@@ -10,10 +10,10 @@ local floor, most, by = ARGV[1], tonumber(ARGV[2]), ARGV[4]
 local now = clock.read()
 local loss = losses.read()
 intents.check('awaiting_approval', 'queued', 'unknown', 'applied')
-local parked = {}
+local parked, gone = {}, {}
 for _, state in ipairs({ 'awaiting_approval', 'queued' }) do
   local listed = K.shard .. 's:' .. state
-  local found = redis.call('ZRANGE', listed, '-inf', floor, 'BYSCORE', 'LIMIT', 0, most - #parked)
+  local found = redis.call('ZRANGE', listed, '-inf', floor, 'BYSCORE', 'LIMIT', 0, most - #parked - #gone)
   for _, id in ipairs(found) do
     local record = intents.read(id)
     if record and record.state == state then
@@ -21,14 +21,20 @@ for _, state in ipairs({ 'awaiting_approval', 'queued' }) do
       intents.check_parked(record.resource, id)
       redis.call('HLEN', K.shard .. 'f:' .. record.resource)
       parked[#parked + 1] = record
+    else
+      gone[#gone + 1] = { listed, id }
     end
   end
 end
 
+-- Entries that lead to nothing hide none behind them.
+for _, entry in ipairs(gone) do
+  redis.call('ZREM', unpack(entry))
+end
 for _, record in ipairs(parked) do
   intents.step(record, 'unknown', now, 'the store lost what became of it', by)
 end
-if #parked >= most then
+if #parked + #gone >= most then
   return { 'more', now, #parked }
 end
 

@@ -56,14 +56,6 @@ if asks.parks or record and record.parking ~= '' then
   intents.check_parked(resource, intent)
 end
 
--- A write that ends without being admitted gives up its gateway's place, if no other write of it waits.
-local function leave()
-  if waiting > 0 and asks.queued and not asks.behind then
-    waiters.leave(gateway)
-    waiters.wake_next(resource, now, false)
-  end
-end
-
 local function refuse(word)
   -- What is only observed is not refused.
   if not asks.observes then
@@ -74,7 +66,7 @@ local function refuse(word)
       fingerprint = fingerprint, principal = asks.principal, trace = asks.trace,
     }, word, gateway)
   end
-  leave()
+  waiters.give_up(resource, gateway, asks, now)
   if record and record.fingerprint == fingerprint then
     return epochs.refusal(word, now, intent, record.state)
   end
@@ -202,7 +194,7 @@ if lives and record.fingerprint ~= fingerprint then
 end
 
 if lives and intents.DONE[record.state] then
-  leave()
+  waiters.give_up(resource, gateway, asks, now)
   return { 'replayed', now, record.answer, record.resolved_by, record.evidence }
 end
 
@@ -277,7 +269,7 @@ if u then
   holds, its_state = intents.holding(u, lives and intent)
 end
 if holds then
-  leave()
+  waiters.give_up(resource, gateway, asks, now)
   return epochs.refusal('resource-held', now, holds, its_state)
 end
 
@@ -323,7 +315,7 @@ else
   audit.note(one, '', 'in_flight', 'admitted', gateway)
 end
 
-tickets.issue(id, resource, {
+tickets.keep(id, resource, {
   epoch = mine,
   deadline = clock.text(now + asks.ttl),
   gateway = gateway,

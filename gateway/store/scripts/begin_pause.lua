@@ -14,13 +14,9 @@ local now = clock.read()
 audit.check()
 local lasting = redis.call('HVALS', key)
 
--- One that cannot be read stops everything already, and is nobody's repeat.
-for _, text in ipairs(lasting) do
-  local is_json, one = pcall(cjson.decode, text)
-  if is_json and type(one) == 'table' and one.kind == pause.kind and one.name == pause.name
-    and one.upstream == pause.upstream then
-    return { 'paused', now, one.id, text }
-  end
+local same = pauses.by_scope(lasting)[pauses.scope(pause)]
+if same then
+  return { 'paused', now, cjson.decode(same).id, same }
 end
 
 -- Its connection stood still, and somebody may have ended this very pause meanwhile, or its repeat.
@@ -35,8 +31,5 @@ end
 pause.created_at = clock.text(now)
 local packed = cjson.encode(pause)
 redis.call('HSET', key, pause.id, packed)
-local of = { id = pause.id, upstream = pause.upstream }
-of[pause.kind] = pause.name
-pauses.note(of, '', 'paused', ARGV[7], pause.by)
-redis.call('PUBLISH', 'fg:pauses', pause.id)
+pauses.note_wide(pause, '', 'paused', ARGV[7], pause.by)
 return { 'paused', now, pause.id, packed }

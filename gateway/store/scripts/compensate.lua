@@ -33,6 +33,11 @@ if not first then
   return { 'unseen', now }
 end
 
+local function wait(word, due)
+  waiters.wait(gateway, micros, now)
+  return { word, now, math.min(math.max(due, 10), 500) }
+end
+
 -- Its own repeat: the reply was lost, the ticket is there.
 local own = tickets.find(id)
 if own then
@@ -65,37 +70,25 @@ if forgotten > 0 then
   return { 'wait-busy', now, math.min(forgotten, 500) }
 end
 
-local before, beside = tickets.judge(K.older, resource, now, judged), tickets.judge(K.tickets, resource, now, judged)
-tickets.lapse(before, resource, now)
-tickets.lapse(beside, resource, now)
-if #before.overdue + #beside.overdue > 0 then
-  waiters.wake_next(resource, now, #before.overdue > 0 and before.left == 0)
-end
-
+local before, beside = tickets.lapse_all(resource, now, judged)
 local holding, released = unpack(redis.call('HMGET', K.fence, 'u', 'g'))
 local held_by = holding and intents.holding_all(holding) or ''
 if held_by ~= '' then
-  if waiting > 0 and asks.queued then
-    waiters.leave(gateway)
-    waiters.wake_next(resource, now, false)
-  end
+  waiters.give_up(resource, gateway, asks, now)
   return { 'resource-held', now, held_by }
 end
 
 -- As for any newcomer, what was queued under a lease that was given back counts as an older write in flight.
 if before.left > 0 or released then
-  waiters.wait(gateway, micros, now)
-  return { 'wait-older', now, math.min(math.max(before.due, 10), 500) }
+  return wait('wait-older', before.due)
 end
 
 if beside.left > 0 then
-  waiters.wait(gateway, micros, now)
-  return { 'wait-busy', now, math.min(math.max(beside.due, 10), 500) }
+  return wait('wait-busy', beside.due)
 end
 
 if waiting > 0 and not waiters.none_before(gateway, asks.queued, now) then
-  waiters.wait(gateway, micros, now)
-  return { 'wait-busy', now, 500 }
+  return wait('wait-busy', 500)
 end
 
 local two = second or intents.new(ARGV[3], ARGV[8], now)
@@ -109,7 +102,7 @@ two.answer, two.evidence, two.resolved_by, two.in_doubt = '', '', '', ''
 redis.call('PERSIST', undo)
 intents.step(two, 'in_flight', now, ARGV[9], ARGV[10])
 intents.step(first, 'compensating', now, ARGV[9], ARGV[10])
-tickets.issue(id, resource, {
+tickets.keep(id, resource, {
   epoch = two.epoch,
   deadline = clock.text(now + asks.ttl),
   gateway = gateway,

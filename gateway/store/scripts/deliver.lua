@@ -27,15 +27,8 @@ local record = intents.read(intent)
 intents.check_parked(resource, intent)
 intents.check('queued', 'superseded', 'unknown', 'applied')
 
-local function leave()
-  if waiting > 0 and asks.queued and not asks.behind then
-    waiters.leave(gateway)
-    waiters.wake_next(resource, now, false)
-  end
-end
-
 local function refuse(word)
-  leave()
+  waiters.give_up(resource, gateway, asks, now)
   return epochs.refusal(word, now, intent, record and record.state)
 end
 
@@ -81,9 +74,7 @@ end
 
 -- Under a released epoch it is itself an older write, for which newer ones wait.
 local is_older = e and epochs.less(record.epoch, e)
-local before, beside = tickets.judge(K.older, resource, now, judged), tickets.judge(K.tickets, resource, now, judged)
-tickets.lapse(before, resource, now)
-tickets.lapse(beside, resource, now)
+local before, beside = tickets.lapse_all(resource, now, judged)
 if not e or epochs.less(e, record.epoch) then
   -- A failover lost the epoch.
   epochs.raise(record.epoch, 'h', record.holder)
@@ -97,7 +88,7 @@ if held then
   holds, its_state = intents.holding(held)
 end
 if holds then
-  leave()
+  waiters.give_up(resource, gateway, asks, now)
   return epochs.refusal('resource-held', now, holds, its_state)
 end
 
@@ -121,7 +112,7 @@ end
 record.ticket, record.attempts, record.sent_at, record.trace = id, record.attempts + 1, now, asks.trace
 record.no_after, record.era = asks['no-after'] or '', asks.era or ''
 intents.step(record, 'in_flight', now, 'delivered', gateway)
-tickets.issue(id, resource, {
+tickets.keep(id, resource, {
   epoch = record.epoch,
   deadline = clock.text(now + asks.ttl),
   gateway = gateway,
@@ -131,7 +122,7 @@ tickets.issue(id, resource, {
   intent = intent,
   attempt = record.attempts,
   principal = record.principal,
-}, is_older and K.older or K.tickets)
+}, is_older and K.older)
 if not is_older and w ~= '2' then
   redis.call('HSET', K.fence, 'w', '2')
 end

@@ -23,9 +23,7 @@ if redis.call('HEXISTS', key, id) == 1 then
   redis.call('ZADD', ended, clock.text(now), id)
   redis.call('PEXPIRE', ended, TOLD_MS)
   redis.call('HDEL', key, id)
-  local of = { id = id, upstream = ARGV[4] }
-  of[ARGV[2]] = ARGV[3]
-  pauses.note(of, 'paused', 'resumed', ARGV[5], ARGV[6])
-  redis.call('PUBLISH', 'fg:pauses', id)
+  local pause = { id = id, kind = ARGV[2], name = ARGV[3], upstream = ARGV[4] }
+  pauses.note_wide(pause, 'paused', 'resumed', ARGV[5], ARGV[6])
 end
 return { 'resumed', now }

@@ -39,6 +39,7 @@ if not ticket then
   return { 'lapsed', now }
 end
 
-tickets.extend(id, resource, ticket, key, now + ARGV[7])
+ticket.deadline = now + ARGV[7]
+tickets.keep(id, resource, ticket, key)
 waiters.watch(gateway, micros, now)
 return { 'extended', now, ARGV[6] ~= '' and fence.x - now or '' }

@@ -14,7 +14,7 @@
 -- Writes   f (e, h, s, k, x, y, l, c, g), g, t and o, a and n; for overdue tickets as sweep.lua; w for a watcher
 
 local resource, gateway, secret, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
-local asks = ' ' .. ARGV[8] .. ' '
+local asks = words.read(ARGV[8])
 local mark = ARGV[11] or ''
 -- Each principal's apart: nobody's grants make another's key forgotten.
 local used_keys = KEYS[7] .. 'g:' .. string.sub(mark, 1, 4) .. resource
@@ -40,7 +40,7 @@ local seen = ARGV[7]
 if epochs.less(e or '0', seen) and losses.behind_by_right(e, seen, true, now) then
   seen = '0'
 end
-x = epochs.lease_end(x, l, found[11], now, ARGV[6], string.match(asks, ' older:(%S+) '))
+x = epochs.lease_end(x, l, found[11], now, ARGV[6], asks.older)
 -- Nor does one live that was overtaken, which the store may have forgotten.
 local lives = s and tonumber(x) > now and not losses.ended(loss, e) and not epochs.less(e, seen)
 redis.call('HLEN', K.tickets)
@@ -52,7 +52,7 @@ local call = string.sub(mark, 1, 16)
 local used_until = mark ~= '' and redis.call('ZSCORE', used_keys, call)
 
 local function watch()
-  if string.find(asks, ' watch ', 1, true) then
+  if asks.watch then
     waiters.watch(gateway, micros, now)
   end
 end
@@ -62,7 +62,7 @@ local function granted(epoch, holder, ttl_ms, expires, in_flight)
   if redis.call('HEXISTS', K.fence, 'g') == 1 then
     in_flight = in_flight + redis.call('LLEN', KEYS[7] .. 'q:' .. resource)
   end
-  in_flight = in_flight + losses.in_flight(loss, string.match(asks, ' lasts:(%d+) ') or 0, judged)
+  in_flight = in_flight + losses.in_flight(loss, asks.lasts, judged)
   if in_flight > 0 then
     watch()
   end
@@ -99,13 +99,13 @@ end
 
 -- Its connection stood still, and nobody waits for the lease any more: it would evict who came meanwhile. Or the clock
 -- has stepped; then the gateway knows by this, and asks again.
-if now > tonumber(string.match(asks, ' until:(%d+) ')) then
+if now > tonumber(asks['until']) then
   return epochs.refusal('late', now)
 end
 
 -- A lease would write what was written before and is forgotten. Once the loss is told of, it may not.
 local is_told = loss and loss.open
-if not is_told and string.find(asks, ' known ', 1, true) and epochs.less(e or '0', seen) then
+if not is_told and asks.known and epochs.less(e or '0', seen) then
   return epochs.refusal('store-regressed', now)
 end
 
@@ -120,12 +120,12 @@ if mark ~= '' then
   if lives and k and string.sub(k, 1, 16) == call then
     return epochs.refusal('key-in-use', now)
   end
-  if string.find(asks, ' repeats ', 1, true) or (used_until and tonumber(used_until) > now) then
+  if asks.repeats or (used_until and tonumber(used_until) > now) then
     return epochs.refusal('key-used', now)
   end
 end
 
-if lives and not string.find(asks, ' takeover ', 1, true) then
+if lives and not asks.takeover then
   watch()
   return epochs.refusal('lease-held', now)
 end
@@ -147,9 +147,8 @@ end
 local in_flight = tickets.older_in_flight(resource, now, judged, true)
 local expires = clock.text(now + ttl)
 epochs.raise(epoch, 'h', ARGV[3], 's', secret, 'x', expires, 'l', ttl)
-local counts = string.match(asks, ' counts:(%S+) ')
-if counts then
-  redis.call('HSET', K.fence, 'c', counts)
+if asks.counts then
+  redis.call('HSET', K.fence, 'c', asks.counts)
 end
 if x == '0' and redis.call('EXISTS', KEYS[7] .. 'q:' .. resource) == 1 then
   local released = redis.call('HGET', K.fence, 'g') or ''

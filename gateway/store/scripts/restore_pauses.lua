@@ -10,39 +10,15 @@ local key, ended = KEYS[7] .. 'pauses', KEYS[7] .. 'unpaused'
 local now = clock.read()
 audit.check()
 
-local function is_same(one, other)
-  return one.kind == other.kind and one.name == other.name and one.upstream == other.upstream
-end
-
-local lasting = {}
-for _, text in ipairs(redis.call('HVALS', key)) do
-  local is_json, one = pcall(cjson.decode, text)
-  if is_json and type(one) == 'table' then
-    lasting[#lasting + 1] = one
-  end
-end
-
-local function is_over(pause)
-  for _, one in ipairs(lasting) do
-    if is_same(one, pause) then
-      return true
-    end
-  end
-  return redis.call('ZSCORE', ended, pause.id)
-end
-
-local restored = {}
+local lasting, restored = pauses.by_scope(redis.call('HVALS', key)), {}
 for at = 2, #ARGV, 2 do
   local pause = cjson.decode(ARGV[at])
   -- Another gateway may have been first.
   if redis.call('HEXISTS', key, pause.id) == 1 then
     restored[#restored + 1] = pause.id
-  elseif not is_over(pause) then
+  elseif not lasting[pauses.scope(pause)] and not redis.call('ZSCORE', ended, pause.id) then
     redis.call('HSET', key, pause.id, ARGV[at])
-    local of = { id = pause.id, upstream = pause.upstream }
-    of[pause.kind] = pause.name
-    pauses.note(of, '', 'paused', ARGV[at + 1], ARGV[1])
-    redis.call('PUBLISH', 'fg:pauses', pause.id)
+    pauses.note_wide(pause, '', 'paused', ARGV[at + 1], ARGV[1])
     restored[#restored + 1] = pause.id
   end
 end

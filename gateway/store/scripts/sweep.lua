@@ -18,12 +18,5 @@ if not tickets.find(id) then
   return { 'swept', now, 0 }
 end
 
-local older = tickets.judge(K.older, resource, now, judged)
-local current = tickets.judge(K.tickets, resource, now, judged)
-tickets.lapse(older, resource, now)
-tickets.lapse(current, resource, now)
-local ended = #older.overdue + #current.overdue
-if ended > 0 then
-  waiters.wake_next(resource, now, #older.overdue > 0 and older.left == 0)
-end
-return { 'swept', now, ended }
+local older, current = tickets.lapse_all(resource, now, judged)
+return { 'swept', now, #older.overdue + #current.overdue }

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from gateway.core.write import ResourceKey
-from gateway.store.answer import text
+from gateway.store.answer import pairs, text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import audit_trail, shard_of, shard_of_id
 from gateway.store.links.link import Reply
 from gateway.store.packed import unpack_event
-from gateway.store.views.newest import Entry, newest, pairs
+from gateway.store.views.newest import Entry, newest
 from gateway.store.views.page import PAGE, Page, Position, position
 from gateway.store.views.silence import Silent, told
 

@@ -18,7 +18,7 @@ from gateway.core.intent import IntentId, State
 from gateway.core.pause import Kind
 from gateway.core.rule import Rule
 from gateway.core.write import ResourceKey, TicketId
-from gateway.store.answer import number, text
+from gateway.store.answer import number, pairs, text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import deadlines, shard_keys, shard_of_id, shards
 from gateway.store.links.link import Reply, pack
@@ -28,7 +28,6 @@ from gateway.store.reply import record_of
 from gateway.store.script import Script
 from gateway.store.views.budget_views import fullest
 from gateway.store.views.intent_views import GLANCE
-from gateway.store.views.newest import pairs
 from gateway.store.views.resource_views import read_ticket
 
 CENSUS = Script("census", ())
@@ -187,7 +186,7 @@ async def _queued_for_s(store: FenceStore, id: IntentId) -> float:
         return 0.0
     answer = await store.run(GLANCE, shard_keys(shard), id)
     # It may have been delivered, and forgotten, a moment ago.
-    parking = record_of(answer).parking if answer.word == "recalled" else None
+    parking = record_of(answer.rest).parking if answer.word == "recalled" else None
     return 0.0 if parking is None else _age_s(answer.now_ms, parking.since_ms)
 
 

@@ -6,13 +6,13 @@ from typing import Literal, get_args
 from gateway.core.intent import IntentId
 from gateway.core.record import IntentRecord
 from gateway.core.write import ResourceKey, TicketId
-from gateway.store.answer import text
+from gateway.store.answer import pairs, text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import deadlines, in_state, shard_keys, shard_of_id
 from gateway.store.reply import record_of
 from gateway.store.script import Script
 from gateway.store.views import resource_views
-from gateway.store.views.newest import Entry, members, newest_page, pairs
+from gateway.store.views.newest import Entry, members, newest_page
 from gateway.store.views.page import Page, Position
 from gateway.store.views.resource_views import Ticket
 
@@ -86,7 +86,7 @@ async def _glance(store: FenceStore, id: IntentId) -> IntentRecord | None:
     if shard is None:
         return None
     answer = await store.run(GLANCE, shard_keys(shard), id)
-    return record_of(answer) if answer.word == "recalled" else None
+    return record_of(answer.rest) if answer.word == "recalled" else None
 
 
 async def _flight(store: FenceStore, member: str) -> Flight | None:

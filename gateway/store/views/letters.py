@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from gateway.core.notification import Notification
-from gateway.store.answer import number, text
+from gateway.store.answer import fields, number, text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import LetterState, notification, notifications, shard_keys, shard_of_id
 from gateway.store.links.link import Reply
-from gateway.store.outbox import fields_of, notification_of
+from gateway.store.outbox import notification_of
 from gateway.store.script import SENDING_PARTS, Script
 from gateway.store.views.newest import Entry, members, newest_page
 from gateway.store.views.page import Page, Position
@@ -38,8 +38,8 @@ async def letters(store: FenceStore, state: LetterState, cursor: str | None) -> 
         id, at_ms = entry.position.name.partition(" ")[0], entry.position.ms
         shard = shard_of_id(id)
         # A member that no gateway wrote, a notification that was received a moment ago, or one whose time is over.
-        fields = {} if shard is None else _fields(await store.link.call("HGETALL", notification(shard, id)))
-        return _letter(fields | {"id": id.encode()}, at_ms) if fields else None
+        told = {} if shard is None else fields(await store.link.call("HGETALL", notification(shard, id)))
+        return _letter(told | {"id": id.encode()}, at_ms) if told else None
 
     return await newest_page(store.link, read, look, cursor)
 
@@ -50,13 +50,8 @@ async def resend(store: FenceStore, id: str) -> Letter | None:
     if shard is None:
         return None
     answer = await store.run(RESEND, shard_keys(shard), id)
-    return _letter(fields_of(answer), answer.now_ms) if answer.word == "resent" else None
+    return _letter(fields(answer.rest), answer.now_ms) if answer.word == "resent" else None
 
 
-def _fields(reply: Reply) -> dict[str, Reply]:
-    assert isinstance(reply, list)
-    return {text(name): value for name, value in zip(reply[::2], reply[1::2], strict=True)}
-
-
-def _letter(fields: dict[str, Reply], at_ms: int) -> Letter:
-    return Letter(notification_of(fields), number(fields["attempts"]), text(fields["failure"]), at_ms)
+def _letter(told: dict[str, Reply], at_ms: int) -> Letter:
+    return Letter(notification_of(told), number(told["attempts"]), text(told["failure"]), at_ms)

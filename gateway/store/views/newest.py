@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import chain
 
-from gateway.store.answer import text
+from gateway.store.answer import pairs, text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import shards
 from gateway.store.links.link import Reply
@@ -97,12 +97,6 @@ async def members(store: FenceStore, key: str, after: Position | None, count: in
             return found[:count]
         # Those of the millisecond at which the page before ended took the room: a sweep ends many at once.
         asked *= _GROWTH
-
-
-def pairs(reply: Reply) -> list[tuple[Reply, Reply]]:
-    """A flat list of names and values as pairs."""
-    assert isinstance(reply, list)
-    return list(zip(reply[::2], reply[1::2], strict=True))
 
 
 def _name(member: Reply) -> str:

@@ -48,7 +48,7 @@ async def pauses(store: FenceStore, cursor: str | None) -> Page[Pause | WidePaus
 async def pause_of(store: FenceStore, resource: ResourceKey) -> Pause | None:
     """The pause of a resource."""
     packed = await store.link.call("HGET", resource_keys(resource)[0], _FIELD)
-    return None if packed is None else read_pause(text(packed).encode())
+    return None if packed is None else read_pause(packed)
 
 
 async def pause_over(store: FenceStore, record: IntentRecord) -> Pause | WidePause | None:

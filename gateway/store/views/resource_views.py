@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId
 from gateway.core.write import ResourceKey, TicketId
-from gateway.store.answer import text
+from gateway.store.answer import pairs, text
 from gateway.store.fence import FenceStore
 from gateway.store.keys import resource_keys, shard_of
 from gateway.store.links.link import Reply
 from gateway.store.packed import TICKET_MARK, unpack_ticket
 from gateway.store.reply import FenceRecord
-from gateway.store.views.newest import pairs
 from gateway.store.views.page import PAGE, Page
 from gateway.store.views.silence import heard, told
 from gateway.store.views.walk import walk

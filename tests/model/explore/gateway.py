@@ -119,7 +119,7 @@ class Gateways:
 
     def close(self) -> None:
         for store in self._stores:
-            self._loop.run_until_complete(store._abandoned.close())
+            self._loop.run_until_complete(store.abandoned.close())
         self._loop.close()
         self.shelf.close()
 

@@ -198,6 +198,22 @@ async def test_a_connection_is_not_silent_while_nothing_is_asked() -> None:
         assert link.breaks == 0
 
 
+async def test_a_store_that_is_away_for_long_costs_nothing_for_who_has_given_up(
+    store_server: Server, store_url: str
+) -> None:
+    """Their commands are not kept until it is back, and nothing looks through them meanwhile."""
+    async with linked(store_url, 0.2) as link:
+        store_server.kill()
+        async with asyncio.TaskGroup() as calls:
+            for _ in range(100):
+                calls.create_task(_answers(link))
+
+        await until(lambda: link._ticking is None)
+        assert not link._unsent
+        store_server.start()
+        await until(lambda: _answers(link))
+
+
 async def test_an_unreachable_store_is_told_with_its_reason() -> None:
     """Opening fails with the reason of the last attempt."""
     with pytest.raises(StoreUnavailable, match="nowhere"):

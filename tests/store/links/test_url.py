@@ -67,6 +67,10 @@ def test_a_url_is_read(url: str, read: object) -> None:
         "redis+cluster://secret@a:1?db=1",
         "redis+cluster://secret@a:70000",
         "redis+cluster://a:1?sentinel_password=secret",
+        "redis://u:secret/w@a:1",
+        "rediss://u:[secret]@a:1",
+        "redis+sentinel://u:[secret]@a:1/fence",
+        "redis://u:secret\N{ACCOUNT OF}@a:1",
     ],
 )
 def test_a_url_of_another_form_is_refused(url: str) -> None:

@@ -9,6 +9,7 @@ from gateway.core.delivery import Conclusion
 from gateway.core.intent import IntentId
 from gateway.core.lease import Lease
 from gateway.store.fence import FenceStore
+from gateway.store.keys import in_state, shard_of
 from gateway.store.loss import losses
 from gateway.store.parking import retry
 from gateway.store.views import audit_views
@@ -48,6 +49,19 @@ async def test_what_waited_is_unknown_once_the_loss_is_accepted(store: FenceStor
     record = await store.recall(id_of(mail("queued")))
     assert record is not None
     assert record.reason == "the store lost what became of it"
+
+
+async def test_what_waits_behind_entries_of_nothing_is_not_passed_over(store: FenceStore, raw: Any) -> None:
+    """More of them than one step looks at: none of what waited is sent after it."""
+    await parked(store, mail("queued"))
+    listed = in_state(shard_of(RESOURCE), "queued")
+    raw.zadd(listed, {f"{shard_of(RESOURCE)}gone{number}": 1 for number in range(250)})
+    lose(raw, store.expected_ms() + 1)
+
+    assert await losses.accept(store, note="looked", by="operator") == 1
+
+    assert await state_of(store, id_of(mail("queued"))) == "unknown"
+    assert raw.zcard(listed) == 0
 
 
 async def test_its_own_gateway_still_knows_what_became_of_it(store: FenceStore, raw: Any) -> None:

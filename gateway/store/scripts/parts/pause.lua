@@ -15,6 +15,32 @@ function pauses.note(of, from, to, reason, by)
   }, from, to, reason, by)
 end
 
+-- A wide pause begins or ends, and every gateway is told at once, on a channel that is spelled as in keys.py.
+function pauses.note_wide(pause, from, to, reason, by)
+  local of = { id = pause.id, upstream = pause.upstream }
+  of[pause.kind] = pause.name
+  pauses.note(of, from, to, reason, by)
+  redis.call('PUBLISH', 'fg:pauses', pause.id)
+end
+
+-- What a wide pause stops.
+function pauses.scope(pause)
+  return tostring(pause.kind) .. '\n' .. tostring(pause.name) .. '\n' .. tostring(pause.upstream)
+end
+
+-- The wide pauses in force, as they are kept, by what they stop. One that cannot be read stops everything already, and
+-- is nobody's repeat.
+function pauses.by_scope(lasting)
+  local found = {}
+  for _, text in ipairs(lasting) do
+    local is_json, one = pcall(cjson.decode, text)
+    if is_json and type(one) == 'table' then
+      found[pauses.scope(one)] = text
+    end
+  end
+  return found
+end
+
 -- The pause that lasts already stays: whoever began it has to end it.
 function pauses.begin(resource, id, reason, by, now)
   if redis.call('HEXISTS', K.fence, 'p') == 1 then

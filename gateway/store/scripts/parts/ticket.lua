@@ -26,7 +26,8 @@ local function unpack_ticket(packed)
   return ticket
 end
 
-local function keep(id, resource, ticket, key)
+-- `key` is where it is put: among those of the highest epoch, where nothing is said.
+function tickets.keep(id, resource, ticket, key)
   local gateway, intent, in_doubt = ticket.gateway, ticket.intent or '', ticket.in_doubt or ''
   local epoch, holder, upstream, rule = ticket.epoch, ticket.holder, ticket.upstream, ticket.rule
   local rare
@@ -38,7 +39,7 @@ local function keep(id, resource, ticket, key)
     end
   end
   rare = rare and cmsgpack.pack(rare) or ''
-  redis.call('HSET', key, id, TICKET_MARK .. struct.pack(
+  redis.call('HSET', key or K.tickets, id, TICKET_MARK .. struct.pack(
     TICKET, ticket.deadline, ticket.attempt or 1, #gateway, gateway, #intent, intent, #epoch, epoch, #holder, holder,
     #upstream, upstream, #rule, rule, ticket.counts and 1 or 0, #in_doubt, in_doubt, #rare, rare
   ))
@@ -56,17 +57,6 @@ function tickets.find(id)
     return unpack_ticket(packed), K.older
   end
   return nil
-end
-
--- `key` is where it is put: among those of the highest epoch, where nothing is said.
-function tickets.issue(id, resource, ticket, key)
-  keep(id, resource, ticket, key or K.tickets)
-end
-
--- Let it live until then.
-function tickets.extend(id, resource, ticket, key, deadline)
-  ticket.deadline = deadline
-  keep(id, resource, ticket, key)
 end
 
 function tickets.drop(id, resource, key)
@@ -136,6 +126,17 @@ function tickets.lapse(found, resource, now)
     tickets.count(one.ticket.counts, outcome)
     tickets.drop(one.id, resource, found.key)
   end
+end
+
+-- End what is overdue, of older epochs and of the highest one, and have those go on who waited for it.
+function tickets.lapse_all(resource, now, judged)
+  local older, current = tickets.judge(K.older, resource, now, judged), tickets.judge(K.tickets, resource, now, judged)
+  tickets.lapse(older, resource, now)
+  tickets.lapse(current, resource, now)
+  if #older.overdue + #current.overdue > 0 then
+    waiters.wake_next(resource, now, #older.overdue > 0 and older.left == 0)
+  end
+  return older, current
 end
 
 -- How many older tickets are in flight, once those that are overdue have ended. `raises`: a larger epoch is about to

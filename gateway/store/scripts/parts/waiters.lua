@@ -97,3 +97,11 @@ function waiters.wake_next(resource, now, drained)
     waiters.wake_head(resource, now)
   end
 end
+
+-- A write has ended without being admitted: its gateway's place goes, unless another write of it waits there.
+function waiters.give_up(resource, gateway, asks, now)
+  if asks.queued and not asks.behind then
+    waiters.leave(gateway)
+    waiters.wake_next(resource, now, false)
+  end
+end
