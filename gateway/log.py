@@ -38,7 +38,7 @@ class Log:
     def __init__(self, form: Form = "text", level: Level = "info", descriptor: int = 2) -> None:
         self.form: Final = form
         self._least = _RANKS[level]
-        self._line = _json_line if form == "json" else _text_line
+        self._spell = _json_line if form == "json" else _text_line
         self._lines = _Lines(descriptor)
         self.shows_decisions: Final = self._least <= _RANKS["info"]
 
@@ -74,6 +74,15 @@ class Log:
         if lost:
             self._lines.add(self._line("warning", "lines of the log were lost: nobody read them", {"lines": lost}))
         self._lines.add(self._line(level, event, fields))
+
+    def _line(self, level: Level, event: str, fields: _Fields) -> bytes:
+        """A line that leaves in one piece: where values are spelled in escapes, less of them is shown."""
+        longest = _LONGEST_VALUE
+        line = self._spell(level, event, fields, longest)
+        while len(line) > _LONGEST_PIECE and longest > 1:
+            longest //= 2
+            line = self._spell(level, event, fields, longest)
+        return line
 
 
 class _Lines:
@@ -150,17 +159,17 @@ class _Timestamps:
 _now = _Timestamps().now
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def _json_line(level: Level, event: str, fields: _Fields) -> bytes:
+def _json_line(level: Level, event: str, fields: _Fields, longest: int) -> bytes:
     parts = [f'{{"ts":"{_now()}","level":"{level}","event":{_quoted(event)}']
     for name, value in fields.items():
         if value is None:
             continue
         if isinstance(value, str):
-            parts.append(f'"{name}":{_quoted(value if len(value) <= _LONGEST_VALUE else _cut(value))}')
+            parts.append(f'"{name}":{_quoted(value if len(value) <= longest else _cut(value, longest))}')
         elif type(value) is int or type(value) is float:
             parts.append(f'"{name}":{value!r}')
         else:
@@ -168,11 +177,11 @@ def _json_line(level: Level, event: str, fields: _Fields) -> bytes:
     return (",".join(parts) + "}\n").encode("ascii")
 
 
-def _text_line(level: Level, event: str, fields: _Fields) -> bytes:
+def _text_line(level: Level, event: str, fields: _Fields, longest: int) -> bytes:
     words = [_now(), f"{level:7}", _plain(event, _PLAIN_EVENT)]
     for name, value in fields.items():
         if value is not None:
-            text = _cut(value) if isinstance(value, str) else str(value)
+            text = _cut(value, longest) if isinstance(value, str) else str(value)
             words.append(f"{name}={_plain(text, _PLAIN_VALUE)}")
     return (" ".join(words) + "\n").encode("ascii")
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -75,8 +75,8 @@ def parse_duration(value: object) -> object:
     return int(found[1]) * _SECONDS[found[2]] if found else value
 
 
-class ServeSettings(BaseSettings):
-    """The settings of `fencegate serve`, each under the name of its option. Durations in seconds.
+class _ServiceSettings(BaseSettings):
+    """What every service is told, each under the name of its option. Durations in seconds.
 
     The admin token has no option: a command line is shown to every user of the machine.
     """
@@ -84,9 +84,27 @@ class ServeSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="FENCEGATE_", frozen=True, env_ignore_empty=True)
 
     policies: Path
+    admin_token: str | None = Field(default=None, pattern=r"^[!-~]{16,}$", repr=False)
+    # How safe a record has to be before anything happens because of it: see store/durability.py.
+    durability: str = Field(default="process", pattern=_DURABILITY)
+    # A store in the same rack answers in a millisecond. Longer than this, and callers' own timeouts end first.
+    store_timeout: float = Field(default=2.0, gt=0, le=60)
+    # How long accepted writes may take to end at shutdown. None: the largest `timeouts.total` and five seconds.
+    grace: float | None = Field(default=None, ge=0, le=86_400)
+    # An OpenTelemetry collector's base URL. None: that of `OTEL_EXPORTER_OTLP_ENDPOINT`, else nothing is traced.
+    otlp: str | None = Field(default=None, pattern=_COLLECTOR)
+    # Of the traces that begin here: those that callers have begun are sampled where their flag says so.
+    trace_ratio: float = Field(default=1.0, ge=0, le=1)
+    # None: text on a terminal, else JSON.
+    log_format: LogFormat | None = None
+    log_level: LogLevel = "info"
+
+
+class ServeSettings(_ServiceSettings):
+    """The settings of `fencegate serve`."""
+
     listen: Annotated[Address, NoDecode, BeforeValidator(parse_address)] = Address("127.0.0.1", 8080)
     admin: Annotated[Address, NoDecode, BeforeValidator(parse_address)] = Address("127.0.0.1", 8081)
-    admin_token: str | None = Field(default=None, pattern=r"^[!-~]{16,}$", repr=False)
     tls_cert: Path | None = None
     tls_key: Path | None = None
     # Where it is set, agents have to show a certificate that it has signed.
@@ -107,12 +125,6 @@ class ServeSettings(BaseSettings):
     # How long callers are still taken after SIGTERM, while /readyz says no: a balancer looks every few seconds.
     drain: float = Field(default=0.0, ge=0, le=3_600)
     allow_unsafe_store: bool = False
-    # How safe a record has to be before anything happens because of it: see store/durability.py.
-    durability: str = Field(default="process", pattern=_DURABILITY)
-    # A store in the same rack answers in a millisecond. Longer than this, and callers' own timeouts end first.
-    store_timeout: float = Field(default=2.0, gt=0, le=60)
-    # How long accepted writes may take to end at shutdown. None: the largest `timeouts.total` and five seconds.
-    grace: float | None = Field(default=None, ge=0, le=86_400)
     # What an operator looks up on Monday is seldom older than a week; a year of events is for a system of its own.
     audit_retain: Annotated[float, BeforeValidator(parse_duration)] = Field(default=604_800.0, ge=60, le=315_360_000)
     # Of all shards together. A thousandth of them is the least that a shard is left, and a write has two.
@@ -123,33 +135,19 @@ class ServeSettings(BaseSettings):
     quarantine_bytes: int = Field(default=268_435_456, ge=1_048_576, le=1_099_511_627_776)
     # Likewise, of requests that wait: beyond it a write that would have to is refused.
     queue_bytes: int = Field(default=268_435_456, ge=1_048_576, le=1_099_511_627_776)
-    # An OpenTelemetry collector's base URL. None: that of `OTEL_EXPORTER_OTLP_ENDPOINT`, else nothing is traced.
-    otlp: str | None = Field(default=None, pattern=_COLLECTOR)
-    # Of the traces that begin here: those that callers have begun are sampled where their flag says so.
-    trace_ratio: float = Field(default=1.0, ge=0, le=1)
-    # None: text on a terminal, else JSON.
-    log_format: LogFormat | None = None
-    log_level: LogLevel = "info"
 
 
-class DeliverSettings(BaseSettings):
-    """The settings of `fencegate deliver`, each under the name of its option. Durations in seconds."""
+class DeliverSettings(_ServiceSettings):
+    """The settings of `fencegate deliver`."""
 
-    model_config = SettingsConfigDict(env_prefix="FENCEGATE_", frozen=True, env_ignore_empty=True, extra="ignore")
+    model_config = SettingsConfigDict(extra="ignore")
 
-    policies: Path
     store: str = Field(pattern=_STORE, repr=False)
     # Where it is watched; None: nowhere. Not `admin`: that is where commands find a gateway, on the same host too.
     metrics: Annotated[Address | None, NoDecode, BeforeValidator(_address_or_none)] = None
-    admin_token: str | None = Field(default=None, pattern=r"^[!-~]{16,}$", repr=False)
-    durability: str = Field(default="process", pattern=_DURABILITY)
-    store_timeout: float = Field(default=2.0, gt=0, le=60)
-    grace: float | None = Field(default=None, ge=0, le=86_400)
-    otlp: str | None = Field(default=None, pattern=_COLLECTOR)
-    trace_ratio: float = Field(default=1.0, ge=0, le=1)
-    log_format: LogFormat | None = None
-    log_level: LogLevel = "info"
 
+
+_Settings = TypeVar("_Settings", bound=_ServiceSettings)
 
 # What to write, for whoever wrote something else. A value is never shown again: it may be a secret.
 _WANTED = {
@@ -195,11 +193,7 @@ _ONE_OF = {"trusted_proxies": "trusted_proxy"}
 
 def read_serve_settings(options: Mapping[str, object]) -> ServeSettings:
     """Settings from `options` (None, or no members: not given), over the environment. Raises SettingsError."""
-    given = {name: value for name, value in options.items() if value not in (None, ())}
-    try:
-        settings = ServeSettings.model_validate(given)
-    except ValidationError as error:
-        raise SettingsError("\n".join(_sentence(str(fault["loc"][0])) for fault in error.errors())) from None
+    settings = _read(ServeSettings, options)
     _check_reach("--admin", settings.admin, settings.admin_token)
     _check_pairs(settings)
     if settings.store is None and settings.durability.startswith("replica"):
@@ -209,14 +203,18 @@ def read_serve_settings(options: Mapping[str, object]) -> ServeSettings:
 
 def read_deliver_settings(options: Mapping[str, object]) -> DeliverSettings:
     """As `read_serve_settings`."""
-    given = {name: value for name, value in options.items() if value is not None}
-    try:
-        settings = DeliverSettings.model_validate(given)
-    except ValidationError as error:
-        raise SettingsError("\n".join(_sentence(str(fault["loc"][0])) for fault in error.errors())) from None
+    settings = _read(DeliverSettings, options)
     if settings.metrics is not None:
         _check_reach("--metrics", settings.metrics, settings.admin_token)
     return settings
+
+
+def _read(kind: type[_Settings], options: Mapping[str, object]) -> _Settings:
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        raise SettingsError("\n".join(_sentence(str(fault["loc"][0])) for fault in error.errors())) from None
 
 
 def _check_reach(option: str, address: Address, token: str | None) -> None:

@@ -98,10 +98,11 @@ def _of_jwk(jwk: dict[str, object]) -> Key | None:
     try:
         # Without `alg`: it may name one that the library lacks, and the key itself says what it is good for.
         loaded = PyJWK({name: value for name, value in jwk.items() if name != "alg"}).key
-    except (PyJWTError, ValueError, TypeError):
+    except (PyJWTError, ValueError, TypeError, UnsupportedAlgorithm):
         return None
     key = _key(loaded, key_id)
-    return None if key is None or not (algorithm is None or algorithm in key.algorithms) else key
+    # Not by a hash: it may be a list.
+    return None if key is None or not (algorithm is None or algorithm in tuple(key.algorithms)) else key
 
 
 def _key(loaded: object, key_id: str | None) -> Key | None:

@@ -63,7 +63,7 @@ class IncomingBody:
     @property
     def is_read(self) -> bool:
         """Whether the body's last byte has been taken from the connection, by whomever."""
-        return self._content.is_eof()
+        return self._held is not None or self._content.is_eof()
 
     def take_buffered(self) -> bytes | None:
         if self._held is not None or self._spool is not None:
@@ -114,9 +114,8 @@ class IncomingBody:
     def close(self) -> None:
         """The request has ended: what is kept of its body is freed. Safe to call twice."""
         self._leave()
-        if self._memory is not None:
-            self._memory.free(self._counted)
-            self._counted = 0
+        if self._counted:
+            self._take_memory(0)
         if self._spool is not None:
             self._spool.close()
 
@@ -138,12 +137,12 @@ class IncomingBody:
     async def _take(self, feed: Callable[[bytes], None], in_memory: int) -> bytes | None:
         """The whole body, or None once it is on disk; its caller is read only as fast as the disk takes it."""
         if self._memory is not None:
-            in_memory = self._memory.allows(in_memory)
+            in_memory = self._memory.allows(in_memory if self.length is None else min(in_memory, self.length))
+        # Before it is here: of those that come slowly there may be thousands.
+        self._take_memory(in_memory)
         batch = await self._gather(in_memory)
         if len(batch) <= in_memory:
-            if self._memory is not None:
-                self._counted = len(batch)
-                self._memory.take(self._counted)
+            self._take_memory(len(batch))
             return self._keep(batch)
         spool = await Spool.open()
         try:
@@ -155,9 +154,17 @@ class IncomingBody:
         except BaseException:
             spool.close()
             raise
+        self._take_memory(0)
         self._spool = spool
         self.length = spool.size
         return None
+
+    def _take_memory(self, size: int) -> None:
+        """So much of the body is in memory, or may soon be."""
+        if self._memory is not None:
+            self._memory.free(self._counted)
+            self._memory.take(size)
+            self._counted = size
 
     async def _gather(self, most: int) -> bytes:
         """What comes until the end, or until more than `most` bytes are here.

@@ -24,6 +24,9 @@ _LONGEST_WHY = 100
 # From a head's first byte to its last. Whoever sends one byte a second would hold a connection for an hour; a head of
 # 8 KiB over the worst mobile line takes three seconds.
 _HEAD_WITHIN_S = 20.0
+# A caller that sends one request after the other and takes none of the answers is cut off after this, as one that
+# takes nothing of a long answer is (flow/read.py): what it does not read is held here.
+_TAKES_WITHIN_S = 30.0
 # How a body in chunks ends when nothing follows its last chunk, and nothing came behind it.
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
 
@@ -41,7 +44,7 @@ class Crowd:
 class Connection(RequestHandler):
     """aiohttp's connection; what its parser refuses is told as a problem, and the connection is closed."""
 
-    __slots__ = ("_crowd", "_head_timer", "_observer", "_proxies", "_tail", "_under_way", "arrival")
+    __slots__ = ("_crowd", "_head_timer", "_observer", "_proxies", "_tail", "arrival")
 
     def __init__(
         self,
@@ -56,7 +59,6 @@ class Connection(RequestHandler):
         self._observer = observer
         self._proxies = proxies
         self._crowd = crowd
-        self._under_way = crowd.under_way
         self.arrival: Arrival | None = None
         self._tail = b""
         self._head_timer: asyncio.TimerHandle | None = None
@@ -108,19 +110,23 @@ class Connection(RequestHandler):
         while not self._force_close:
             if not self._messages:
                 await self._next_message()
+            if self._paused:
+                await self._until_taken()
+                if self._close or self._force_close:
+                    break
             if self._request_handler is None:
                 # The caller has left in the meantime.
                 return
             message, payload = self._messages.popleft()
             self._make_room()
-            self._under_way.add(task)
+            self._crowd.under_way.add(task)
             try:
                 goes_on = await self._answered(message, payload, task)
             except BaseException:
                 self.force_close()
                 raise
             finally:
-                self._under_way.discard(task)
+                self._crowd.under_way.discard(task)
             if not goes_on or self._close or self._force_close:
                 break
             self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
@@ -137,6 +143,18 @@ class Connection(RequestHandler):
             await self._waiter
         finally:
             self._waiter = None
+
+    async def _until_taken(self) -> None:
+        """Wait until the caller has taken most of the answers before."""
+        try:
+            async with asyncio.timeout(_TAKES_WITHIN_S):
+                await self._drain_helper()
+        except TimeoutError:
+            if self.transport is not None:
+                self.transport.abort()
+            self.force_close()
+        except ConnectionError:
+            return
 
     def _make_room(self) -> None:
         """A request has been taken: where the parser, or the reading, was held back by too many, it goes on."""
@@ -204,6 +222,11 @@ class Connection(RequestHandler):
             for body in bodies:
                 if not body.is_eof():
                     body.set_exception(HttpProcessingError(message="its framing is faulty"))
+
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        """aiohttp's streams ask for it with each piece that is taken, and nearly always nothing was held back."""
+        if self._reading_paused:
+            super().resume_reading(resume_parser)
 
     def _stop_head_timer(self) -> None:
         if self._head_timer is not None:

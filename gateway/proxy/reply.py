@@ -2,10 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from email.utils import formatdate
+from functools import lru_cache
 from http import HTTPStatus
+from time import CLOCK_REALTIME, clock_gettime_ns
 
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
@@ -135,7 +137,7 @@ class Reply:
     def own(self, decision: Decision, content_type: bytes, body: bytes, retry_after_s: int | None = None) -> None:
         """An answer of the gateway itself."""
         assert decision.status is not None
-        fields = [(b"Date", formatdate(usegmt=True).encode()), (b"Cache-Control", b"no-store")]
+        fields = [_date(), (b"Cache-Control", b"no-store")]
         if decision.status not in _BODILESS:
             fields += [(b"Content-Type", content_type), (b"Content-Length", b"%d" % len(body))]
         if retry_after_s is not None:
@@ -144,7 +146,7 @@ class Reply:
             # RFC 9110, section 15.5.2 wants a challenge. At `Bearer` clients would look for somebody who gives tokens.
             fields.append((b"WWW-Authenticate", _PROVED_BY[decision.name] + b' realm="fencegate"'))
         fields.append((b"Fencing-Decision", decision.name.encode("ascii")))
-        head = self._head(decision.status, _phrase(decision.status), tuple(fields))
+        head = self._head(decision.status, _phrase(decision.status), fields)
         self._write(head + (b"" if self._head_only else body))
 
     def reply(self, marks: Marks, answer: Answer, body: bytes) -> None:
@@ -154,13 +156,13 @@ class Reply:
         self._write(self._head(answer.status, answer.reason, fields + _marked(marks)) + body)
 
     def replay(self, marks: Marks, answer: KeptAnswer) -> None:
-        fields = [(b"Date", formatdate(usegmt=True).encode()), *answer.headers]
+        fields = [_date(), *answer.headers]
         if not self._has_no_body(answer.status):
             fields.append((b"Content-Length", b"%d" % len(answer.body)))
         fields += _marked(marks)
         if marks.decision is REPLAYED:
             fields.append((b"Idempotent-Replayed", b"true"))
-        self._write(self._head(answer.status, _phrase(answer.status), tuple(fields)) + answer.body)
+        self._write(self._head(answer.status, _phrase(answer.status), fields) + answer.body)
 
     def park(self, marks: Marks, record: IntentRecord, waited_s: int | None) -> None:
         decision = marks.decision
@@ -172,7 +174,7 @@ class Reply:
         body = json.dumps(shown(record), ensure_ascii=False).encode()
         assert decision.status is not None
         fields = [
-            (b"Date", formatdate(usegmt=True).encode()),
+            _date(),
             (b"Cache-Control", b"no-store"),
             (b"Content-Type", b"application/json"),
             (b"Content-Length", b"%d" % len(body)),
@@ -182,7 +184,7 @@ class Reply:
         if waited_s is not None:
             # RFC 7240, section 3.
             fields.append((b"Preference-Applied", b"wait=%d" % waited_s))
-        self._write(self._head(decision.status, _phrase(decision.status), tuple(fields)) + body)
+        self._write(self._head(decision.status, _phrase(decision.status), fields) + body)
 
     def begin(self, marks: Marks, answer: Answer) -> None:
         fields = _passed(answer)
@@ -245,7 +247,7 @@ class Reply:
             return refused
         return replace(refused, facts=replace(refused.facts, trace_id=self.trace_id))
 
-    def _head(self, status: int, reason: bytes, fields: HeaderPairs) -> bytes:
+    def _head(self, status: int, reason: bytes, fields: Iterable[tuple[bytes, bytes]]) -> bytes:
         self.status = status
         if not self._body.is_read:
             # What is left of the body would be read as the next request.
@@ -268,6 +270,15 @@ class Reply:
     def _write(self, data: bytes) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
+
+
+def _date() -> tuple[bytes, bytes]:
+    return _date_of(clock_gettime_ns(CLOCK_REALTIME) // 1_000_000_000)
+
+
+@lru_cache(1)
+def _date_of(second: int) -> tuple[bytes, bytes]:
+    return b"Date", formatdate(second, usegmt=True).encode()
 
 
 def _phrase(status: int) -> bytes:

@@ -22,9 +22,7 @@ from gateway.core.clock import Clock
 _PAGE = struct.Struct("=QQQ")
 _EDITION = struct.Struct("=QQ")
 _WORD = struct.Struct("=Q")
-# The number's bytes, at the beginning of the page.
-NUMBER = _WORD.size
-_DUE, _UNTIL = 1, 2
+_NUMBER, _DUE, _UNTIL = 0, 1, 2
 # A worker reads the files as its parent did, on a machine that does other work; several of them at once take longer.
 _READING = 4
 _AT_ONCE_S = 1.0
@@ -108,23 +106,25 @@ class Page:
     """A worker's side."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
-        self._clock = clock
+        self.now = clock.boot
         with path.open("rb") as file:
-            self.shared = mmap.mmap(file.fileno(), _PAGE.size, access=mmap.ACCESS_READ)
+            shared = mmap.mmap(file.fileno(), _PAGE.size, access=mmap.ACCESS_READ)
         # Each is read in one piece, whatever is written meanwhile.
-        self._words = memoryview(self.shared).cast("Q")
+        self._words = memoryview(shared).cast("Q")
 
-    def number(self) -> bytes:
+    def number(self) -> int:
         """Of the edition in force."""
-        return self.shared[:NUMBER]
+        return self._words[_NUMBER]
+
+    def vouches_for(self, number: int) -> bool:
+        """Whether this edition is in force, and the parent is not silent. Asked several times on each request."""
+        words = self._words
+        return words[_NUMBER] == number and self.now() * 1000 < words[_UNTIL]
 
     def is_due(self) -> bool:
         """Whether no request may be judged by an earlier edition any more."""
-        return self._clock.boot() * 1000 >= self._words[_DUE]
-
-    def now(self) -> float:
-        return self._clock.boot()
+        return self.now() * 1000 >= self._words[_DUE]
 
     def is_silent(self) -> bool:
         """Whether no request may be judged by any: the parent has not looked at the files for too long."""
-        return self._clock.boot() * 1000 >= self._words[_UNTIL]
+        return self.now() * 1000 >= self._words[_UNTIL]

@@ -9,7 +9,7 @@ from gateway.core.decision import POLICIES_UNAVAILABLE, Facts, Refused
 from gateway.log import Log
 from gateway.policy.reload import PolicyHolder
 from gateway.policy.ruleset import RuleSet
-from gateway.serve.edition import NUMBER, SILENT_AFTER_S, Page
+from gateway.serve.edition import SILENT_AFTER_S, Page
 
 # What waits is judged anew only where somebody has found that the parent is silent.
 _LOOK_EVERY_S = 0.5
@@ -32,10 +32,9 @@ _CANNOT_READ = replace(NOBODY_LOOKS, why=f"for {SILENT_AFTER_S:g} s a worker cou
 class InForce:
     """The rule set by which requests are judged. `read` is the number of the page that the holder was opened at."""
 
-    def __init__(self, holder: PolicyHolder, page: Page, read: bytes, log: Log) -> None:
+    def __init__(self, holder: PolicyHolder, page: Page, read: int, log: Log) -> None:
         self._holder = holder
         self._page = page
-        self._shared = page.shared
         self._read = read
         self._log = log
         self._reading = Lock()
@@ -48,7 +47,9 @@ class InForce:
 
     def __call__(self) -> RuleSet:
         """On each request. It reads the files itself, and all others wait, only where nobody else did in time."""
-        if self._shared[:NUMBER] != self._read and self._page.is_due():
+        if self._lacks_since is None and self._suspended is None and self._page.vouches_for(self._read):
+            return self._holder.current
+        if self._page.number() != self._read and self._page.is_due():
             self.reload()
         if self._page.is_silent():
             return self._suspend(NOBODY_LOOKS)

@@ -18,6 +18,13 @@ from gateway.settings import ServeSettings
 _IDLE_S = 75.0
 
 
+async def running_app(app: web.Application) -> web.AppRunner:
+    """What answers people and scrapers, not listening yet; `cleanup` ends it."""
+    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0, keepalive_timeout=_IDLE_S)
+    await runner.setup()
+    return runner
+
+
 async def listen_for_operators(
     running: Running, settings: ServeSettings, log: Log, ending: AsyncExitStack
 ) -> tuple[Address, Accepting]:
@@ -29,8 +36,7 @@ async def listen_for_operators(
         on_loopback=settings.admin.is_loopback,
         known_as=own_name(settings.admin_url),
     )
-    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0, keepalive_timeout=_IDLE_S)
-    await runner.setup()
+    runner = await running_app(app)
     ending.push_async_callback(runner.cleanup)
     assert runner.server is not None
     try:

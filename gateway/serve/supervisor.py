@@ -21,7 +21,7 @@ from gateway.core.faults import StoreUnavailable
 from gateway.flow.clock import BootClock
 from gateway.flow.compensating import Compensating
 from gateway.flow.inquiry import Inquiry
-from gateway.flow.notifying import Notifying, Post
+from gateway.flow.notifying import Notifying
 from gateway.log import Log
 from gateway.metrics.parent import ParentMetrics
 from gateway.ongoing import Work, ongoing, stop
@@ -107,8 +107,9 @@ async def serve(settings: ServeSettings, log: Log) -> None:
         policies = Policies(ground.holder, snapshot, log, ground.metrics, put_in_force, editions)
         signals.on_reload, signals.on_hurry = policies.tell, workers.kill
         inquiry = _inquiry(ground, log, ending)
-        sweeping = Sweeping(ground.store, inquiry, _retention(settings), ground.rules, log)
-        post = _webhooks(settings, ending)
+        retention = Retention(settings.audit_retain, settings.audit_events)
+        sweeping = Sweeping(ground.store, inquiry, retention, ground.rules, log)
+        post = Webhooks(_sender(ending), settings.admin_url).post
         notifying = Notifying(Outbox(ground.store), post, ground.rules, ground.metrics, log)
         running = Running(
             *(ground.store, partial(_rules_for_operators, ground, editions), policies.reload, lambda: workers.ready),
@@ -296,10 +297,6 @@ def _workers(count: int, assignment: Assignment, ground: _Ground, log: Log) -> W
     )
 
 
-def _retention(settings: ServeSettings) -> Retention:
-    return Retention(settings.audit_retain, settings.audit_events)
-
-
 def _inquiry(ground: _Ground, log: Log, ending: AsyncExitStack) -> Inquiry:
     inquiry = Inquiry(Questions(ground.store), _sender(ending), ground.rules, ground.metrics, log)
     ending.push_async_callback(inquiry.close, _ASKED_WITHIN_S)
@@ -311,10 +308,6 @@ def _compensating(ground: _Ground, log: Log, ending: AsyncExitStack) -> Compensa
     compensating = Compensating(records, sender, ground.rules, BootClock(), ground.metrics, log)
     ending.push_async_callback(compensating.close, _COMPENSATED_WITHIN_S)
     return compensating
-
-
-def _webhooks(settings: ServeSettings, ending: AsyncExitStack) -> Post:
-    return Webhooks(_sender(ending), settings.admin_url).post
 
 
 def _sender(ending: AsyncExitStack) -> HttpSender:

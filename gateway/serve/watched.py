@@ -8,11 +8,9 @@ from aiohttp import web
 from gateway.admin.watching import Delivering, build_watching
 from gateway.core.address import Address
 from gateway.log import Log
+from gateway.serve.operators import running_app
 from gateway.serve.port import bound_address, listen_alone
 from gateway.serve.starting import cannot_listen
-
-# As at the operators' listener: longer than Prometheus' usual interval.
-_IDLE_S = 75.0
 
 
 @asynccontextmanager
@@ -22,8 +20,7 @@ async def watched(delivering: Delivering, address: Address | None, token: str | 
         yield
         return
     app = build_watching(delivering, token=token, on_loopback=address.is_loopback)
-    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0, keepalive_timeout=_IDLE_S)
-    await runner.setup()
+    runner = await running_app(app)
     try:
         try:
             sockets = listen_alone(address)

@@ -277,12 +277,9 @@ def main() -> None:
         except StoreUnavailable as away:
             log.error("a worker cannot reach the store and ends", reason=str(away))
             sys.exit(1)
-        except TlsFault as fault:
-            # The parent found the files usable; one of them has changed since.
-            log.error("a worker cannot start and ends", reason=str(fault))
-            sys.exit(1)
-        except OSError as error:
-            # Such as no room for the metrics' files, which would end it later, in the middle of a request.
+        except (TlsFault, OSError) as error:
+            # TLS files that the parent found usable may have changed since. An OSError is such as no room for the
+            # metrics' files, which would end it later, in the middle of a request.
             log.error("a worker cannot start and ends", reason=str(error))
             sys.exit(1)
 

@@ -35,7 +35,6 @@ class Exchange:
     __slots__ = (
         "_fields",
         "_head_bytes",
-        "_head_done",
         "_head_limit",
         "_head_only",
         "_held",
@@ -51,6 +50,7 @@ class Exchange:
         "broken",
         "bytes_in",
         "complete",
+        "has_head",
         "headers",
         "is_stream",
         "own_headers",
@@ -79,7 +79,7 @@ class Exchange:
         self._start: bytes | None = b""
         self._fields: list[tuple[bytes, bytes]] = []
         self._head_bytes = 0
-        self._head_done = False
+        self.has_head = False
         self._until_close = False
         self._keep_alive = False
         self._surplus = False
@@ -104,7 +104,7 @@ class Exchange:
                 data = self._begin(self._start + data)
         if data:
             self._parse(data)
-        if not self._head_done and self.bytes_in > self._head_limit:
+        if not self.has_head and self.bytes_in > self._head_limit:
             self._fail_head()
         if self._held > _HIGH_WATER:
             self._wire.pause()
@@ -142,7 +142,7 @@ class Exchange:
             self.fail(f"the upstream's answer is not valid HTTP: {error.__context__ or error}")
 
     def end(self, error: OSError | None) -> None:
-        if self._until_close and error is None and self._head_done and not self.complete:
+        if self._until_close and error is None and self.has_head and not self.complete:
             self.complete = True
             self._surplus = True
         elif not self.complete:
@@ -179,7 +179,7 @@ class Exchange:
             self.reason += reason
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._head_done:
+        if self.has_head:
             # A trailer: it cannot be told apart from a header any more once it is passed on (RFC 9110, section 6.5).
             return
         self._fields.append((name, value))
@@ -190,7 +190,12 @@ class Exchange:
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
         # After the end of an answer nothing counts: a second one in the same read must not speak for the first.
-        if status < 200 or self.broken is not None or self.complete:
+        if self.broken is not None or self.complete:
+            return
+        if status < 200:
+            # No interim answer (`000`): nothing would come behind it.
+            if status < 100:
+                self.fail(f"the upstream's answer has the status {status:03}, which HTTP does not have")
             return
         self.status = status
         codings, has_length, has_place = [], False, False
@@ -210,7 +215,7 @@ class Exchange:
         if codings not in ([], [b"chunked"]):
             self.fail("the upstream's answer has a transfer coding other than chunked")
             return
-        self._head_done = True
+        self.has_head = True
         # llhttp forgets it with the message's end.
         self._keep_alive = self._parser.should_keep_alive()
         if status == 401 and wants_connection_authenticated(self.headers):
@@ -238,7 +243,7 @@ class Exchange:
         self._held += len(piece)
 
     def on_message_complete(self) -> None:
-        if self._head_done:
+        if self.has_head:
             self.complete = True
         else:
             self._fields.clear()
@@ -254,10 +259,6 @@ class Exchange:
 
     # What the sender and the flow ask.
 
-    @property
-    def has_head(self) -> bool:
-        return self._head_done
-
     def waiter(self) -> asyncio.Future[None]:
         """A future that ends when anything happens on this exchange."""
         if self._waiter is None or self._waiter.done():
@@ -266,9 +267,9 @@ class Exchange:
 
     async def head(self) -> bool:
         """Wait for the answer's head; False if the exchange broke, or its time was over, before it."""
-        while not self._head_done and self.broken is None and not self.timed_out:
+        while not self.has_head and self.broken is None and not self.timed_out:
             await self.waiter()
-        return self._head_done
+        return self.has_head
 
     async def rest(self, keep: int) -> tuple[bool, bytes | None]:
         """Read an answer that is overdue, for nobody but the record: whether a whole one came, and its body.

@@ -187,7 +187,7 @@ class _Answer(Exchange):
             return
         self.status = 101
         self.headers = self._passed()
-        self._head_done = self.complete = True
+        self.has_head = self.complete = True
         self._wire.pause()
 
     def on_upgrade(self, rest: bytes) -> None:

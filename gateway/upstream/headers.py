@@ -3,6 +3,7 @@ does what anybody but a trusted proxy says of who sent a request. A session that
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal
 
 from gateway.core.field_name import plain_name
@@ -27,7 +28,7 @@ _COOKIE_LENGTHS = frozenset(map(len, _COOKIES))
 # `looked at`: its value may be a token, or ask for what a fenced write cannot have.
 _Passage = Literal["passed", "looked at", "dropped"]
 
-# A name is judged in a microsecond; what agents send is a few dozen names.
+# A name is judged in a microsecond; what agents and upstreams send is a few dozen names.
 _NAMES_REMEMBERED = 1000
 _UPSTREAMS_REMEMBERED = 1000
 
@@ -39,8 +40,7 @@ class _Passing:
 
     def __init__(self, upstream: Upstream, *, believed: bool, observed: bool) -> None:
         self.upstream = upstream
-        authority = upstream.origin.authority
-        self.host = authority.encode("ascii" if authority.isascii() else "idna")
+        self.host = upstream.origin.authority.encode("ascii")
         self._withheld = withheld(upstream, believed=believed, observed=observed)
         self.known: dict[bytes, _Passage] = {}
 
@@ -192,14 +192,14 @@ def without_cookies(pairs: Iterable[tuple[bytes, bytes]]) -> HeaderPairs:
 
 def answer_headers(pairs: HeaderPairs) -> HeaderPairs:
     """The end-to-end fields of an upstream's answer: what an upstream says in the gateway's own name is dropped too."""
-    kept, connection = [], []
-    for pair in pairs:
-        lower = pair[0].lower()
-        if lower == b"connection":
-            connection.append(pair[1])
-        elif lower not in HOP_BY_HOP and not (lower.startswith(_MAYBE_OURS) and plain_name(lower).startswith(_OURS)):
-            kept.append(pair)
-    of_one_hop = nominated(connection)
-    if of_one_hop:
-        kept = [pair for pair in kept if pair[0].lower() not in of_one_hop]
-    return tuple(kept)
+    kept = tuple([pair for pair in pairs if not _ends_here(pair[0])])
+    if len(kept) == len(pairs):
+        return kept
+    of_one_hop = nominated([value for name, value in pairs if name.lower() == b"connection"])
+    return tuple(pair for pair in kept if pair[0].lower() not in of_one_hop) if of_one_hop else kept
+
+
+@lru_cache(_NAMES_REMEMBERED)
+def _ends_here(name: bytes) -> bool:
+    lower = name.lower()
+    return lower in HOP_BY_HOP or (lower.startswith(_MAYBE_OURS) and plain_name(lower).startswith(_OURS))

@@ -45,7 +45,6 @@ class Pool:
         self._upstream = upstream
         self._places = places or Places()
         self._now = now
-        self.head_limit = upstream.limits.response_head
         self._context = tls_context(upstream)
         limit = upstream.limits.connections
         self._reads = asyncio.Semaphore(limit - limit // _SPARED_FOR_WRITES)

@@ -59,11 +59,12 @@ class HttpSender:
     async def send(
         self, admitted: Admitted, request: Request, body: Body, deadline: Deadline
     ) -> Reply | Overdue | NotSent | NoReply:
-        upstream = admitted.write.rule.upstream
-        attempt = await self._attempt(upstream, request, body, deadline, for_read=False)
+        write = admitted.write
+        upstream = write.rule.upstream
+        attempt = await self._attempt(_Sending(upstream, request, write, body, deadline))
         if isinstance(attempt, NotSent):
             return attempt
-        result = await attempt.run(upstream, request, admitted.write)
+        result = await attempt.run()
         if isinstance(result, NoReply) and attempt.is_overdue:
             return Overdue(result, lambda keep: attempt.listen(upstream.timeouts.late_s, keep))
         return attempt.concluded(result)
@@ -88,12 +89,12 @@ class HttpSender:
         self, upstream: Upstream, request: Request, body: Body, *, for_read: bool
     ) -> Reply | NotSent | NoReply:
         deadline = self._clock.after(upstream.timeouts.total_s)
-        attempt = await self._attempt(upstream, request, body, deadline, for_read=for_read)
+        attempt = await self._attempt(_Sending(upstream, request, None, body, deadline, for_read))
         if isinstance(attempt, NotSent):
             return attempt
         if upstream.term.is_over and not for_read:
             return attempt.concluded(NotSent("unreachable", "the policies changed while a connection was awaited"))
-        result = await attempt.run(upstream, request, None)
+        result = await attempt.run()
         # The time was for the head; a body may take longer.
         attempt.stop()
         return attempt.concluded(result)
@@ -115,15 +116,14 @@ class HttpSender:
         self._pools[upstream.name] = (upstream, pool)
         return pool
 
-    async def _attempt(
-        self, upstream: Upstream, request: Request, body: Body, deadline: Deadline, *, for_read: bool
-    ) -> "_Attempt | NotSent":
+    async def _attempt(self, sending: "_Sending") -> "_Attempt | NotSent":
         """Take the body's beginning, then a connection: a body that never comes occupies none."""
+        upstream, for_read = sending.upstream, sending.for_read
         try:
-            whole = body.take_buffered()
+            whole = sending.body.take_buffered()
         except BodyTooLarge as error:
             return NotSent("too-large", str(error))
-        outgoing = await self._begin(upstream, body, deadline) if whole is None else _Outgoing(whole, None)
+        outgoing = await self._begin(sending) if whole is None else _Outgoing(whole, None)
         if isinstance(outgoing, NotSent):
             return outgoing
         try:
@@ -133,12 +133,12 @@ class HttpSender:
             return NotSent("crowded", str(error))
         except (Unreachable, OSError) as error:
             return NotSent("unreachable", str(error))
-        expected = _Expected(for_read, request.method == "HEAD", upstream)
-        return _Attempt(pool, wire, outgoing, expected, self._clock, deadline)
+        return _Attempt(pool, wire, sending, outgoing, self._clock)
 
-    async def _begin(self, upstream: Upstream, body: Body, deadline: Deadline) -> "_Outgoing | NotSent":
+    async def _begin(self, sending: "_Sending") -> "_Outgoing | NotSent":
+        body = sending.body
         try:
-            async with asyncio.timeout(max(0.0, self._clock.left(deadline))):
+            async with asyncio.timeout(max(0.0, self._clock.left(sending.deadline))):
                 beginning = await body.read()
         except TimeoutError:
             return NotSent("caller-broke", "the request's body did not begin within the time for the whole")
@@ -146,7 +146,7 @@ class HttpSender:
             return NotSent("caller-broke", str(error))
         except BodyTooLarge as error:
             return NotSent("too-large", str(error))
-        if upstream.term.is_over:
+        if sending.upstream.term.is_over:
             # What is kept is judged anew, as what comes too late is.
             cause: Literal["late", "unreachable"] = "late" if body.rewind() else "unreachable"
             return NotSent(cause, "the policies changed while the request's body was awaited")
@@ -154,13 +154,17 @@ class HttpSender:
 
 
 @frozen
-class _Expected:
-    """What kind of exchange it is: a read's connection is counted apart, and an answer to HEAD has no body. Whether
-    cookies are dropped and places are mapped is not the pool's to say, which outlives its policy."""
+class _Sending:
+    """One request that is to be sent, and until when. `write`: None of what is not fenced. `for_read`: its connection
+    is counted apart.
+    """
 
-    for_read: bool
-    head_only: bool
-    upstream: Upstream | None = None
+    upstream: Upstream
+    request: Request
+    write: Write | None
+    body: Body
+    deadline: Deadline
+    for_read: bool = False
 
 
 @frozen
@@ -181,29 +185,30 @@ class _Attempt:
     __slots__ = (
         "_bytes_before",
         "_clock",
-        "_deadline",
         "_exchange",
-        "_for_read",
         "_given_back",
         "_last",
         "_outgoing",
         "_pool",
+        "_sending",
         "_sent_whole",
         "_timer",
         "_wire",
     )
 
-    def __init__(
-        self, pool: Pool, wire: Wire, outgoing: _Outgoing, expected: _Expected, clock: Clock, deadline: Deadline
-    ) -> None:
+    def __init__(self, pool: Pool, wire: Wire, sending: _Sending, outgoing: _Outgoing, clock: Clock) -> None:
         self._pool = pool
         self._wire = wire
+        self._sending = sending
         self._outgoing = outgoing
         self._clock = clock
-        self._deadline = deadline
-        self._for_read = expected.for_read
+        # Not the pool's upstream, which outlives its policy: what is dropped and mapped of an answer is this one's.
+        upstream = sending.upstream
         self._exchange = Exchange(
-            wire, head_only=expected.head_only, head_limit=pool.head_limit, upstream=expected.upstream
+            wire,
+            head_only=sending.request.method == "HEAD",
+            head_limit=upstream.limits.response_head,
+            upstream=upstream,
         )
         self._given_back = False
         self._bytes_before = wire.bytes_out
@@ -215,11 +220,11 @@ class _Attempt:
         self._timer.cancel()
 
     def _arm(self) -> asyncio.TimerHandle:
-        left = max(0.0, self._clock.left(self._deadline))
+        left = max(0.0, self._clock.left(self._sending.deadline))
         return self._wire.loop.call_later(left, self._expired)
 
     def _expired(self) -> None:
-        if self._clock.left(self._deadline) > 0:
+        if self._clock.left(self._sending.deadline) > 0:
             self._timer = self._arm()
         elif self._sent_whole and not self._exchange.has_head and not self._wire.unsent:
             self._exchange.expire()
@@ -227,7 +232,7 @@ class _Attempt:
             self._exchange.fail("the upstream's answer was not whole in time", timed_out=True)
 
     def _guard(self) -> None:
-        if self._clock.left(self._deadline) <= 0:
+        if self._clock.left(self._sending.deadline) <= 0:
             raise PastDeadline
         if self._exchange.bytes_in and self._nothing_left:
             raise ConnectionAbortedError("the upstream answered before anything was sent")
@@ -268,13 +273,13 @@ class _Attempt:
             self._given_back = True
             self.stop()
             between = reusable and self._sent_whole and not self._last
-            self._pool.release(self._wire, reusable=between, for_read=self._for_read)
+            self._pool.release(self._wire, reusable=between, for_read=self._sending.for_read)
             self._exchange.let_go()
 
-    async def run(self, upstream: Upstream, request: Request, write: Write | None) -> NotSent | NoReply | None:
+    async def run(self) -> NotSent | NoReply | None:
         """Send and wait for the answer's head; None: it is here. Whoever interrupts this ends the connection."""
         try:
-            failed = await self._send(upstream, request, write)
+            failed = await self._send()
             if failed is not None or self._exchange.has_head:
                 return failed
             return await self._answer()
@@ -282,13 +287,13 @@ class _Attempt:
             self._give_back(reusable=False)
             raise
 
-    async def _send(self, upstream: Upstream, request: Request, write: Write | None) -> NotSent | NoReply | None:
+    async def _send(self) -> NotSent | NoReply | None:
         """Send as much as the upstream takes; not None where that ends it without an answer."""
         try:
             if self._outgoing.rest is None:
-                await self._send_whole(upstream, request, write)
+                await self._send_whole(self._outgoing.beginning)
             else:
-                await self._send_in_pieces(self._outgoing.rest, upstream, request, write)
+                await self._send_in_pieces(self._outgoing.beginning, self._outgoing.rest)
         except PastDeadline:
             if self._nothing_left:
                 return self._late()
@@ -318,29 +323,20 @@ class _Attempt:
             return NoReply("timeout", why)
         return NoReply("malformed" if self._exchange.bytes_in else "closed", why)
 
-    async def _send_whole(self, upstream: Upstream, request: Request, write: Write | None) -> None:
-        piece = self._outgoing.beginning
-        framing = b"" if not piece and request.method in _BODILESS else _length(len(piece))
-        if (piece and request.method not in _WITH_BODY) or authenticates_connection(request.headers):
-            framing += self._as_last()
-        unfenced = write is None and not self._for_read
-        data = request_head(upstream, request, write=write, framing=framing, unfenced=unfenced) + piece
-        self._wire.give_up_after(self._clock.left(self._deadline))
+    async def _send_whole(self, piece: bytes) -> None:
+        method = self._sending.request.method
+        framing = b"" if not piece and method in _BODILESS else _length(len(piece))
+        data = self._head(framing, has_odd_body=bool(piece) and method not in _WITH_BODY) + piece
         sent = self._wire.send_now(data, self._guard) if len(data) <= _AT_ONCE else 0
         if sent < len(data):
             await self._wire.send_end(data[sent:], self._guard)
         self._sent_whole = True
 
-    async def _send_in_pieces(self, rest: Body, upstream: Upstream, request: Request, write: Write | None) -> None:
+    async def _send_in_pieces(self, piece: bytes, rest: Body) -> None:
         """Stop where the upstream answers, or breaks off, before all of it has left."""
-        piece, length = self._outgoing.beginning, rest.length
-        framing = b"Transfer-Encoding: chunked\r\n" if length is None else _length(length)
-        if request.method not in _WITH_BODY or authenticates_connection(request.headers):
-            framing += self._as_last()
-        unfenced = write is None and not self._for_read
-        unsent = request_head(upstream, request, write=write, framing=framing, unfenced=unfenced)
-        self._wire.give_up_after(self._clock.left(self._deadline))
-        left = length
+        left = rest.length
+        framing = b"Transfer-Encoding: chunked\r\n" if left is None else _length(left)
+        unsent = self._head(framing, has_odd_body=self._sending.request.method not in _WITH_BODY)
         while True:
             if left is None:
                 ends = not piece
@@ -359,10 +355,16 @@ class _Attempt:
                 return
             piece = following
 
-    def _as_last(self) -> bytes:
-        """This one must be the last: an upstream may take its body, or what its sender proved, for the next one's."""
-        self._last = True
-        return b"Connection: close\r\n"
+    def _head(self, framing: bytes, *, has_odd_body: bool) -> bytes:
+        """`has_odd_body`: a body that not every server reads."""
+        sending = self._sending
+        if has_odd_body or authenticates_connection(sending.request.headers):
+            # The last one: the upstream may take its body, or what its sender proved, for the next one's.
+            self._last = True
+            framing += b"Connection: close\r\n"
+        self._wire.give_up_after(self._clock.left(sending.deadline))
+        unfenced = sending.write is None and not sending.for_read
+        return request_head(sending.upstream, sending.request, write=sending.write, framing=framing, unfenced=unfenced)
 
     async def _next_piece(self, body: Body) -> bytes | None:
         """The caller's next piece; None if the upstream answered, or the exchange broke, before it came."""

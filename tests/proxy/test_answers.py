@@ -273,3 +273,41 @@ async def test_a_place_that_an_answer_names_is_one_at_the_gateway(store_url: str
 
     assert [answer.value("Location") for answer in (read, first, second)] == ["/api/reports/8"] * 3
     assert second.decision == "replayed"
+
+
+PLACES = [
+    *(
+        "/reports/8",
+        "http://localhost:{port}/reports/8",
+        "//localhost:{port}/reports/8",
+        "/reports/8#a",
+        "/reports?x=1",
+    ),
+    *("HTTP://localhost:{port}/reports/8", "https://localhost:{port}/reports/8", "http://localhost:1/reports/8", "8"),
+    *("?y", "/", "/reports/../x", "/./\\elsewhere.example", "//elsewhere.example/8", "/\\elsewhere.example/8"),
+    *("/\t/elsewhere.example/8", "/%2f/elsewhere.example", "/reports/8 9"),
+]
+QUEUED = STRIPPED.replace("intent: {{mode: optional}}", "intent: {{mode: required}}\n    delivery: queued")
+
+
+@pytest.mark.parametrize("policy", [STRIPPED, QUEUED], ids=["sent at once", "queued"])
+async def test_a_repeat_is_told_the_place_that_the_first_was(store_url: str, tmp_path: Path, policy: str) -> None:
+    """Whether it is one at the gateway or stayed as it was; `Content-Location` too."""
+
+    async def made(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        place = PLACES[int(seen.body)].format(port=gate.upstream.port)
+        writer.write(_answer(b"", f"Location: {place}", f"Content-Location: {place}", status="201 X"))
+
+    async with stack(store_url, tmp_path, policy, RecordingUpstream(answer=made)) as gate:
+        await gate.lease("report/7")
+        told = []
+        for at in range(len(PLACES)):
+            fields = (f"Idempotency-Key: k-{at}", "Prefer: wait=20")
+            told.append([await gate.write("/api/reports/7", *fields, body=b"%d" % at) for _ in range(2)])
+
+        assert [second.decision for _, second in told] == ["replayed"] * len(PLACES)
+        for name in ("Location", "Content-Location"):
+            assert [second.value(name) for _, second in told] == [first.value(name) for first, _ in told]
+        assert {first.value("Location") == first.value("Content-Location") for first, _ in told} == {True}
+        assert told[0][0].value("Location") == "/api/reports/8"
+        assert len(gate.upstream.seen) == len(PLACES)

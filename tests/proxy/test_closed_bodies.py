@@ -68,3 +68,37 @@ async def test_a_closed_member_is_found_however_it_comes(
 
         assert told == {decision}
         assert gate.upstream.seen == []
+
+
+UNDONE = POLICY.replace("mount: {{path: /docs}}", "mount: {{path: /docs, coded_bodies: undone, bodies: [json]}}")
+OPEN = b'{"title": "x"}'
+NAMED = b"\x1f\x8b\x08\x08" + bytes(4) + b"\x00\x03archived\x00" + gzip.compress(OPEN, mtime=0)[10:]
+CODED = {
+    "gzip": ("gzip", gzip.compress(OPEN, mtime=0), "forwarded"),
+    "a name in its head": ("gzip", NAMED, "forwarded"),
+    "gzip of what is closed": ("gzip", gzip.compress(BODY, mtime=0), "no-policy"),
+    "a second member": ("gzip", gzip.compress(OPEN, mtime=0) + gzip.compress(BODY, mtime=0), "unsupported-coding"),
+    "in capitals": ("GZIP", gzip.compress(OPEN, mtime=0), "unsupported-coding"),
+    "identity beside it": ("gzip, identity", gzip.compress(OPEN, mtime=0), "unsupported-coding"),
+    "another name": ("x-gzip", gzip.compress(OPEN, mtime=0), "unsupported-coding"),
+    "plain": ("gzip", OPEN, "unsupported-coding"),
+    "30 KiB for 30 MiB": ("gzip", gzip.compress(bytes(30 << 20), mtime=0), "body-too-large"),
+}
+
+
+@pytest.mark.parametrize(("coding", "body", "decision"), CODED.values(), ids=CODED)
+async def test_nor_is_it_in_a_coding_that_the_api_undoes(
+    store_url: str, tmp_path: Path, coding: str, body: bytes, decision: str
+) -> None:
+    """What is read is what everybody makes of it; it arrives as it was sent."""
+    async with stack(store_url, tmp_path, UNDONE) as gate:
+        await gate.lease("doc/7")
+        answers = [
+            await sent(gate, "PUT", target, (JSON, f"Content-Encoding: {coding}"), body)
+            for target in ("/docs/7", "/docs/7/title")
+        ]
+        twice = await sent(gate, "PUT", "/docs/7", (JSON, *["Content-Encoding: gzip"] * 2), body)
+
+        assert [answer.decision for answer in answers] == [decision] * 2
+        assert twice.decision in ("ambiguous-target", "bad-request", "unsupported-coding")
+        assert [seen.body for seen in gate.upstream.seen] == ([body] * 2 if decision == "forwarded" else [])

@@ -205,3 +205,30 @@ async def test_a_caller_that_leaves_within_its_body_leaves_nothing(store_url: st
         assert answer.decision == "forwarded"
         assert [seen.body for seen in gate.upstream.seen] == [b'{"to": "x"}']
         assert gate.upstream.partial == []
+
+
+QUERIES = [
+    "a=x%20y&b[x]=~&c=1:2&d=%C3%BC",
+    "b[x]=~&a=x%20y&d=%C3%BC&c=1:2",
+    "a=x+y&b%5Bx%5D=%7E&c=1%3A2&d=%c3%bc",
+    "d=%c3%BC&c=1%3a2&b%5bx%5d=%7e&a=x%20y",
+]
+BODIES = [
+    b'{"to": "x", "text": "\xc3\xbc", "of": {"a": 1, "b": [1, 2]}}',
+    b'{"of":{"b":[1,2],"a":1},"text":"\\u00fc","to":"x"}',
+    b'{\n  "text": "\xc3\xbc",\n  "of": {"a": 1, "b": [1, 2]},\n  "to": "x"\n}\n',
+]
+
+
+async def test_a_client_of_another_language_asks_for_the_same_intent(store_url: str, tmp_path: Path) -> None:
+    """Libraries put a query in order and escape it as they like, and so it is with JSON; a bare `?` is nothing."""
+    async with mail(store_url, tmp_path) as gate:
+        queries = [await send(gate, "k-1", target=f"/mail/out?{query}") for query in QUERIES]
+        other = await send(gate, "k-1", target=f"/mail/out?{QUERIES[0]}&e=1")
+        bodies = [await send(gate, "k-2", body=body) for body in BODIES]
+        bare = [await send(gate, "k-3", target=f"/mail/out{end}") for end in ("", "?")]
+
+        replayed = ["forwarded", *["replayed"] * 3]
+        assert [one.decision for one in queries] == replayed
+        assert [[one.decision for one in some] for some in (bodies, bare)] == [replayed[:3], replayed[:2]]
+        assert other.decision == "forwarded"

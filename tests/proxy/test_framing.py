@@ -56,6 +56,12 @@ FAULTS = {
     b"Upgrade: h2c\r\n\r\n",
     "h2c beside WebSocket": b"GET /reports/7 HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade, HTTP2-Settings\r\n"
     b"Upgrade: h2c, websocket\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
+    "h2c in two lines": PUT + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nUpgrade: h2c\r\n"
+    b"HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\nContent-Length: 3\r\n\r\nabc",
+    "h2c that no Connection names": PUT + b"Upgrade: h2c\r\nHTTP2-Settings: AAM\r\nContent-Length: 3\r\n\r\nabc",
+    "TLS within a connection": PUT + b"Connection: Upgrade\r\nUpgrade: TLS/1.0\r\nContent-Length: 3\r\n\r\nabc",
+    "a WebSocket for a write": PUT + b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nContent-Length: 3\r\n\r\nabc",
     "h2c for a write": PUT + b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 3\r\n\r\nabc",
     "an upgrade that no Connection names": PUT + b"Upgrade: anything/1\r\nContent-Length: 3\r\n\r\nabc",
     "h2c by prior knowledge": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
@@ -109,6 +115,7 @@ async def test_faulty_framing_is_refused_and_its_connection_closed(store_url: st
         assert answer.status == 200
 
 
+@pytest.mark.parametrize("protocol", [b"h2c", b"H2C"])
 @pytest.mark.parametrize(
     ("method", "body"),
     [
@@ -118,10 +125,11 @@ async def test_faulty_framing_is_refused_and_its_connection_closed(store_url: st
     ],
 )
 async def test_an_offer_of_http2_is_answered_in_http1(
-    store_url: str, tmp_path: Path, method: bytes, body: bytes
+    store_url: str, tmp_path: Path, method: bytes, body: bytes, protocol: bytes
 ) -> None:
     """As Java's client makes it with any request. The upstream hears nothing of it, and nobody of what is behind it."""
-    offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n"
+    offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: " + protocol
+    offer += b"\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n"
     head = b" /reports/7 HTTP/1.1\r\nHost: gateway\r\nFencing-Token: TOKEN\r\n"
     async with stack(store_url, tmp_path) as gate:
         await gate.lease("report/7")

@@ -195,6 +195,19 @@ async def test_a_token_in_authorization_is_taken_and_goes_no_further(store_url: 
         assert all(token.encode() not in seen.raw and basic.encode() not in seen.raw for seen in gate.upstream.seen)
 
 
+async def test_an_authorization_that_nobody_can_read_is_the_upstreams_to_refuse(store_url: str, tmp_path: Path) -> None:
+    """A `Basic` that is no base64, nor even ASCII, has no token in it; a write beside it is sent, and its end known."""
+    async with stack(store_url, tmp_path, BEARER) as gate:
+        await gate.lease("report/7")
+        field = "Authorization: Basic \xe9\xe9\xe9\xe9"
+        read = await ask(gate.port, "GET", "/reports/7", field)
+        alone = await ask(gate.port, "PUT", "/reports/7", field, body=b"{}")
+        write = await gate.write("/reports/7", field)
+
+        assert (read.decision, alone.decision) == ("passed", "token-required")
+        assert (write.decision, write.value("Fencing-Outcome")) == ("forwarded", "applied")
+
+
 async def test_a_lease_token_in_authorization_never_leaks(store_url: str, tmp_path: Path) -> None:
     """Where no rule takes it from there the write is refused, and a read goes on without it; other values pass."""
     async with stack(store_url, tmp_path) as gate:
@@ -220,9 +233,11 @@ async def test_a_token_that_is_sent_twice_reaches_nobody(store_url: str, tmp_pat
         read = await ask(gate.port, "GET", "/reports/7", f"Fencing-Token: {token}", *disguised)
         encoded = await ask(gate.port, "GET", "/reports/7", f"Authorization: Bearer {token.replace('.', '%2E')}")
         in_url = await gate.write(f"/reports/7?token={token}")
+        in_disguise = await gate.write(f"/reports/7?token={token.replace('.', '%2E')}")
 
         assert [one.decision for one in (write, read, encoded)] == ["forwarded", "passed", "passed"]
         assert (in_url.status, in_url.decision) == (400, "token-malformed")
+        assert (in_disguise.status, in_disguise.decision) == (400, "token-malformed")
         assert "URL" in str(in_url.problem["detail"])
         secret = token.partition(".")[2].encode()
         assert [secret in seen.raw for seen in gate.upstream.seen] == [False] * 3

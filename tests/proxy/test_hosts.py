@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.proxy.mail import proof
-from tests.raw import RawAnswer, ask
+from tests.raw import RawAnswer, RawClient, ask
 from tests.recording import RecordingUpstream, Seen
 from tests.stack import Stack, stack
 
@@ -44,6 +44,11 @@ HOSTS = {
     "a.example%2e": (400, "bad-request"),
     "a.example,x": (400, "bad-request"),
     "a.example..": (400, "bad-request"),
+    "a.example:080": (400, "ambiguous-target"),
+    "a.example:8081": (400, "ambiguous-target"),
+    "a.example:80@b.example": (400, "bad-request"),
+    "a.example:80, b.example": (400, "bad-request"),
+    "a.example/": (400, "bad-request"),
 }
 
 
@@ -58,6 +63,53 @@ async def test_a_host_in_another_spelling_leads_nowhere(store_url: str, tmp_path
 
         assert {host: (answer.status, answer.decision) for host, answer in answers.items()} == HOSTS
         assert (await gate.highest("strict/7"), gate.upstream.seen) == (before, [])
+
+
+# To each: how it is asked for, and what becomes of it.
+ABSOLUTE = {
+    "its own host": ("http://a.example/docs/7", "a.example"),
+    "another one": ("http://a.example/docs/7", "b.example"),
+    "in capitals": ("http://A.example/docs/7", "a.example"),
+    "with a port": ("http://a.example:80/docs/7", "a.example"),
+    "with a name of somebody": ("http://x@a.example/docs/7", "a.example"),
+    "another scheme": ("https://a.example/docs/7", "a.example"),
+}
+
+
+@pytest.mark.parametrize(("target", "host"), ABSOLUTE.values(), ids=ABSOLUTE)
+async def test_no_target_names_a_host(store_url: str, tmp_path: Path, target: str, host: str) -> None:
+    """Of two names servers take either."""
+    async with stack(store_url, policies(tmp_path), MOUNTED) as gate:
+        await gate.lease("strict/7")
+        answer = await ask(gate.port, "PUT", target, f"Fencing-Token: {gate.tokens['agent-a']}", body=b"{}", host=host)
+
+        assert (answer.status, answer.decision) == (400, "ambiguous-target")
+        assert gate.upstream.seen == []
+
+
+async def by_host(gate: Stack, *fields: str, version: str = "1.1") -> RawAnswer:
+    token = f"Fencing-Token: {gate.tokens['agent-a']}"
+    head = "\r\n".join((f"PUT /docs/7 HTTP/{version}", token, *fields, "Content-Length: 2"))
+    async with RawClient(gate.port) as client:
+        await client.send(head.encode() + b"\r\n\r\n{}")
+        return await client.answer()
+
+
+async def test_no_other_field_names_a_host(store_url: str, tmp_path: Path) -> None:
+    """What callers say of one does not reach the API; without `Host`, or with an empty one, it is not this API's."""
+    others = ("X-Forwarded-Host: b.example", "X-Host: b.example", "X-Original-Host: b.example")
+    async with stack(store_url, policies(tmp_path), MOUNTED) as gate:
+        await gate.lease("strict/7")
+        told = await by_host(gate, "Host: a.example", *others, "Forwarded: host=b.example")
+        nowhere = [await by_host(gate, "Host: "), await by_host(gate, version="1.0")]
+        twice = await by_host(gate, "Host: a.example", "Host: b.example")
+        none = await by_host(gate)
+
+        assert (told.decision, twice.decision, none.decision) == ("forwarded", "bad-request", "bad-request")
+        assert {one.decision for one in nowhere} <= {"token-invalid", "bad-request"}
+        (seen,) = gate.upstream.seen
+        assert seen.values("host") == ["a.example"]
+        assert b"b.example" not in seen.raw
 
 
 TOLD_BY_HOST = """

@@ -22,7 +22,7 @@ url: http://localhost:{port}
 timeouts: {{connect: 1s, total: 5s}}
 capabilities: {{fencing_token: X-Epoch, idempotency_key: X-Key}}
 defaults: {{mode: observe}}
-closed: [{{match: PUT /limited/closed}}]
+closed: [{{match: PUT /limited/closed}}, {{match: "PUT /limited/{{id}}", when: {{json: {{/kind: purge}}}}}}]
 read_only: [{{match: POST /searches, only: {{json: [/a]}}}}]
 writes:
   - name: leased
@@ -42,7 +42,7 @@ writes:
   - name: limited
     match: PUT /limited/{{id}}
     resource: limited/{{path.id}}
-    only: {{query: [], json: [/a]}}
+    only: {{query: [], json: [/a, /kind]}}
   - name: limited-by-header
     match: PUT /limited-headers
     resource: header/{{header.x-id}}
@@ -88,6 +88,7 @@ async def test_an_overtaken_holder_still_writes_and_is_told(store_url: str, tmp_
 
 
 JSON = "Content-Type: application/json"
+FORM = "Content-Type: application/x-www-form-urlencoded"
 UNJUDGED = {
     "no token": ("PUT", "/reports/7", (), b"{}", "token-required"),
     "a malformed token": ("PUT", "/reports/7", ("Fencing-Token: 007",), b"{}", "token-malformed"),
@@ -99,7 +100,8 @@ UNJUDGED = {
     "no token, only what is listed": ("PUT", "/limited/7", (JSON,), b'{"a": 1}', "token-required"),
     "a name that is not listed": ("PUT", "/limited/7?x=1", (JSON,), b'{"a": 1}', "no-policy"),
     "a member that is not listed": ("PUT", "/limited/7", (JSON,), b'{"b": 1}', "no-policy"),
-    "no object at all": ("PUT", "/limited/7", (JSON,), b"[1]", "no-policy"),
+    "a header that is not listed": ("PUT", "/limited-headers", (JSON, "X-Id: 7", "X-B: 1"), b"{}", "no-policy"),
+    "no object at all": ("PUT", "/limited-headers", (JSON, "X-Id: 7"), b"[1]", "no-policy"),
     "a member that is not listed, no resource": ("PUT", "/limited-headers", (JSON,), b'{"b": 1}', "no-policy"),
 }
 
@@ -128,6 +130,13 @@ MALFORMED = {
     "what is closed": ("PUT", "/limited/closed", (JSON,), b'{"a": 1}', "no-policy"),
     "members of one name": ("PUT", "/limited/7", (JSON,), b'{"b": 1, "b": 2}', "ambiguous-target"),
     "another path in the query": ("PUT", "/limited/7?id=8", (JSON,), b'{"a": 1}', "ambiguous-target"),
+    "a closed word": ("PUT", "/limited/7", (JSON,), b'{"kind": "purge"}', "no-policy"),
+    "a closed word in capitals": ("PUT", "/limited/7", (JSON,), b'{"kind": "Purge"}', "ambiguous-target"),
+    "a closed word with a blank": ("PUT", "/limited/7", (JSON,), b'{"kind": "pur ge"}', "ambiguous-target"),
+    "a closed word in a list": ("PUT", "/limited/7", (JSON,), b'{"kind": ["purge"]}', "ambiguous-target"),
+    "a list": ("PUT", "/limited/7", (JSON,), b'[{"kind": "purge"}]', "ambiguous-target"),
+    "a form": ("PUT", "/limited/7", (FORM,), b"kind=purge", "ambiguous-target"),
+    "another method in the query": ("PUT", "/limited/7?_method=DELETE", (JSON,), b"{}", "ambiguous-target"),
     "a read that says more": ("POST", "/searches", (JSON,), b'{"b": 1}', "no-policy"),
 }
 

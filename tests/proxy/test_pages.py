@@ -21,6 +21,9 @@ FOREIGN = {
     "a page without an origin": ("Origin: null",),
     "an empty origin": ("Origin: ",),
     "an extension": ("Origin: chrome-extension://abc",),
+    "two origins": ("Origin: http://localhost:8080, https://evil.example",),
+    "an origin with a path": ("Origin: http://localhost:8080/x",),
+    "an origin that begins alike": ("Origin: http://localhost:8080.evil.example",),
     "two words": ("Sec-Fetch-Site: same-origin, cross-site",),
 }
 

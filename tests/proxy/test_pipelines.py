@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.raw import RawClient, ask
+from tests.raw import RawClient, ask, request
 from tests.recording import RecordingUpstream, Seen, answer_ok
 from tests.stack import POLICY, Stack, stack
 from tests.until import until
@@ -89,3 +89,25 @@ async def test_a_caller_that_leaves_sends_no_second_write(store_url: str, tmp_pa
 
         assert await rules(gate, 30)
         assert upstream.bodies == [b"slow"]
+
+
+async def test_no_write_of_a_row_comes_behind_a_newer_holders(store_url: str, tmp_path: Path) -> None:
+    """An overtaken holder that goes on sending on the connection that it has: many takeovers, at any moment of it."""
+    async with stack(store_url, tmp_path) as gate:
+        for round in range(20):
+            resource, target = f"report/{round}", f"/reports/{round}"
+            await gate.lease(resource)
+            old = request("PUT", target, f"Fencing-Token: {gate.tokens['agent-a']}", body=b"old")
+            async with RawClient(gate.port) as client:
+                await client.send(old * 4)
+                await gate.upstream.until(lambda: gate.upstream.receiving > 0)
+                await client.send(old * (round % 5))
+                await gate.lease(resource, "agent-b", takeover=True)
+                newer = await gate.write(target, holder="agent-b", body=b"new")
+                await client.send(old * 4)
+                told = [(await client.answer()).decision for _ in range(8 + round % 5)]
+            bodies = [seen.body for seen in gate.upstream.seen if f" {target} " in seen.line]
+
+            assert newer.decision == "forwarded"
+            assert bodies == [b"old"] * (len(bodies) - 1) + [b"new"]
+            assert told == ["forwarded"] * (len(bodies) - 1) + ["stale-epoch"] * (9 + round % 5 - len(bodies))

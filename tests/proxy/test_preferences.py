@@ -55,3 +55,26 @@ async def test_a_wait_is_granted_as_it_was_asked_for_or_not_at_all(store_url: st
             assert answer.decision in ("queued", "replayed"), value
             assert int((answer.value("Preference-Applied") or "wait=0").removeprefix("wait=")) <= 55, value
         await gate.upstream.until(lambda: len(gate.upstream.seen) == len(FORMS) + len(DOUBTFUL))
+
+
+ASKING = [
+    *("Prefer: respond-async", "Prefer: Respond-Async", "PREFER: respond-async", "Prefer: respond-async;"),
+    *("Prefer: respond-async; x=1", "Prefer: respond-async=true", 'Prefer: "respond-async"', "Prefer: respond-async\t"),
+    *("Prefer: return=minimal, respond-async", "Prefer: wait=5,respond-async", "Prefer: ,respond-async,"),
+    *('Prefer: foo="a, b", respond-async', 'Prefer: foo="a\\", respond-async', 'Prefer: foo="a\\\\", respond-async'),
+    *('Prefer: foo=", respond-async, x="', "Prefer: foo; respond-async", "Prefer: respond-async , wait=1"),
+    *("Prefer: respond-async wait=1", "Prefer: return=minimal\r\nPrefer: respond-async", "Prefer: 'respond-async'"),
+    *("X-Arango-Async: store", "x_arango_async: true", "X-Amz-Invocation-Type: event", "X_Amz_Invocation_Type: Event"),
+]
+
+
+async def test_no_wish_for_an_answer_before_the_work_reaches_the_api(store_url: str, tmp_path: Path) -> None:
+    """With a fenced write, however it is spelled; a read keeps it."""
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        told = [(await send(gate, f"k-{at}", line)).decision for at, line in enumerate(ASKING)]
+        sent = [seen.raw.lower() for seen in gate.upstream.seen]
+        read = await ask(gate.port, "GET", "/mail/out", ASKING[0])
+
+        assert told == ["forwarded"] * len(ASKING)
+        assert [raw for raw in sent if b"async" in raw or b"invocation" in raw] == []
+        assert (read.decision, gate.upstream.seen[-1].values("prefer")) == ("passed", ["respond-async"])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.proxy.mail import mail, send
-from tests.raw import RawAnswer
+from tests.proxy.mail import mail, proof, send
+from tests.raw import RawAnswer, RawClient, request
 from tests.recording import RecordingUpstream, Seen, answering
 from tests.stack import POLICY, stack
 
@@ -53,6 +53,20 @@ async def test_a_replay_is_the_first_answer_byte_for_byte(store_url: str, tmp_pa
         assert second.value("Fencing-Epoch") == "42"
         assert second.value("Set-Cookie") is None and second.value("X-Rate") is None
         assert second.whole
+        assert len(gate.upstream.seen) == 1
+
+
+async def test_a_repeat_that_is_larger_than_what_may_be_sent_is_replayed(store_url: str, tmp_path: Path) -> None:
+    """Nothing of it is sent, and where a rule compares nothing its body says nothing."""
+    bounded = "{{connect: 1s, total: 5s, late: 5s}}\nlimits: {{stream: 8}}"
+    async with mail(store_url, tmp_path, timeouts=bounded, intent="{{mode: required, fingerprint: none}}") as gate:
+        first = await send(gate, body=b"small")
+        async with RawClient(gate.port) as client:
+            fields = (*proof(), "Idempotency-Key: k-1", "Transfer-Encoding: chunked")
+            await client.send(request("POST", "/mail/out", *fields) + b"10\r\n" + b"x" * 16 + b"\r\n0\r\n\r\n")
+            second = await client.answer()
+
+        assert (first.decision, second.decision) == ("forwarded", "replayed")
         assert len(gate.upstream.seen) == 1
 
 

@@ -84,6 +84,18 @@ def test_a_long_value_is_cut() -> None:
     assert line["path"].endswith("x…")
 
 
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_a_line_is_cut_as_it_is_spelled(form: Literal["json", "text"]) -> None:
+    """An escape has up to twelve characters: as many as a pipe takes whole, or writing them could stop all requests."""
+    odd, names = "\U0001f600" * 256, ("path", "resource", "holder", "principal")
+    text = lines_of(form, lambda log: log.decision(decision="forwarded", **dict.fromkeys(names, odd)))
+
+    assert len(text) <= 4096
+    assert text.count("\n") == 1
+    assert all(name in text for name in names)
+    assert "\\ud83d\\ude00" in text and "\\u2026" in text
+
+
 def test_what_is_below_the_level_is_not_written() -> None:
     """`--log-level error` leaves out decisions and warnings."""
     assert lines_of("json", lambda log: log.warning("odd"), level="error") == ""

@@ -67,6 +67,16 @@ async def test_an_answer_without_a_valid_head_is_no_reply(sender: HttpSender, an
         assert len(recorder.seen) == 1
 
 
+@pytest.mark.parametrize("status", [b"000", b"099", b"001"])
+async def test_a_status_that_http_does_not_have_is_not_waited_behind(sender: HttpSender, status: bytes) -> None:
+    """It is no interim answer, though it is below 200: the connection is closed, and nothing else is to come."""
+    answer = b"HTTP/1.1 " + status + b" Odd\r\nContent-Length: 2\r\n\r\nok"
+    async with RecordingUpstream(answer=answering(answer)) as recorder:
+        evidence = await send(sender, upstream_at(recorder.port), request(), Given(whole=True))
+
+        assert isinstance(evidence, NoReply) and evidence.cause == "malformed"
+
+
 INTERIM = b"\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\r\n"
 
 

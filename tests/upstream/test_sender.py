@@ -14,7 +14,7 @@ from gateway.flow.clock import BootClock
 from gateway.upstream.exchange import Exchange
 from gateway.upstream.pool import Pool
 from gateway.upstream.reply import Reply
-from gateway.upstream.sender import HttpSender, _Attempt, _Expected, _Outgoing
+from gateway.upstream.sender import HttpSender, _Attempt, _Outgoing, _Sending
 from gateway.upstream.wire import connect
 from tests.recording import OK, RecordingUpstream, Seen, answering
 from tests.upstream.given import Given, SetClock, request, send, upstream_at
@@ -159,10 +159,12 @@ async def test_an_answer_before_anything_was_sent_is_not_the_writes() -> None:
     async with RecordingUpstream() as recorder:
         wire = await connect(("127.0.0.1", recorder.port), None)
         deadline = BootClock().after(20)
-        pool = Pool(upstream_at(recorder.port), asyncio.get_running_loop().time)
-        attempt = _Attempt(pool, wire, _Outgoing(b"{}", None), _Expected(False, False), BootClock(), deadline)
+        upstream = upstream_at(recorder.port)
+        pool = Pool(upstream, asyncio.get_running_loop().time)
+        sending = _Sending(upstream, request(), None, Given(b"{}"), deadline)
+        attempt = _Attempt(pool, wire, sending, _Outgoing(b"{}", None), BootClock())
         wire.on_data(OK)
-        evidence = await attempt.run(upstream_at(recorder.port), request(), None)
+        evidence = await attempt.run()
         attempt.stop()
 
         assert isinstance(evidence, NotSent) and evidence.cause == "unreachable"
