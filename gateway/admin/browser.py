@@ -10,6 +10,8 @@ from gateway.core.decision import BAD_REQUEST, FORBIDDEN, Refused
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 # As browsers say it (Fetch Metadata): a page of this very origin, or a person who typed the address.
 _OWN_SITES = frozenset({"same-origin", "none"})
+# A browser leaves them out.
+_USUAL_PORTS = {"http": ":80", "https": ":443"}
 # For each answer that does not say otherwise: the console's files do.
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -51,8 +53,11 @@ def protect(response: web.StreamResponse) -> None:
 
 
 def own_name(admin_url: str | None) -> str | None:
-    """Host and port of the URL under which operators reach the listener."""
-    return None if admin_url is None else urlsplit(admin_url).netloc
+    """Host and port of the URL under which operators reach the listener, as browsers spell them."""
+    if admin_url is None:
+        return None
+    parts = urlsplit(admin_url)
+    return parts.netloc.lower().removesuffix(_USUAL_PORTS[parts.scheme])
 
 
 def _is_of_own_site(request: web.BaseRequest, known_as: str | None) -> bool:

@@ -19,7 +19,10 @@ async def healthz(_request: web.Request) -> web.Response:
 
 async def readyz(request: web.Request) -> web.Response:
     """Whether writes can pass now: 200, or 503 with every reason why not."""
-    reasons = await _reasons(request.app[RUNNING])
+    return readiness(await _reasons(request.app[RUNNING]))
+
+
+def readiness(reasons: list[str]) -> web.Response:
     if reasons:
         return web.json_response({"status": "not ready", "reasons": reasons}, status=503)
     return web.json_response({"status": "ready"})

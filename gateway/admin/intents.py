@@ -94,33 +94,29 @@ async def export_request_body(request: web.Request) -> web.Response:
         return refusal(found)
     if not _sees(request, found):
         return refusal(out_of_sight())
+    facts = Facts(found.resource, intent=found.id, intent_state=found.state)
     kept = None if found.parking is None else await request_of(store, found.id)
     if kept is None:
         detail = "Of this intent no request is kept: it was sent, or it has ended."
-        facts = Facts(resource=found.resource, intent=found.id, intent_state=found.state)
         return refusal(Refused(WRONG_STATE, detail, facts))
     digest = query.get("digest")
     if digest is not None and digest != await asyncio.to_thread(digest_request, kept):
         detail = "Nothing was exported: `digest` is not that of the request that is kept now. Look at it again."
-        return refusal(Refused(WRONG_STATE, detail, Facts(found.resource, intent=found.id, intent_state=found.state)))
+        return refusal(Refused(WRONG_STATE, detail, facts))
     return attachment(kept.body or b"", f"{found.id}.bin")
 
 
 async def resolve_intent(request: web.Request) -> web.Response:
     """An operator says what became of an unknown intent; repeated with the same note it is answered the same way."""
-    running, id = request.app[RUNNING], request.match_info["id"]
+    running = request.app[RUNNING]
     document = await read_document(request, _KNOWN)
     asked, attempt = _read_resolution(document), _read_attempt(document)
     if isinstance(asked, Refused):
         return refusal(asked)
     if isinstance(attempt, Refused):
         return refusal(attempt)
-    found = await _find(running.store, id)
-    if found is None:
-        return refusal(_no_such(id))
-    if isinstance(found, Flight):
-        return refusal(_still_in_flight(found))
-    record = await resolve(running.store, found, asked, attempt)
+    found = await find_record(request)
+    record = found if isinstance(found, Refused) else await resolve(running.store, found, asked, attempt)
     if isinstance(record, Refused):
         return refusal(record)
     running.log.warning("an operator resolved an intent", intent=record.id, state=record.state, note=asked.reason)

@@ -11,8 +11,6 @@ from gateway.core.problem import instant
 from gateway.store.keys import LetterState
 from gateway.store.views.letters import Letter, letters, resend
 
-_NO_MEMBERS: frozenset[str] = frozenset()
-
 
 async def list_letters(request: web.Request) -> web.Response:
     """A page of the dead letters, the newest first, where no state is named; or of what waits to be sent."""
@@ -32,7 +30,7 @@ async def list_letters(request: web.Request) -> web.Response:
 async def retry_letter(request: web.Request) -> web.Response:
     """Have one sent now, and its attempts counted anew; a repeated call does it again."""
     running, id = request.app[RUNNING], request.match_info["id"]
-    document = await read_document(request, _NO_MEMBERS)
+    document = await read_document(request, frozenset())
     if isinstance(document, Refused):
         return refusal(document)
     letter = await resend(running.store, id)

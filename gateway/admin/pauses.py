@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from gateway.admin.answer import page, refusal
-from gateway.admin.document import Document, read_document, read_text
+from gateway.admin.document import LONGEST_NOTE, Document, read_document, read_text
 from gateway.admin.query import read_query
 from gateway.admin.running import OPERATOR, RUNNING, Running
 from gateway.admin.selector import SELECTORS, Selected, check_selector, read_selector
@@ -17,8 +17,6 @@ from gateway.store import intents, pauses
 from gateway.store.intents import Pause
 from gateway.store.views import pause_views
 
-# Enough for what happened, who was asked and where it is written down.
-_LONGEST_REASON = 500
 _KNOWN = SELECTORS | {"reason"}
 
 
@@ -107,5 +105,5 @@ def _read_pause(document: Document | Refused) -> tuple[Selected, str] | Refused:
     selected = read_selector(document)
     if isinstance(selected, Refused):
         return selected
-    reason = read_text(document, "reason", _LONGEST_REASON)
+    reason = read_text(document, "reason", LONGEST_NOTE)
     return reason if isinstance(reason, Refused) else (selected, reason)

@@ -10,6 +10,7 @@ from gateway.admin.running import RUNNING
 from gateway.core.decision import POLICIES_INVALID, Refused
 from gateway.core.rule import Upstream
 from gateway.policy.entry import Entry
+from gateway.policy.part import Part
 from gateway.policy.ruleset import RuleSet
 
 
@@ -56,4 +57,10 @@ def _rule(entry: Entry) -> dict[str, object]:
         "risk": entry.rule.risk,
         "compensated": entry.compensation is not None,
         "only": entry.only is not None,
+        "values": {part.text: _form(part) for part in (*entry.template.parts, *entry.places) if part.form != "any"},
     }
+
+
+def _form(part: Part) -> str | list[str]:
+    """How its values are spelled; or all that there are."""
+    return part.form if isinstance(part.form, str) else sorted(part.form)

@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-from urllib.parse import unquote
 
 from aiohttp import web
 
@@ -23,9 +22,6 @@ from gateway.store.reply import FenceRecord
 from gateway.store.views import audit_views, pause_views, resource_views
 from gateway.store.views.audit_views import Sought
 
-PREFIX = "/api/v1/resources/"
-_ADVANCE = "/advance"
-_RESET = "/reset"
 # What happened to it last; the audit trail has the rest.
 _NEWEST = 20
 
@@ -41,7 +37,7 @@ async def list_resources(request: web.Request) -> web.Response:
 
 async def show_resource(request: web.Request) -> web.Response:
     """One resource, with the writes that are in flight, its pause, and its newest events."""
-    store, resource = request.app[RUNNING].store, _named(request, "")
+    store, resource = request.app[RUNNING].store, _named(request)
     record, pause = await asyncio.gather(store.look(resource), pause_views.pause_of(store, resource))
     if record is None:
         detail = "Nothing is known of this resource: it was never written, leased or advanced."
@@ -62,7 +58,7 @@ async def show_resource(request: web.Request) -> web.Response:
 
 async def advance_resource(request: web.Request) -> web.Response:
     """Raise the epoch, to the one that the body names or to the next: every older one is refused from here on."""
-    running, resource = request.app[RUNNING], _named(request, _ADVANCE)
+    running, resource = request.app[RUNNING], _named(request)
     document = await read_document(request, frozenset({"epoch"}))
     wanted = document if isinstance(document, Refused) else _read_epoch(document)
     if isinstance(wanted, Refused):
@@ -82,7 +78,7 @@ async def advance_resource(request: web.Request) -> web.Response:
 
 async def reset_resource(request: web.Request) -> web.Response:
     """Forget the epoch, as of a resource that has no larger one left: whoever comes next begins anew."""
-    running, resource = request.app[RUNNING], _named(request, _RESET)
+    running, resource = request.app[RUNNING], _named(request)
     document = await read_document(request, frozenset({"note", "epoch"}))
     if isinstance(document, Refused):
         return refusal(document)
@@ -118,10 +114,9 @@ async def prune_resources(request: web.Request) -> web.Response:
     return web.json_response({"looked_at": found.looked_at, "pruned": found.collected, "next": found.next} | told)
 
 
-def _named(request: web.Request, suffix: str) -> ResourceKey:
+def _named(request: web.Request) -> ResourceKey:
     """The resource in the path, decoded once: a resource's name may hold slashes and percent signs of its own."""
-    path = request.raw_path.partition("?")[0]
-    return ResourceKey(unquote(path.removeprefix(PREFIX).removesuffix(suffix)))
+    return ResourceKey(request.match_info["resource"])
 
 
 def _read_epoch(document: Document) -> Epoch | Refused | None:

@@ -9,7 +9,7 @@ from gateway.admin.answer import refusal
 from gateway.admin.auth import authenticate
 from gateway.admin.browser import check_browser, protect
 from gateway.admin.call import Handler
-from gateway.admin.health import healthz, reasons_of_store, store_is_up
+from gateway.admin.health import healthz, readiness, reasons_of_store, store_is_up
 from gateway.core.decision import METHOD_NOT_ALLOWED, NOT_FOUND, Refused
 from gateway.metrics.deliverer import DelivererMetrics
 from gateway.metrics.parent import CONTENT_TYPE
@@ -57,10 +57,7 @@ async def _readyz(request: web.Request) -> web.Response:
     """Whether it delivers now: 200, or 503 with every reason why not."""
     delivering = request.app[_DELIVERING]
     reasons = ["the process is stopping"] if delivering.is_stopping() else []
-    reasons += await reasons_of_store(delivering.store)
-    if reasons:
-        return web.json_response({"status": "not ready", "reasons": reasons}, status=503)
-    return web.json_response({"status": "ready"})
+    return readiness(reasons + await reasons_of_store(delivering.store))
 
 
 async def _metrics(request: web.Request) -> web.Response:

@@ -7,12 +7,12 @@ from urllib.parse import urlencode
 
 import click
 
-from gateway.cli.admin_api import AdminApi, admin_option, limit_option, read_admin, segment
+from gateway.cli.admin_api import AdminApi, admin_option, limit_option, read_admin
 from gateway.cli.asking import yes_option
 from gateway.cli.export import export, output_option
 from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import Item, columns, json_option, plain, print_json, print_list, print_members
-from gateway.cli.requests import exported, named, print_request
+from gateway.cli.requests import exported, named, path_of, print_request
 
 _COLUMNS = ("id", "target", "resource", "rule", "risk", "principal", "holder", "created_at")
 _HEADS = ("ID", "REQUEST", "RESOURCE", "RULE", "RISK", "FROM", "HOLDER", "SINCE", "NOTE", "DIGEST")
@@ -59,7 +59,7 @@ def list_awaited(limit: int, admin: str, *, as_json: bool) -> None:
 def export_body(intent: str, digest: str | None, output: Path | None, admin: str) -> None:
     """Write the body of what would be sent, byte for byte: a large one, or one that is no text, is not shown."""
     query = "" if digest is None else f"?{urlencode({'digest': digest}, errors='replace')}"
-    export(read_admin(admin), f"{_path(intent)}/body{query}", output)
+    export(read_admin(admin), f"{path_of(intent)}/body{query}", output)
 
 
 @command.command("show")
@@ -68,7 +68,7 @@ def export_body(intent: str, digest: str | None, output: Path | None, admin: str
 @json_option
 def show_awaited(intent: str, admin: str, *, as_json: bool) -> None:
     """Show one with its request: what would be sent, but for the upstream's own credentials."""
-    found = read_admin(admin).get(_path(intent))
+    found = read_admin(admin).get(path_of(intent))
     if as_json:
         print_json(found)
     else:
@@ -114,7 +114,7 @@ def _decide(api: AdminApi, verdict: _Verdict, *, yes: bool, as_json: bool) -> No
     asks = not yes and not as_json and sys.stdin.isatty()
     if verdict.word == "approve" and verdict.digest is None and not asks:
         raise click.UsageError("Name the request that was looked at: --digest, as `fencegate approvals show` has it.")
-    path = _path(verdict.intent)
+    path = path_of(verdict.intent)
     document: dict[str, object] = {"note": verdict.note}
     found = api.get(path)
     digest = _ask(found, verdict) if asks else verdict.digest
@@ -169,7 +169,3 @@ def _print_awaited(found: Item) -> None:
 
 def _row(item: Item) -> tuple[object, ...]:
     return *columns(_COLUMNS)(item), "overtaken" if item.get("overtaken") else None, item.get("digest")
-
-
-def _path(intent: str) -> str:
-    return "/api/v1/intents/" + segment(intent)

@@ -76,11 +76,14 @@ def _begun(output: Path, query: Mapping[str, str]) -> _State:
         return _State(query)
     except (ValueError, TypeError):
         raise click.ClickException(f"{_state(output)} cannot be read. Remove it to begin anew.") from None
-    if state.query != query or not _part(output).exists():
+    part = _part(output)
+    if state.query != query:
         raise click.ClickException(
-            f"{_part(output)} is of an export that asked for something else. Ask for the same to go on, or remove "
+            f"{part} is of an export that asked for something else. Ask for the same to go on, or remove "
             f"{_state(output)} to begin anew."
         )
+    if not part.exists() or part.stat().st_size < state.size:
+        raise click.ClickException(f"{part} lacks some of what was written. Remove {_state(output)} to begin anew.")
     click.echo(f"Going on after {state.events} events.", err=True)
     return state
 

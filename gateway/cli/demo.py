@@ -14,6 +14,7 @@ def command(once: bool) -> None:
     from gateway.cli.story.scenes import SceneFailed, Scenes, Teller
     from gateway.cli.story.stage import StageFailed, set_stage
 
+    _end_as_ctrl_c_does()
     click.echo("Starting a store, a sample upstream and a gateway in front of it …")
     try:
         with set_stage() as stage:
@@ -32,9 +33,15 @@ def command(once: bool) -> None:
         raise click.ClickException(str(failed)) from None
 
 
+def _end_as_ctrl_c_does() -> None:
+    """Also when it is told to end, or its terminal is closed: what was started is ended on the way out."""
+    for told in (signal.SIGTERM, signal.SIGHUP):
+        # Under `nohup` it stays.
+        if signal.getsignal(told) is not signal.SIG_IGN:
+            signal.signal(told, signal.default_int_handler)
+
+
 def _until_told_to_end() -> None:
-    # As Ctrl-C does: what was started is ended on the way out.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         signal.pause()
     except KeyboardInterrupt:

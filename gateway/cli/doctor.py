@@ -63,7 +63,9 @@ def command(store: str | None, data_dir: Path, policies: Path | None, durability
     ruleset = None if policies is None else loaded(policies)
     wanted = _read(durability)
     try:
-        checks = asyncio.run(_examine_store(store, data_dir, wanted)) if has_store else []
+        checks = (
+            asyncio.run(_examine(store, wanted) if store else _examine_bundled(data_dir, wanted)) if has_store else []
+        )
     except EmbeddedStoreError as error:
         raise click.ClickException(str(error)) from None
     except ValueError as error:
@@ -99,10 +101,6 @@ def _read(durability: str | None) -> Durability:
         return read_durability(durability or "process")
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--durability") from None
-
-
-async def _examine_store(store: str | None, data_dir: Path, durability: Durability) -> list[Check]:
-    return await (_examine(store, durability) if store else _examine_bundled(data_dir, durability))
 
 
 async def _examine_bundled(data_dir: Path, durability: Durability) -> list[Check]:

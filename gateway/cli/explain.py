@@ -1,5 +1,6 @@
 """`fencegate explain`: which rule takes a request, asked of the policies as the gateway asks them."""
 
+import os
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -106,7 +107,7 @@ def _request(method: str, url: str, headers: tuple[str, ...], body: str | None) 
     host, raw = _split(url)
     pairs = [_pair(header) for header in headers]
     if host and not any(name.lower() == b"host" for name, _ in pairs):
-        pairs.append((b"Host", host.encode("utf-8")))
+        pairs.append((b"Host", os.fsencode(host)))
     made_up = Headers(pairs)
     given = None if body is None else _body(body)
     request = build_request(method, raw, typed_as_json(made_up) if given else made_up, given)
@@ -128,12 +129,13 @@ def _pair(header: str) -> tuple[bytes, bytes]:
     name, colon, value = header.partition(":")
     if not colon or not name.strip():
         raise click.BadParameter("write 'NAME: VALUE'", param_hint="--header")
-    return name.strip().encode("utf-8"), value.strip().encode("utf-8")
+    # Byte for byte: not all that is sent is UTF-8.
+    return os.fsencode(name.strip()), os.fsencode(value.strip())
 
 
 def _body(text: str) -> bytes:
     if not text.startswith("@"):
-        return text.encode("utf-8")
+        return os.fsencode(text)
     try:
         return Path(text[1:]).read_bytes()
     except OSError as error:

@@ -2,12 +2,12 @@
 
 import click
 
-from gateway.cli.admin_api import AdminApi, admin_option, limit_option, read_admin, segment
+from gateway.cli.admin_api import AdminApi, admin_option, limit_option, read_admin
 from gateway.cli.asking import confirm, yes_option
 from gateway.cli.audit import print_events
 from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import Item, columns, json_option, plain, print_json, print_list, print_members
-from gateway.cli.requests import SHOWN_BODY, exported, named, print_body, print_request
+from gateway.cli.requests import SHOWN_BODY, exported, named, path_of, print_body, print_fields, print_request
 
 _STATES = (
     "unknown", "applied", "not_applied", "in_flight", "awaiting_approval", "queued", "denied", "expired", "superseded",
@@ -52,7 +52,7 @@ def list_intents(state: str, limit: int, admin: str, *, as_json: bool) -> None:
 @json_option
 def show_intent(intent: str, admin: str, *, as_json: bool) -> None:
     """Show one intent: what became of it, its answer as far as it is kept, and its steps."""
-    found = read_admin(admin).get(_path(intent))
+    found = read_admin(admin).get(path_of(intent))
     if as_json:
         print_json(found)
     else:
@@ -78,7 +78,7 @@ def resolve_intent(intent: str, note: str, attempt: int | None, admin: str, *, a
     if flags["applied"] == flags["not_applied"]:
         raise click.UsageError("Say either --applied or --not-applied.")
     outcome = "applied" if flags["applied"] else "not_applied"
-    api, path = read_admin(admin), _path(intent)
+    api, path = read_admin(admin), path_of(intent)
     found = api.get(path)
     _announce(found, outcome)
     confirm("Resolve it?", yes=flags["yes"])
@@ -102,7 +102,7 @@ def resolve_intent(intent: str, note: str, attempt: int | None, admin: str, *, a
 @json_option
 def retry_intent(intent: str, note: str, digest: str | None, admin: str, *, as_json: bool) -> None:
     """Queue again what has failed: the same request, under its own epoch."""
-    api, path = read_admin(admin), _path(intent)
+    api, path = read_admin(admin), path_of(intent)
     found = api.get(path)
     about = found.get("digest") if digest is None else digest
     document: dict[str, object] = {"note": note}
@@ -121,7 +121,7 @@ def retry_intent(intent: str, note: str, digest: str | None, admin: str, *, as_j
 @json_option
 def compensate_intent(intent: str, note: str, admin: str, *, yes: bool, as_json: bool) -> None:
     """Take an applied intent back: the request that its rule has for that is sent, once. This cannot be taken back."""
-    api, path = read_admin(admin), _path(intent)
+    api, path = read_admin(admin), path_of(intent)
     _announce_compensation(api, api.get(path))
     confirm("Send it?", yes=yes)
     compensated = api.post(f"{path}/compensate", {"note": note})
@@ -141,7 +141,7 @@ def _why(found: Item) -> str:
 def _tell_in_doubt(api: AdminApi, found: Item) -> None:
     """Of one whose compensation is under way, or was sent and not answered: what nobody asks the upstream about."""
     by = found.get("compensated_by")
-    undo = api.get(_path(str(by))) if by else None
+    undo = api.get(path_of(str(by))) if by else None
     if undo is None or undo["state"] != "unknown":
         return
     resolving = f"fencegate intents resolve {plain(by)} --applied --note TEXT"
@@ -160,14 +160,11 @@ def _announce_compensation(api: AdminApi, found: Item) -> None:
         _tell_in_doubt(api, found)
     if found["state"] != "applied" or not isinstance(request, dict):
         return
-    click.echo(f"To take it back is sent, with the upstream's credentials: {plain(_line(request))}", err=True)
+    line = f"{request['method']} {request['target']}"
+    click.echo(f"To take it back is sent, with the upstream's credentials: {plain(line)}", err=True)
     if request.get("body"):
         click.echo(f"  with the body {plain(str(request['body'])[:SHOWN_BODY])}", err=True)
     click.echo(_SINCE[found.get("written_since")], err=True)
-
-
-def _line(request: Item) -> str:
-    return f"{request['method']} {request['target']}"
 
 
 def _announce(found: Item, outcome: str) -> None:
@@ -196,8 +193,7 @@ def _print_intent(found: Item) -> None:
     _print_compensation(found.get("compensation"))
     if isinstance(response, dict):
         click.echo(f"\nIts answer, as repeats get it: status {response['status']}")
-        for name, value in response["headers"]:
-            click.echo(f"  {plain(name)}: {plain(value)}")
+        print_fields(response["headers"])
         print_body(response.get("body"))
     if isinstance(events, list) and events:
         click.echo("\nIts steps, the newest first:")
@@ -213,7 +209,3 @@ def _print_compensation(compensation: object) -> None:
         print_request(request)
     else:
         click.echo(f"\nNothing takes it back: {plain(compensation['unavailable'])}")
-
-
-def _path(intent: str) -> str:
-    return "/api/v1/intents/" + segment(intent)

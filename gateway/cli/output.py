@@ -39,9 +39,12 @@ def tell_incomplete(why: object) -> None:
 
 def plain(value: object) -> str:
     """A value as a terminal may be given it, in one line; a dash where there is none."""
-    if value is None or value == "":
-        return _NOTHING
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in str(value))
+    return _NOTHING if value is None or value == "" else escaped(str(value))
+
+
+def escaped(text: str) -> str:
+    """A text as it is, but for what would command a terminal: that is shown as its escape."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def counted(count: int, thing: str) -> str:

@@ -1,11 +1,16 @@
-"""A request that a gateway keeps, as it is shown on a terminal."""
+"""A request that a gateway keeps: where it is, and how it is shown on a terminal."""
 
 import click
 
-from gateway.cli.output import Item, plain
+from gateway.cli.admin_api import segment
+from gateway.cli.output import Item, escaped, plain
 
 # Characters of a body; the start tells what it is.
 SHOWN_BODY = 2000
+
+
+def path_of(intent: str) -> str:
+    return "/api/v1/intents/" + segment(intent)
 
 
 def exported(found: Item) -> str:
@@ -24,10 +29,14 @@ def print_request(request: Item, whole: str | None = None) -> None:
 def print_head(request: Item) -> None:
     """The request line and the fields."""
     click.echo(f"{plain(request['method'])} {plain(request['target'])}")
-    headers = request["headers"]
+    print_fields(request["headers"])
+
+
+def print_fields(headers: object) -> None:
+    """Fields as the admin API has them, one line each. A value that is empty is shown as that."""
     assert isinstance(headers, list)
     for name, value in headers:
-        click.echo(f"  {plain(name)}: {plain(value)}")
+        click.echo(f"  {escaped(name)}: {escaped(value)}")
 
 
 def print_body(body: object, whole: str | None = None) -> None:
@@ -43,7 +52,7 @@ def print_body(body: object, whole: str | None = None) -> None:
 def print_text(text: str, whole: str) -> None:
     """The beginning of a body, and where the whole is if that is not all."""
     for line in text[:SHOWN_BODY].splitlines():
-        click.echo(f"  {plain(line)}")
+        click.echo(f"  {escaped(line)}")
     if len(text) > SHOWN_BODY:
         click.echo(f"  and {len(text) - SHOWN_BODY} characters more: {whole}")
 

@@ -162,7 +162,7 @@ async def test_an_approver_sees_what_it_may_approve_and_nothing_else(guarded: Ad
     """Without the admin token; with it everything, as ever."""
     await parked(guarded.store, ONE)
     seen = {}
-    for name, who in (("anna", ANNA), ("ben", BEN), ("carl", CARL), ("dora", DORA)):
+    for name, who in (("anna", ANNA), ("ben", BEN), ("carl", CARL), ("dora", DORA), ("eve", EVE)):
         answer = await guarded.call("GET", "/api/v1/intents?state=awaiting_approval", key(who))
         one = await guarded.call("GET", f"/api/v1/intents/{ID}", key(who))
         body = await guarded.call("GET", f"/api/v1/intents/{ID}/body", key(who))
@@ -180,5 +180,6 @@ async def test_an_approver_sees_what_it_may_approve_and_nothing_else(guarded: Ad
         "ben": (401, 0, 401, 401),
         "carl": (200, 0, 403, 403),
         "dora": (200, 0, 403, 403),
+        "eve": (200, 1, 200, 200),
     }
     assert [answer.status for answer in others] == [403, 401, 401, 401, 401]

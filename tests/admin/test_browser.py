@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.admin.browser import own_name
 from gateway.admin.calls import CALLS
 from tests.admin.conftest import Admin, listening
 
@@ -98,6 +99,21 @@ async def test_the_name_that_operators_use_is_its_own(store_url: str, tmp_path: 
         others = await admin.call("POST", RELOAD, host="fence.internal:8444")
 
     assert (passed_on.status, renamed.status, others.status) == (200, 200, 403)
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://Fence.Internal:8443/console", "fence.internal:8443"),
+        ("https://fence.internal:443", "fence.internal"),
+        ("http://fence.internal:80/", "fence.internal"),
+        ("https://fence.internal:80", "fence.internal:80"),
+        (None, None),
+    ],
+)
+def test_that_name_is_spelled_as_browsers_spell_it(url: str | None, name: str | None) -> None:
+    """In lower case, and without the port that nobody has to name."""
+    assert own_name(url) == name
 
 
 async def test_no_answer_is_guessed_at_kept_or_framed(store_url: str, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ async def test_policies_are_shown_without_credentials(admin: Admin) -> None:
             "risk": "low",
             "compensated": False,
             "only": False,
+            "values": {"path.id": "unreserved"},
         }
     ]
 

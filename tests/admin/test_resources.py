@@ -14,6 +14,7 @@ from gateway.core.write import ResourceKey
 from gateway.store.keys import resource_keys
 from tests.admin.conftest import Admin, listening
 from tests.intending import SEVEN, begun, ended, intended
+from tests.raw import RawClient
 from tests.stack import POLICY
 
 SECRET = digest_secret("a" * 32)
@@ -87,6 +88,26 @@ async def test_a_resource_is_named_by_its_encoded_name(name: str, admin: Admin) 
     answer = await admin.call("GET", "/api/v1/resources/" + quote(name, safe=""))
 
     assert json.loads(answer.body)["resource"] == name
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http://localhost/api/v1/resources/report%2F7",
+        "/api/v1/%72esources/report%2F7",
+        "/api/v1/resources/report%2f7#part",
+    ],
+    ids=["as to a proxy", "a spelling of the path", "a part of it"],
+)
+async def test_a_name_is_read_as_the_route_is(target: str, admin: Admin) -> None:
+    """However the path before it is spelled."""
+    await grant(admin, SEVEN)
+
+    async with RawClient(admin.port) as client:
+        await client.send(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        answer = await client.answer()
+
+    assert json.loads(answer.body)["resource"] == SEVEN
 
 
 async def test_a_resource_that_nobody_has_seen_is_not_there(admin: Admin) -> None:

@@ -73,6 +73,18 @@ def test_another_question_does_not_go_on_with_it(tmp_path: Path) -> None:
         export(Pages(), output, resource="report/8")
 
 
+def test_what_a_crash_has_cut_off_is_not_filled_up(tmp_path: Path) -> None:
+    """A disk that lost the end of what was written has no whole export any more."""
+    output, part = tmp_path / "events.jsonl", tmp_path / "events.jsonl.part"
+    with pytest.raises(click.ClickException):
+        export(Pages(1), output)
+    part.write_bytes(part.read_bytes()[:-5])
+
+    with pytest.raises(click.ClickException, match="lacks some"):
+        export(Pages(), output)
+    assert not output.exists()
+
+
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     """An older export is somebody's evidence."""
     output = tmp_path / "events.jsonl"

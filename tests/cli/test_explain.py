@@ -74,6 +74,14 @@ def test_a_question_is_one_of_two(directory: Path, arguments: tuple[str, ...], m
     assert message in result.stderr
 
 
+@pytest.mark.parametrize("arguments", [("--body", "\udcff"), ("--header", "X: \udcff")], ids=["body", "header"])
+def test_bytes_that_are_no_text_are_asked_about_as_they_are(directory: Path, arguments: tuple[str, ...]) -> None:
+    """A command line may have any."""
+    result = run(directory, "PUT", "/pets-api/pets/7", *arguments)
+
+    assert (result.exit_code, result.exception) == (0, None)
+
+
 def test_a_principal_is_told_what_it_may(directory: Path) -> None:
     """By its rights; one that there is not is an error that names those there are."""
     (directory / "policies" / "principals.yaml").write_text(

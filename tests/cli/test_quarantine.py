@@ -52,6 +52,16 @@ async def test_one_is_shown(admin: Admin) -> None:
     assert json.loads((await quarantine(admin, "show", id, "--json")).out)["request"]["body"] == BODY.decode()
 
 
+async def test_what_is_empty_is_shown_empty(admin: Admin) -> None:
+    """A dash would be something that was sent."""
+    spaced = replace(late(), request=kept(b"first\n\nlast", (b"X-Empty", b"")))
+
+    shown = (await quarantine(admin, "show", await quarantined(admin.store, spaced))).out
+
+    assert "  first\n  \n  last\n" in shown
+    assert "  X-Empty: \n" in shown
+
+
 async def test_what_an_agent_sent_does_not_write_to_the_terminal(admin: Admin) -> None:
     """Control characters are shown as their escapes; what is no text, by its size; what is long, by its start."""
     hostile = replace(late(), request=kept(b"\x1b[2Jgone", (b"X-Name", b"\x9b2J")))

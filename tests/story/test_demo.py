@@ -1,9 +1,13 @@
 """The demo is a story too: real agents, one of them stopped by SIGSTOP, told by `fencegate demo`."""
 
 import asyncio
+import signal
 import sys
+from pathlib import Path
 
 import pytest
+
+from gateway.settings import environment
 
 
 @pytest.mark.promise("G1")
@@ -28,3 +32,23 @@ async def test_the_demo_tells_its_story_to_the_end() -> None:
     assert "the old result of A" not in told.partition("own log of report 7")[2]
     assert "agent-b ← 409  Fencing-Decision: outcome-unknown" in told
     assert "Idempotent-Replayed: true" in told
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP], ids=["told to end", "terminal closed"])
+async def test_the_demo_leaves_nothing_behind(told: signal.Signals, tmp_path: Path) -> None:
+    """Whenever it is ended: its processes end first, and then what they wrote is removed."""
+    demo = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "gateway", "demo"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**environment(), "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+    )
+    assert demo.stdout is not None
+    while not (line := await demo.stdout.readline()).startswith(b"1  A falls asleep"):
+        assert line, "it has ended by itself"
+    assert list(tmp_path.iterdir()) != []
+    demo.send_signal(told)
+    await demo.communicate()
+
+    assert list(tmp_path.iterdir()) == []

@@ -19,6 +19,7 @@ _RULE = record(
         "risk": one_of(get_args(Risk)),
         "compensated": {"type": "boolean"},
         "only": {"type": "boolean"},
+        "values": {"type": "object", "additionalProperties": {"anyOf": [TEXT, list_of(TEXT)]}},
     }
 )
 

@@ -18,7 +18,7 @@ class SceneFailed(Exception):
 
 
 class Teller:
-    """Prints the steps; `check` fails the story when an answer is not what the scene is about."""
+    """Prints the steps; `answered` fails the story when an answer is not what the scene is about."""
 
     def title(self, text: str) -> None:
         click.echo()

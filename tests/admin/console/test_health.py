@@ -23,6 +23,31 @@ async def test_a_store_that_is_not_safe_is_told(admin: Admin) -> None:
         await expect(notice).to_have_count(0)
 
 
+# A loss at two servers, one of epochs that no number holds; what is sent once it is accepted.
+ACCEPT = """async () => {
+  const { lossNotice } = await import("/console/store.js");
+  const loss = (floor) => ({ loss: { floor, since: "2026-03-01T08:00:00Z", why: "x", accepted_at: null } });
+  const servers = [loss("1796085514327"), loss("18446744073709551615"), { loss: null }];
+  document.getElementById("main").append(lossNotice({ regressed: true, servers }, () => {}));
+  return new Promise((sent) => {
+    window.fetch = async (path, { body }) => {
+      sent(JSON.parse(body).floor);
+      return Response.json({});
+    };
+    document.querySelector("[data-keep=accept]").click();
+    document.querySelector("dialog input").value = "looked";
+    document.querySelector("dialog form").requestSubmit();
+  });
+}"""
+
+
+async def test_a_loss_is_accepted_as_it_was_looked_at(admin: Admin) -> None:
+    """To the last digit: another floor would be another loss."""
+    async with browsing(f"http://127.0.0.1:{admin.port}") as page:
+        await shown(page, "#/pauses", "Pauses")
+        assert await page.evaluate(ACCEPT) == "18446744073709551615"
+
+
 async def test_what_was_turned_away_is_told(admin: Admin) -> None:
     """How many in the last two minutes, and what there was no more of. The metrics' growth is said here."""
     looks = 0

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.async_api import Page, expect
@@ -9,10 +10,11 @@ from playwright.async_api import Page, expect
 from gateway.cli.story.stage import Stage
 from gateway.core.write import ResourceKey
 from gateway.store.intents import pause
-from tests.admin.conftest import Admin
+from tests.admin.conftest import Admin, listening
 from tests.admin.console.browser import DESKTOP, PHONE, TABLET, browsing, fits, shown
 from tests.admin.console.staged import asked_for, broken_off, call, lease
 from tests.intending import ended, intended
+from tests.stack import POLICY
 from tests.until import until
 
 pytestmark = pytest.mark.slow
@@ -139,6 +141,55 @@ async def test_an_incidents_pause_leads_to_its_intent(admin: Admin) -> None:
         await shown(page, "#/pauses", "Pauses")
         await page.get_by_role("link", name=f"intent {intent}").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("k-1")
+
+
+@pytest.mark.parametrize("address", ["#/constructor", "#/toString/x", "#/"])
+async def test_an_address_of_nothing_is_the_first_page(address: str, admin: Admin) -> None:
+    """Whatever every object of a browser has by that name."""
+    async with browsing(f"http://127.0.0.1:{admin.port}") as page:
+        await shown(page, address, "Now")
+        await shown(page, "#/intents?state=constructor", "Intents")
+        await expect(page.get_by_text("Unknown: nobody knows whether the API acted.")).to_be_visible()
+
+
+async def test_writes_are_paused_where_nothing_can_be_suggested(admin: Admin) -> None:
+    """Whoever has to stop something names it all the same."""
+    async with browsing(f"http://127.0.0.1:{admin.port}", refused=(500,)) as page:
+        await page.route("**/api/v1/policies", lambda route: route.fulfill(status=500))
+        await shown(page, "#/pauses", "Pauses")
+        await page.get_by_role("button", name="Pause writes").click()
+        await page.get_by_label("Name").fill("reports")
+        await page.get_by_label("Reason").fill("sent twice")
+        await page.get_by_role("button", name="Pause", exact=True).click()
+        await expect(page.locator("tbody tr")).to_contain_text("sent twice")
+
+
+async def test_how_ids_are_spelled_stands_with_their_rule(store_url: str, tmp_path: Path) -> None:
+    """A form by its name, a list with all that is in it; what everybody takes is not said."""
+    policy = f"""{POLICY.format(port=9)}    values: {{path.id: [red, blue]}}
+  - {{name: note, match: "PUT /notes/{{number}}", resource: "note/{{path.number}}", values: integer}}
+  - {{name: any, match: "PUT /any/{{name}}", resource: "any/{{path.name}}"}}
+""".replace("{path: /reports}", "{path: /}")
+    async with (
+        listening(store_url, tmp_path, policy=policy) as admin,
+        browsing(f"http://127.0.0.1:{admin.port}", PHONE) as page,
+    ):
+        await shown(page, "#/policies", "Policies")
+        await expect(page.locator(".spelled")).to_have_text(["path.id: blue | red", "path.number: integer"])
+        await fits(page)
+
+
+async def test_who_uses_a_budget_hides_nothing_of_it(told: Stage) -> None:
+    """However long its name is: what is used stands beside it."""
+    asked_for(told, "a" * 200, "long-name")
+
+    async with browsing(f"http://{told.admin}") as page:
+        await shown(page, "#/policies", "Policies")
+        await expect(page.get_by_text(f"account/{'a' * 200}", exact=True)).to_be_visible()
+        over = await page.locator(".scroll").evaluate_all(
+            "(all) => all.map((one) => one.scrollWidth - one.clientWidth)"
+        )
+        assert set(over) == {0}
 
 
 async def test_a_refusal_leads_to_its_trace(told: Stage) -> None:

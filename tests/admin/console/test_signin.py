@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from gateway.store.embedded import find_server
 from tests.admin.conftest import Admin, listening
@@ -80,6 +80,38 @@ async def test_an_approver_sees_what_is_to_be_approved_and_decides(guarded: Admi
 
     answer = await guarded.call("GET", "/api/v1/intents?state=queued", f"Authorization: Bearer {TOKEN}")
     assert b'"by": "anna"' in answer.body
+
+
+async def test_an_approver_leaves_as_it_came(guarded: Admin) -> None:
+    """The way out is there for whoever came in, and takes the key with it."""
+    async with browsing(f"http://127.0.0.1:{guarded.port}", refused=(401, 403)) as page:
+        await shown(page, "#/now", "Sign in")
+        await _enter(page, key=ANNA)
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Approvals")
+        await page.get_by_role("button", name="Sign out").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        assert await page.evaluate("() => sessionStorage.length") == 0
+
+
+async def test_what_was_asked_before_the_way_out_is_answered_to_nobody(guarded: Admin) -> None:
+    """Whoever signs in anew is not sent back to an empty form by the next look."""
+    held: asyncio.Queue[Route] = asyncio.Queue()
+    async with browsing(f"http://127.0.0.1:{guarded.port}", refused=(401,)) as page:
+        await shown(page, "#/resources", "Sign in")
+        await _enter(page, TOKEN)
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Resources")
+        await page.route("**/metrics", held.put)
+        late = await held.get()
+        await page.get_by_role("button", name="Sign out").click()
+        await page.get_by_label("Admin token").fill("half of a token")
+        await late.continue_()
+        async with page.expect_response("**/metrics") as answered:
+            await (await held.get()).continue_()
+        await (await answered.value).finished()
+        await page.evaluate("() => new Promise((done) => setTimeout(done))")
+
+        await expect(page.locator("#vitals")).to_have_text("")
+        await expect(page.get_by_label("Admin token")).to_have_value("half of a token")
 
 
 async def test_a_store_that_is_away_is_said_and_comes_back(tmp_path: Path) -> None:

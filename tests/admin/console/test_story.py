@@ -115,6 +115,22 @@ async def test_leases_are_told_by_their_own_steps(store_url: str, tmp_path: Path
     assert (eight["begin"], eight["end"], nine["begin"], nine["end"]) == (100, 200, 200, None)
 
 
+async def test_an_end_without_its_beginning_is_a_bar_where_it_ended(store_url: str, tmp_path: Path) -> None:
+    """Also where an earlier attempt's end is the last that the trail has of it, under another epoch."""
+    steps = [
+        step(1, 0, None, "in_flight"),
+        step(2, 10, "in_flight", "unknown"),
+        step(4, 50, "in_flight", "applied", epoch="8"),
+    ]
+
+    seven, eight = (await tell(store_url, tmp_path, steps, epoch="8"))["lanes"]
+
+    (thread,) = seven["threads"]
+    assert thread["stretches"] == [[0, 10, "in_flight", "unknown"], [10, 50, "unknown", "applied"]]
+    (thread,) = eight["threads"]
+    assert (thread["row"], thread["stretches"]) == (0, [[50, 50, "in_flight", "applied"]])
+
+
 async def test_a_refusal_makes_nobody_a_ruler(store_url: str, tmp_path: Path) -> None:
     """Whoever was refused only said which epoch and name it has: they are marks, in a lane of strangers if need be."""
     steps = [

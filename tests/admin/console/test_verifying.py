@@ -14,6 +14,24 @@ from tests.intending import ended, intended
 
 pytestmark = pytest.mark.slow
 RESOURCE = ResourceKey("report/7")
+# A trail that never ends, and a page that is left at its second part.
+LEFT = """async () => {
+  const { verifying } = await import("/console/verifying.js");
+  const { button, result } = verifying();
+  document.body.append(button, result);
+  const ended = new Promise((done) => {
+    new MutationObserver(() => button.disabled || done()).observe(button, { attributes: true });
+  });
+  let calls = 0;
+  window.fetch = async () => {
+    calls += 1;
+    if (calls === 2) result.remove();
+    return Response.json({ events: 1, findings: [], next: calls < 9 ? "1" : null });
+  };
+  button.click();
+  await ended;
+  return calls;
+}"""
 
 
 async def test_the_trail_is_verified(admin: Admin, raw: Any) -> None:
@@ -35,3 +53,10 @@ async def test_the_trail_is_verified(admin: Admin, raw: Any) -> None:
         await expect(answer).to_contain_text("The trail is not as it was sealed")
         await expect(answer.get_by_role("row")).to_have_count(2)
         await expect(answer).to_contain_text("not there any more")
+
+
+async def test_nobody_goes_through_the_trail_for_a_page_that_was_left(admin: Admin) -> None:
+    """A long one takes the store's time."""
+    async with browsing(f"http://127.0.0.1:{admin.port}") as page:
+        await page.goto("/#/policies")
+        assert await page.evaluate(LEFT) == 2

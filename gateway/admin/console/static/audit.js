@@ -33,7 +33,7 @@ export async function showAudit(view) {
     { id: "audit-since" },
     Object.entries(SINCE).map(([value, title]) => el("option", { value }, title)),
   );
-  since.value = view.query.get("since") in SINCE ? view.query.get("since") : "";
+  since.value = Object.hasOwn(SINCE, view.query.get("since")) ? view.query.get("since") : "";
   for (const [field, name] of [
     [resource, "resource"],
     [intent, "intent"],

@@ -2,7 +2,7 @@
 
 import { showAudit } from "./audit.js";
 import { credentials, forget, isApproverOnly } from "./credentials.js";
-import { el, link, swap } from "./dom.js";
+import { button, el, link, swap } from "./dom.js";
 import { showIntents } from "./intents.js";
 import { showNotifications } from "./notifications.js";
 import { showNow } from "./now.js";
@@ -105,8 +105,7 @@ function drawVitals() {
   swap(
     status,
     words && el("span", { class: `pulse ${tone}` }, words),
-    (token || key) &&
-      el("button", { type: "button", class: "plain", "data-keep": "out", on: { click: signOut } }, "Sign out"),
+    (token || key) && button("Sign out", signOut, { class: "plain", "data-keep": "out" }),
   );
   // Said once: a screen reader would read it out at each look.
   const state = vitals.state === "up" && isRegressed() ? "regressed" : vitals.state;

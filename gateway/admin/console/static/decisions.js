@@ -32,7 +32,13 @@ function approve(intent) {
     title: "Approve this request",
     body: [
       intent.held_by
-        ? el("p", { class: "caution" }, `A pause holds it: ${intent.held_by.stops} are stopped. It is sent when that ends.`)
+        ? el(
+            "p",
+            { class: "caution" },
+            "A pause holds it: ",
+            name(intent.held_by.stops),
+            " are stopped. It is sent when that ends.",
+          )
         : null,
       el(
         "p",

@@ -1,19 +1,18 @@
 // Asking before something is done: what will happen, a note for the trail, and in the same place why it was refused.
 
-import { el, fresh, swap } from "./dom.js";
+import { button, el, fresh, swap } from "./dom.js";
 import { mishap } from "./states.js";
 
 /**
  * Ask, then act. `body`: what is shown of it. `fields`: those of `field()`. `act(values)` does it and may be refused:
- * the dialog stays then, with the reason. Resolves to what `act` answered,
- * or null where nothing was done.
+ * the dialog stays then, with the reason. Resolves to what `act` answered, or null where nothing was done.
  */
 export function confirm({ title, body, fields = [], act, verb, isGrave = false }) {
   return new Promise((resolve) => {
     const heading = fresh("dialog");
     const trouble = el("div");
     const doing = el("button", { type: "submit", class: isGrave ? "grave" : "primary" }, verb);
-    const leaving = el("button", { type: "button", on: { click: () => dialog.close() } }, "Cancel");
+    const leaving = button("Cancel", () => dialog.close());
     const submit = async (event) => {
       event.preventDefault();
       doing.disabled = true;

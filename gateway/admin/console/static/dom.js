@@ -3,13 +3,15 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// Control characters, and those that turn or hide what stands beside them, but for line ends and tabs: a name must not
-// look like another one.
-const DECEIVING =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+// Control characters, and those that turn what stands beside them or are not seen, but for line ends, tabs and what
+// chooses an emoji's form: a name must not look like another one, nor a body say what nobody sees.
+const DECEIVING = /(?![\t\n\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 export function visible(text) {
-  return String(text).replace(DECEIVING, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return String(text).replace(DECEIVING, (one) => {
+    const digits = one.codePointAt(0).toString(16);
+    return digits.length > 4 ? `\\u{${digits}}` : `\\u${digits.padStart(4, "0")}`;
+  });
 }
 
 /** `attributes.on` has listeners by event; false, null and undefined leave an attribute or a child out. */
@@ -67,6 +69,11 @@ export function code(text) {
 
 export function link(href, ...children) {
   return el("a", { href }, ...children);
+}
+
+/** `act` hears the click. */
+export function button(title, act, attributes = {}) {
+  return el("button", { type: "button", ...attributes, on: { click: act } }, title);
 }
 
 let ids = 0;

@@ -1,7 +1,7 @@
 // A request or an answer as it is kept: shown byte for byte where it is text, offered as a file where it is not.
 
 import { download } from "./api.js";
-import { code, el, swap } from "./dom.js";
+import { button, code, el, swap } from "./dom.js";
 import { mishap } from "./states.js";
 
 /** `kept` is the API's {method, target, headers, body, body_base64}. `path`: where the whole body is to be had. */
@@ -63,5 +63,5 @@ function asFile(path, filename) {
       swap(trouble, mishap(error));
     }
   };
-  return el("p", {}, el("button", { type: "button", on: { click: store } }, "Download the body"), trouble);
+  return el("p", {}, button("Download the body", store), trouble);
 }

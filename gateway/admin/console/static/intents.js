@@ -4,7 +4,7 @@ import { get, segment } from "./api.js";
 import { isApproverOnly } from "./credentials.js";
 import { actions } from "./decisions.js";
 import { doubt } from "./doubt.js";
-import { code, el, link, name, swap, visible } from "./dom.js";
+import { button, code, el, link, name, swap, visible } from "./dom.js";
 import { request, response } from "./exchange.js";
 import { address } from "./router.js";
 import { listed, facts } from "./table.js";
@@ -20,7 +20,7 @@ export async function showIntents(view) {
 
 async function showList(view) {
   const wanted = isApproverOnly() ? "awaiting_approval" : view.query.get("state");
-  const state = wanted in STATES ? wanted : firstWaiting();
+  const state = Object.hasOwn(STATES, wanted) ? wanted : firstWaiting();
   const filter = el("nav", { class: "filter", "aria-label": "States" });
   const place = el("div");
   const drawFilter = () =>
@@ -110,23 +110,13 @@ async function showIntent(view, id) {
 }
 
 function drawIntent(intent, redraw) {
-  const buttons = actions(intent).map((action) =>
-    el(
-      "button",
-      {
-        type: "button",
-        class: action.isPrimary && "primary",
-        "data-keep": action.title,
-        on: {
-          click: async () => {
-            const decided = await action.run();
-            if (decided) redraw(decided);
-          },
-        },
-      },
-      action.title,
-    ),
-  );
+  const buttons = actions(intent).map(({ title, run, isPrimary }) => {
+    const act = async () => {
+      const decided = await run();
+      if (decided) redraw(decided);
+    };
+    return button(title, act, { class: isPrimary && "primary", "data-keep": title });
+  });
   return [
     el(
       "p",

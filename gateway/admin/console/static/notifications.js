@@ -2,7 +2,7 @@
 
 import { get, post, segment } from "./api.js";
 import { confirm } from "./dialog.js";
-import { code, el, link, name, swap } from "./dom.js";
+import { button, code, el, link, name, swap } from "./dom.js";
 import { address } from "./router.js";
 import { listed } from "./table.js";
 import { moment } from "./time.js";
@@ -55,19 +55,7 @@ function columns(draw) {
     {
       head: "",
       kind: "number",
-      cell: (letter) =>
-        el(
-          "button",
-          {
-            type: "button",
-            on: {
-              click: async () => {
-                if (await askToSend(letter)) await draw();
-              },
-            },
-          },
-          "Send now",
-        ),
+      cell: (letter) => button("Send now", async () => (await askToSend(letter)) && draw()),
     },
   ];
 }

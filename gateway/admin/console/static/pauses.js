@@ -2,7 +2,7 @@
 
 import { get, post, remove, segment } from "./api.js";
 import { confirm, field } from "./dialog.js";
-import { el, fresh, link, name, swap } from "./dom.js";
+import { button, el, fresh, link, name, swap } from "./dom.js";
 import { address } from "./router.js";
 import { listed } from "./table.js";
 import { moment } from "./time.js";
@@ -19,19 +19,7 @@ const KINDS = {
 
 export async function showPauses(view) {
   const place = el("div");
-  const begin = el(
-    "button",
-    {
-      type: "button",
-      class: "grave",
-      on: {
-        click: async () => {
-          if (await askToPause({})) await draw();
-        },
-      },
-    },
-    "Pause writes",
-  );
+  const begin = button("Pause writes", async () => (await askToPause({})) && draw(), { class: "grave" });
   swap(
     view.root,
     el("header", { class: "title" }, el("h1", {}, "Pauses"), el("div", { class: "buttons" }, begin)),
@@ -63,19 +51,7 @@ function columns(draw) {
     {
       head: "",
       kind: "number",
-      cell: (pause) =>
-        el(
-          "button",
-          {
-            type: "button",
-            on: {
-              click: async () => {
-                if (await askToEnd(pause)) await draw();
-              },
-            },
-          },
-          "End",
-        ),
+      cell: (pause) => button("End", async () => (await askToEnd(pause)) && draw()),
     },
   ];
 }
@@ -160,9 +136,14 @@ function chooser(names) {
 }
 
 async function suggestions() {
-  const { items } = await get("/api/v1/policies");
-  return {
-    upstream: items.map((each) => each.upstream),
-    rule: items.flatMap((each) => each.rules.map((rule) => rule.name)),
-  };
+  try {
+    const { items } = await get("/api/v1/policies");
+    return {
+      upstream: items.map((each) => each.upstream),
+      rule: items.flatMap((each) => each.rules.map((rule) => rule.name)),
+    };
+  } catch {
+    // Whoever has to stop something can name it without them.
+    return {};
+  }
 }

@@ -1,7 +1,7 @@
 // The policies in force: their rules, what is used of budgets, reading the files again, and asking about a request.
 
 import { get, post } from "./api.js";
-import { code, el, name, swap } from "./dom.js";
+import { button, code, el, name, swap } from "./dom.js";
 import { confirm } from "./dialog.js";
 import { explainForm } from "./explain.js";
 import { empty } from "./states.js";
@@ -16,7 +16,7 @@ export async function showPolicies(view) {
     const { items } = await get("/api/v1/policies", {}, view.signal);
     swap(sets, items.length ? items.map(policy) : empty("No upstream is configured: nothing passes."));
   };
-  const reload = el("button", { type: "button", on: { click: () => reloaded(news, draw) } }, "Reload the files");
+  const reload = button("Reload the files", () => reloaded(news, draw));
   const budgets = el("div");
   swap(
     view.root,
@@ -44,7 +44,7 @@ const RULE = [
     ],
   },
   { head: "Takes", kind: "wide", cell: (rule) => rule.match.map((each) => el("div", {}, pattern(each))) },
-  { head: "Resource", cell: (rule) => code(rule.resource) },
+  { head: "Resource", cell: (rule) => [code(rule.resource), spelled(rule)] },
   { head: "Epochs from", cell: (rule) => rule.authority },
   {
     head: "Also",
@@ -52,6 +52,14 @@ const RULE = [
     cell: (rule) => guards(rule).join(", ") || el("span", { class: "faint" }, "nothing"),
   },
 ];
+
+/** How its ids are spelled, where somebody has said that; or all that there are. */
+function spelled(rule) {
+  const said = Object.entries(rule.values).filter(([, form]) => form !== "unreserved");
+  return said.map(([part, form]) =>
+    el("small", { class: "spelled" }, code(part), ": ", typeof form === "string" ? form : code(form.join(" | "))),
+  );
+}
 
 const PARKS = { queued: "sent later", awaiting_approval: "approved first" };
 
@@ -95,7 +103,7 @@ function policy(each) {
 
 const BUDGET = [
   { head: "Rule", kind: "pair", cell: (usage) => [name(usage.upstream), " / ", name(usage.rule)] },
-  { head: "Of", cell: (usage) => [usage.per, " ", name(usage.by)] },
+  { head: "Of", kind: "long", cell: (usage) => [usage.per, " ", name(usage.by)] },
   { head: "Within", cell: (usage) => duration(usage.window_s * 1000) },
   { head: "Writes", kind: "share", cell: (usage) => used(usage.count, usage.count_limit) },
   { head: "Sum", kind: "share", cell: (usage) => usage.total !== null && used(usage.total, usage.total_limit) },

@@ -2,7 +2,7 @@
 
 import { get, remove, segment } from "./api.js";
 import { confirm, note } from "./dialog.js";
-import { code, el, link, name, swap } from "./dom.js";
+import { button, code, el, link, name, swap } from "./dom.js";
 import { request } from "./exchange.js";
 import { address, note as noteAddress } from "./router.js";
 import { steps } from "./steps.js";
@@ -87,7 +87,7 @@ async function showLate(view, id) {
       { class: "title" },
       el("h1", {}, code(`${late.method} ${late.target}`)),
       el("span", { class: "badge bad" }, late.decision),
-      el("div", { class: "buttons" }, el("button", { type: "button", class: "grave", on: { click: drop } }, "Drop")),
+      el("div", { class: "buttons" }, button("Drop", drop, { class: "grave" })),
     ),
     facts([
       ["Resource", link(address(["resources", late.resource]), name(late.resource))],

@@ -3,7 +3,7 @@
 import { get, post, segment } from "./api.js";
 import { now } from "./clock.js";
 import { confirm, field } from "./dialog.js";
-import { code, el, link, name, swap, visible } from "./dom.js";
+import { button, code, el, link, name, swap, visible } from "./dom.js";
 import { lease, remainders } from "./lease.js";
 import { askToPause } from "./pauses.js";
 import { address, note } from "./router.js";
@@ -115,21 +115,18 @@ async function showResource(view, resource) {
     swap(head, drawHead(found, draw));
     swap(beneath, drawTickets(found));
     swap(list, steps(trail.events));
-    swap(
-      older,
-      trail.next && el("button", { type: "button", on: { click: readOn } }, "Load older steps"),
-    );
+    swap(older, trail.next && button("Load older steps", readOn));
   };
   const readOn = async (event) => {
-    const button = event.currentTarget;
-    button.disabled = true;
+    const pressed = event.currentTarget;
+    pressed.disabled = true;
     try {
       await trail.older();
       await draw();
     } catch (error) {
-      if (!view.isOver) swap(older, button, mishap(error));
+      if (!view.isOver) swap(older, pressed, mishap(error));
     } finally {
-      button.disabled = false;
+      pressed.disabled = false;
     }
   };
   await draw();
@@ -181,21 +178,8 @@ class Trail {
 }
 
 function drawHead(found, draw) {
-  const button = (title, kind, act) =>
-    el(
-      "button",
-      {
-        type: "button",
-        class: kind,
-        "data-keep": title,
-        on: {
-          click: async () => {
-            if (await act()) await draw();
-          },
-        },
-      },
-      title,
-    );
+  const doing = (title, kind, act) =>
+    button(title, async () => (await act()) && draw(), { class: kind, "data-keep": title });
   return [
     el(
       "header",
@@ -205,8 +189,8 @@ function drawHead(found, draw) {
       el(
         "div",
         { class: "buttons" },
-        !found.pause && button("Pause", null, () => askToPause({ resource: found.resource })),
-        button("Raise the epoch", "grave", () => advance(found)),
+        !found.pause && doing("Pause", null, () => askToPause({ resource: found.resource })),
+        doing("Raise the epoch", "grave", () => advance(found)),
       ),
     ),
     found.pause &&

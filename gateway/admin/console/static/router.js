@@ -68,17 +68,17 @@ export class Router {
   /** `isAgain`: what is shown tells why there is nothing yet, and stays until there is. */
   async show({ focus = false, isAgain = false } = {}) {
     const { path, query } = here();
-    const page = this.pages[path[0]] ?? Object.values(this.pages)[0];
+    const name = Object.hasOwn(this.pages, path[0]) ? path[0] : Object.keys(this.pages)[0];
     this.view?.ending.abort();
     const view = new View(this.root, path, query);
     this.view = view;
     if (!isAgain) swap(this.root, loading());
-    this.onShown(path[0] in this.pages ? path[0] : Object.keys(this.pages)[0]);
+    this.onShown(name);
     if (focus) {
       this.root.focus({ preventScroll: true });
       scrollTo(0, 0);
     }
-    await this.attempt(view, page);
+    await this.attempt(view, this.pages[name]);
   }
 
   async attempt(view, page) {

@@ -1,6 +1,6 @@
 // What a page shows when it has nothing, does not have it yet, or cannot have it.
 
-import { el } from "./dom.js";
+import { button, el } from "./dom.js";
 
 export function loading() {
   return el(
@@ -40,7 +40,7 @@ export function failure(error, again) {
     el("h2", {}, title),
     el("p", {}, error.message),
     BESIDE[error.kind] && el("p", { class: "quiet" }, BESIDE[error.kind]),
-    error.status !== 400 && el("p", {}, el("button", { type: "button", on: { click: again } }, "Try again")),
+    error.status !== 400 && el("p", {}, button("Try again", again)),
   );
   if (PASSING.has(error.kind)) setTimeout(() => shown.isConnected && again(), AGAIN_MS);
   return shown;

@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { confirm, note } from "./dialog.js";
-import { el, name } from "./dom.js";
+import { button, el, name } from "./dom.js";
 import { moment } from "./time.js";
 
 /** What to do about a loss that nobody has accepted yet; null where nothing is missing. `store`: the API's, or null. */
@@ -33,26 +33,17 @@ export function lossNotice(store, redraw) {
     el(
       "p",
       {},
-      el(
-        "button",
-        {
-          type: "button",
-          class: "grave",
-          "data-keep": "accept",
-          on: {
-            click: async () => {
-              if (await accept(lost)) await redraw();
-            },
-          },
-        },
-        "Go on after the loss",
-      ),
+      button("Go on after the loss", async () => (await accept(lost)) && redraw(), {
+        class: "grave",
+        "data-keep": "accept",
+      }),
     ),
   );
 }
 
 function accept(lost) {
-  const floor = String(Math.max(...lost.map(({ loss }) => Number(loss.floor))));
+  // Epochs pass what numbers hold.
+  const floor = lost.map(({ loss }) => loss.floor).reduce((one, other) => (BigInt(one) < BigInt(other) ? other : one));
   return confirm({
     title: "Go on after the loss",
     body: [

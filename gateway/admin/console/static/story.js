@@ -66,7 +66,7 @@ class Telling {
       const stretch = { from: at, to: null, state: event.to, outcome: null, begin: event, end: null };
       thread.stretches.push(stretch);
       this.open.set(event.intent, stretch);
-    } else if (event.from === "in_flight" && !begun) {
+    } else if (event.from === "in_flight" && begun?.state !== "in_flight") {
       // Its beginning is not among the steps that were read.
       thread.stretches.push({ from: at, to: at, state: "in_flight", outcome: event.to, begin: null, end: event });
     } else if (event.from !== "in_flight") {
@@ -103,13 +103,13 @@ class Telling {
     const lanes = all.filter((lane) => lane.isRuling);
     for (const lane of lanes) {
       lane.threads = [...lane.threads.values()];
-      Object.assign(lane, beginning(lane, now_ms), { isNewest: lane.epoch === resource.epoch });
+      Object.assign(lane, beginning(lane, now_ms));
     }
     for (const [at, lane] of lanes.entries()) {
       lane.next = lanes.slice(at + 1).find((newer) => newer.begin >= lane.begin) ?? null;
       lane.end = lane.next?.begin ?? null;
       lane.rows = inRows(lane.threads, now_ms);
-      if (lane.isNewest) this.leases.now(lane, ms(resource.lease?.expires_at));
+      if (lane.epoch === resource.epoch) this.leases.now(lane, ms(resource.lease?.expires_at));
     }
     return [...strangers(all.filter((lane) => !lane.isRuling)), ...lanes];
   }

@@ -24,22 +24,28 @@ function row(columns, item) {
   );
 }
 
+// Of each place, the list that was asked for last: the answer to an earlier question may come later.
+const newest = new WeakMap();
+
 /** A list that goes on: `fetchPage(cursor)` answers {items, next}. What goes wrong is said in its place. */
 export async function listed(place, list) {
   const { label, columns, fetchPage, none } = list;
+  const turn = {};
+  newest.set(place, turn);
   if (!place.hasChildNodes()) swap(place, loading());
   let first;
   try {
     first = await fetchPage(null);
   } catch (error) {
     if (error.status === 401) throw error;
-    if (error.name !== "AbortError")
+    if (error.name !== "AbortError" && newest.get(place) === turn)
       swap(
         place,
         failure(error, () => listed(place, list)),
       );
     return;
   }
+  if (newest.get(place) !== turn) return;
   if (!first.items.length && !first.next) {
     swap(place, first.incomplete ? lacking(first) : empty(none));
     return;
@@ -62,6 +68,8 @@ function more(place, shown, columns, fetchPage, next) {
     button.disabled = true;
     try {
       const page = await fetchPage(next);
+      // Another list has taken its place.
+      if (!foot.isConnected) return;
       foot.remove();
       put(place, lacking(page));
       put(

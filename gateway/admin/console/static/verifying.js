@@ -30,7 +30,7 @@ export function verifying() {
   button.addEventListener("click", async () => {
     button.disabled = true;
     try {
-      swap(result, drawn(await verify((events) => swap(result, progress(events)))));
+      swap(result, drawn(await verify(result)));
     } catch (error) {
       swap(result, mishap(error));
     } finally {
@@ -40,17 +40,17 @@ export function verifying() {
   return { button, result };
 }
 
-/** Go through all of it, some more with each call. */
-async function verify(onProgress) {
+/** Go through all of it, some more with each call, until the page is left. */
+async function verify(result) {
   const all = { events: 0, findings: [] };
   let cursor = null;
   do {
-    onProgress(all.events);
+    swap(result, progress(all.events));
     const some = await post("/api/v1/audit/verify", { cursor });
     all.events += some.events;
     all.findings.push(...some.findings);
     cursor = some.next;
-  } while (cursor !== null);
+  } while (cursor !== null && result.isConnected);
   return all;
 }
 

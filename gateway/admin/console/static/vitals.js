@@ -2,11 +2,13 @@
 // place, and remembered for as long as the console is open.
 
 import { text } from "./api.js";
-import { isApproverOnly } from "./credentials.js";
+import { headers, isApproverOnly } from "./credentials.js";
 import { quantile, readMetrics, total, totals } from "./metrics.js";
 
 const FAST_MS = 2000;
 const SLOW_MS = 5000;
+// Two readings that are closer say nothing of a rate: pages ask beside the clock, whenever something was done.
+const NEAR_MS = 500;
 // What a person remembers of a curve.
 const KEPT_MS = 120_000;
 
@@ -38,25 +40,36 @@ export function hurry(signal) {
 
 export async function look() {
   clearTimeout(timer);
-  if (document.visibilityState === "visible" && !isApproverOnly()) await read();
+  if (isApproverOnly()) tellAll();
+  else if (document.visibilityState === "visible") await read();
   clearTimeout(timer);
   // Whoever waits for the store to come back is not made to wait for the console too.
   timer = setTimeout(look, vitals.isFast || vitals.state !== "up" ? FAST_MS : SLOW_MS);
 }
 
 async function read() {
+  const asker = JSON.stringify(headers());
+  // Who has left meanwhile, or come as somebody else, did not ask.
+  const isGone = () => asker !== JSON.stringify(headers());
   try {
     const samples = readMetrics(await text("/metrics"));
+    if (isGone()) return;
     const at = performance.now();
+    const since_ms = last ? at - last.at : Infinity;
     // A reading after a long silence says nothing of any moment.
-    if (last && at - last.at < 2 * SLOW_MS) keep(measured(last, { at, samples }));
-    last = { at, samples };
+    if (since_ms >= NEAR_MS && since_ms < 2 * SLOW_MS) keep(measured(last, { at, samples }));
+    if (since_ms >= NEAR_MS) last = { at, samples };
     vitals.samples = samples;
     vitals.state = total(samples, "fencegate_store_up") > 0 ? "up" : "away";
   } catch (error) {
+    if (isGone()) return;
     // Whoever is not signed in is told so by the page.
     vitals.state = error.status === 401 ? null : "unreachable";
   }
+  tellAll();
+}
+
+function tellAll() {
   for (const hear of hearers) hear();
 }
 
@@ -101,8 +114,7 @@ function since(before, after, metric, label) {
 
 /** How many intents are in a state; null where nobody knows. */
 export function intentsIn(state) {
-  if (!vitals.samples?.has("fencegate_intents")) return null;
-  return total(vitals.samples, "fencegate_intents", (labels) => labels.state === state);
+  return known("fencegate_intents", (labels) => labels.state === state);
 }
 
 /** For how many seconds the oldest intent has been in a state; 0 where there is none, or nobody knows. */
@@ -115,6 +127,12 @@ export function isRegressed() {
   return vitals.samples !== null && total(vitals.samples, "fencegate_store_regressed") > 0;
 }
 
+/** How many pauses there are; null where nobody knows. */
 export function pausesInForce() {
-  return vitals.samples ? total(vitals.samples, "fencegate_pauses") : null;
+  return known("fencegate_pauses");
+}
+
+/** A sum of what the store says; null while it is away. */
+function known(metric, fits) {
+  return vitals.samples?.has(metric) ? total(vitals.samples, metric, fits) : null;
 }
