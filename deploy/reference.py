@@ -99,11 +99,14 @@ def metrics() -> tuple[Described, ...]:
 
 
 def settings(command: str, model: type[BaseSettings]) -> Iterable[tuple[str, str, str, str]]:
-    """Option, variable, default and meaning of each setting of a command."""
+    """Option, variable, default and meaning of each setting of a command, in the order of its help; what has no option
+    comes last.
+    """
     found = commands.get_command(click.Context(commands), command)
     assert found is not None
     options = {option.name: option for option in found.params if isinstance(option, click.Option)}
-    for name, field in model.model_fields.items():
+    for name in sorted(model.model_fields, key=[*options, *_WITHOUT_OPTION].index):
+        field = model.model_fields[name]
         option, variable = options.get(name), f"FENCEGATE_{name.upper()}"
         if option is None:
             yield "", variable, "", _WITHOUT_OPTION[name]

@@ -21,12 +21,11 @@ _RETRY_AFTER_S = 2
 
 
 class Verifier:
-    """Implements `ports.Claims`. `told` hears of keys that cannot be had."""
+    """Implements `ports.Claims`. `told` hears of keys that cannot be had. They grow old while the machine sleeps."""
 
-    def __init__(self, clock: Clock, fetch: Fetch, now: Callable[[], float], told: Callable[[str], None]) -> None:
+    def __init__(self, clock: Clock, fetch: Fetch, told: Callable[[str], None]) -> None:
         self._clock = clock
         self._fetch = fetch
-        self._now = now
         self._told = told
         self._sources: dict[KeyFile | KeyUrl, FileKeys | UrlKeys] = {}
         self._jws = PyJWS()
@@ -76,8 +75,8 @@ class Verifier:
 
     def _source(self, keys: KeyFile | KeyUrl) -> FileKeys | UrlKeys:
         if isinstance(keys, KeyFile):
-            return FileKeys(keys.path, self._now, self._told, keys.kept)
-        return UrlKeys(keys, self._fetch, self._now, self._told)
+            return FileKeys(keys.path, self._clock.boot, self._told, keys.kept)
+        return UrlKeys(keys, self._fetch, self._clock.boot, self._told)
 
     def _payload(self, claim: SignedClaim, key: Key, algorithm: Algorithm) -> bytes | None:
         """The payload, if `key` signed it with `algorithm`, whatever else the header says."""

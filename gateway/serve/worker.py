@@ -235,7 +235,7 @@ def _verifier(clock: Clock, sender: HttpSender, log: Log) -> "Verifier":
     # Not at the top: cryptography takes ten megabytes, which workers without signed claims do not need.
     from gateway.claims.verifier import Verifier
 
-    return Verifier(clock, Documents(sender).fetch, asyncio.get_running_loop().time, log.warning)
+    return Verifier(clock, Documents(sender).fetch, log.warning)
 
 
 def _collect_rarely() -> None:

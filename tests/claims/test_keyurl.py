@@ -63,6 +63,22 @@ async def test_claims_that_come_together_wait_for_one_fetch() -> None:
     assert issuer.fetched == 1
 
 
+async def test_a_fetch_that_outlasts_whoever_waited_for_it_counts() -> None:
+    """A withdrawal is heard though nobody had the patience for it, and though no other fetch begins."""
+    issuer = Issuer(served("one"), served("two"))
+    assert await issuer.knows("one")
+    issuer.may_answer.clear()
+    waiting = asyncio.ensure_future(issuer.knows("one", after=300.0))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait((waiting,))
+
+    issuer.may_answer.set()
+
+    assert not await issuer.knows("one")
+    assert issuer.fetched == 2
+
+
 async def test_an_unknown_kid_asks_again_at_most_every_30_seconds() -> None:
     """A new key is found; whoever invents ids does not have the issuer asked for each."""
     issuer = Issuer(served("one"), served("one", "two"), served("two"))

@@ -1,7 +1,6 @@
 """Whose signature a claim bears."""
 
 import hmac
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,7 +29,7 @@ async def verified(text: str, terms: Signed, served: bytes | KeyFault = b"") -> 
 
     claim = parse_token(text)
     assert isinstance(claim, SignedClaim)
-    found = await Verifier(BootClock(), fetch, time.monotonic, print).verify(claim, terms, RESOURCE)
+    found = await Verifier(BootClock(), fetch, print).verify(claim, terms, RESOURCE)
     return found.decision if isinstance(found, Refused) else found
 
 
@@ -135,7 +134,7 @@ async def test_a_touched_authority_takes_no_keys_away() -> None:
     async def fetch(_: KeyUrl) -> bytes | KeyFault:
         return served.pop(0)
 
-    verifier = Verifier(BootClock(), fetch, time.monotonic, print)
+    verifier = Verifier(BootClock(), fetch, print)
     claim = parse_token(ES256.claim())
     assert isinstance(claim, SignedClaim)
     for pem_now in (b"one", b"another"):
@@ -147,3 +146,31 @@ async def test_a_touched_authority_takes_no_keys_away() -> None:
     unknown = await verifier.verify(claim, elsewhere, RESOURCE)
     assert isinstance(unknown, Refused)
     assert unknown.decision is KEYS_UNAVAILABLE
+
+
+class SleepingClock(BootClock):
+    """The machine has slept for so long."""
+
+    slept_s = 0.0
+
+    def boot(self) -> float:
+        return super().boot() + self.slept_s
+
+
+async def test_keys_grow_old_while_the_machine_sleeps() -> None:
+    """One that was withdrawn meanwhile verifies nothing when it wakes."""
+    served = [jwks(jwk(P256, kid="one")), jwks(jwk(STRANGER, kid="two"))]
+
+    async def fetch(_: KeyUrl) -> bytes | KeyFault:
+        return served.pop(0)
+
+    clock = SleepingClock()
+    verifier = Verifier(clock, fetch, print)
+    claim = parse_token(ES256.claim(header={"kid": "one"}))
+    assert isinstance(claim, SignedClaim)
+    found = []
+    for clock.slept_s in (0.0, 8 * 3600.0):
+        proof = await verifier.verify(claim, Signed(URL, ("ES256",)), RESOURCE)
+        found.append(proof.decision if isinstance(proof, Refused) else type(proof))
+
+    assert found == [ClaimProof, TOKEN_INVALID]

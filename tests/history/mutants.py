@@ -116,14 +116,14 @@ SENT_LATE = Mutant(
     (
         Change(
             "upstream/sender.py",
-            "        if self._clock.left(self._deadline) <= 0:\n            raise PastDeadline\n",
+            "        if self._clock.left(self._sending.deadline) <= 0:\n            raise PastDeadline\n",
             "",
         ),
         # The timer that ends an attempt at its deadline would close the connection of what is sent late.
         Change(
             "upstream/sender.py",
-            "        if self._clock.left(self._deadline) > 0:\n            self._timer = self._arm()\n",
-            "        if not self._sent_whole or self._clock.left(self._deadline) > 0:\n"
+            "        if self._clock.left(self._sending.deadline) > 0:\n            self._timer = self._arm()\n",
+            "        if not self._sent_whole or self._clock.left(self._sending.deadline) > 0:\n"
             "            self._timer = self._arm()\n",
         ),
     ),
@@ -152,10 +152,10 @@ SENT_AGAIN = Mutant(
             "        if isinstance(result, NoReply) and attempt.is_overdue",
             '        if isinstance(result, NoReply) and result.cause == "closed" and body.rewind():\n'
             "            attempt.concluded(result)\n"
-            "            attempt = await self._attempt(upstream, request, body, deadline, for_read=False)\n"
+            "            attempt = await self._attempt(_Sending(upstream, request, write, body, deadline))\n"
             "            if isinstance(attempt, NotSent):\n"
             "                return result\n"
-            "            result = await attempt.run(upstream, request, admitted.write)\n"
+            "            result = await attempt.run()\n"
             "        if isinstance(result, NoReply) and attempt.is_overdue",
         ),
     ),

@@ -11,21 +11,27 @@ from typing import Any
 
 import pytest
 
+from gateway.flow import inline, parking
 from gateway.log import Log
 from gateway.policy.reload import PolicyHolder, Reloaded
 from gateway.serve.assignment import Assignment
 from gateway.serve.worker import proxy
 from gateway.store.fence import FenceStore
+from gateway.store.views.intent_views import intents
 from tests.issuer import P256, Issuer, jwk, jwks
 from tests.raw import RawAnswer, RawClient, ask
-from tests.recording import RecordingUpstream, Seen
+from tests.recording import OK, RecordingUpstream, Seen
 from tests.stack import ANYWHERE
+from tests.until import until
 
 POLICY = """
 upstream: reports
 url: http://localhost:{port}
 mount: {{path: /reports}}
 credentials: [{{header: Authorization, value: "Bearer {credential}"}}]
+read_only:
+  - match: POST /reports/{{id}}/search
+    only: {{query: [], json: [/id, /text], header: [Authorization, Idempotency-Key]}}
 writes:
   - name: write
     match: PUT /reports/{{id}}
@@ -122,6 +128,7 @@ SLOW = {
     "for its intent": ("PUT", "/reports/7", KEYED),
     "for its rule": ("PATCH", "/reports", ()),
     "for its queue": ("POST", "/reports/7", KEYED),
+    "for what it reads": ("POST", "/reports/7/search", ()),
 }
 
 
@@ -282,4 +289,70 @@ async def test_nor_is_an_observed_write_passed_on_by_former_policies(
 
         assert observed.decision == "observed"
         assert (refused.status, refused.decision) == told
+        assert len(gate.upstream.seen) == 1
+
+
+REPLAYED = {
+    "while it is asked for": ("PUT", FenceStore, "admit"),
+    "while its request waits for room": ("PUT", inline, "at_hand"),
+    "while it is put together": ("PUT", inline, "answer_of"),
+    "while it is asked for, of a queued write": ("POST", FenceStore, "park"),
+    "while its request waits for room, of a queued write": ("POST", parking, "at_hand"),
+    "while it is put together, of a queued write": ("POST", parking, "answer_of"),
+}
+
+
+@pytest.mark.parametrize(("method", "where", "what"), REPLAYED.values(), ids=REPLAYED)
+async def test_a_revoked_principal_is_told_no_answer_that_was_kept(
+    store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, where: Any, what: str
+) -> None:
+    """The process may have been stopped in the middle of it; whoever still may see it is told."""
+    async with changing(store_url, tmp_path) as gate:
+        said = f"Fencing-Token: {gate.token}", "Content-Type: application/json", *KEYED, "Prefer: wait=10"
+
+        async def repeated(who: str) -> RawAnswer:
+            return await ask(gate.port, method, "/reports/7", *said, f"Fencegate-Key: {who}", body=BODY)
+
+        first, done = await repeated("ada"), getattr(where, what)
+
+        async def meanwhile(*asked: Any, **more: Any) -> object:
+            monkeypatch.undo()
+            gate.change(who=("bob",))
+            return await done(*asked, **more)
+
+        monkeypatch.setattr(where, what, meanwhile)
+        told = [await repeated(who) for who in ("ada", "bob")]
+
+        assert first.status == 200
+        assert [(answer.status, answer.decision) for answer in told] == [(401, "unauthenticated"), (200, "replayed")]
+        assert len(gate.upstream.seen) == 1
+
+
+async def test_what_a_revoked_principal_has_queued_is_not_sent(
+    store_url: str, tmp_path: Path, store: FenceStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waited behind a write of the same lease, which ends as it would."""
+    # All gateways have read the policies by now.
+    monkeypatch.setattr("gateway.store.deliveries._POLICIES_SPREAD_MS", 0)
+    may = asyncio.Event()
+
+    async def answer(_: Seen, writer: asyncio.StreamWriter) -> None:
+        await may.wait()
+        writer.write(OK)
+
+    async with changing(store_url, tmp_path) as gate:
+        gate.upstream.answer = answer
+        fields = f"Fencing-Token: {gate.token}", "Fencegate-Key: ada", "Content-Type: application/json"
+        before = asyncio.ensure_future(ask(gate.port, "PUT", "/reports/7", *fields, body=BODY))
+        await gate.upstream.until(lambda: len(gate.upstream.seen) == 1)
+        taken = await ask(gate.port, "POST", "/reports/7", *fields, *KEYED, body=BODY)
+        gate.change(who=("bob",))
+        may.set()
+
+        async def why() -> list[str]:
+            return [record.reason for record in (await intents(store, "failed", None)).items]
+
+        await until(why)
+        assert (taken.status, (await before).status) == (202, 200)
+        assert await why() == ["the policy no longer takes it: principal ada is not there any more"]
         assert len(gate.upstream.seen) == 1

@@ -17,7 +17,7 @@ from gateway.store.fence import FenceStore
 from gateway.store.keys import PAUSES_SHARD, WIDE_PAUSES, resource_keys
 from gateway.store.pauses import begin_pause, end_pause, new_pause_id
 from tests.proxy.mail import proof
-from tests.raw import RawAnswer, ask
+from tests.raw import RawAnswer, RawClient, ask
 from tests.recording import OK, RecordingUpstream, Seen
 from tests.stack import Stack, stack
 from tests.until import until
@@ -43,6 +43,10 @@ writes:
   - name: tried-by-header
     match: PUT /tried
     resource: tried-by-header/{{header.x-id}}
+    mode: observe
+  - name: tried-by-body
+    match: POST /tried
+    resource: tried-by-body/{{json:/id}}
     mode: observe
 """
 QUEUED = """
@@ -225,6 +229,30 @@ async def test_an_observed_write_that_never_comes_before_the_fence_is_stopped(
         assert gate.upstream.seen == []
 
 
+@pytest.mark.parametrize("is_stopped", [True, False], ids=["the gateway was stopped", "its gateway knows of it"])
+async def test_nor_is_one_passed_on_whose_body_comes_after_the_stop(
+    store_url: str, tmp_path: Path, store: FenceStore, monkeypatch: pytest.MonkeyPatch, *, is_stopped: bool
+) -> None:
+    """However slow it is; also where the gateway has read no pauses meanwhile."""
+    if is_stopped:
+        monkeypatch.setattr("gateway.flow.pauses._FRESH_S", 0.0)
+        monkeypatch.setattr("gateway.flow.pauses.Pauses.watch", _stopped)
+    async with stack(store_url, tmp_path, POLICY) as gate, RawClient(gate.port) as client:
+        head = "POST /tried HTTP/1.1", "Host: gateway", "Content-Type: application/json", "Content-Length: 11"
+        await client.send("\r\n".join((*head, "Expect: 100-continue", "", "")).encode())
+        assert (await client.line()).startswith(b"HTTP/1.1 100 ")
+        await client.line()
+        await client.send(b'{"id"')
+        await stop(store, Scope("all"))
+        if not is_stopped:
+            await becomes(gate, "paused")
+        sent = len(gate.upstream.seen)
+        await client.send(b': "7"}')
+
+        assert (await client.answer()).decision == "paused"
+        assert len(gate.upstream.seen) == sent
+
+
 @pytest.mark.parametrize("scope", [Scope("rule", "leased"), Scope("holder", "agent-a")], ids=["a rule", "a holder"])
 async def test_a_pause_lets_none_of_those_through_that_wait(
     store_url: str, tmp_path: Path, store: FenceStore, scope: Scope
@@ -307,6 +335,10 @@ async def test_while_a_bug_keeps_pauses_from_being_read_no_write_passes(
 
     told = {(line["task"], line["kind"]) for line in lines if line["event"].startswith("background work failed")}
     assert told == {("watching pauses", "ZeroDivisionError")}
+
+
+async def _stopped(_pauses: object) -> None:
+    await asyncio.Event().wait()
 
 
 async def _fail(_records: object) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.faults import StoreUnavailable
+from gateway.core.pause import Scope
 from gateway.core.write import Admitted, ResourceKey
 from gateway.flow.clock import BootClock
 from gateway.store.connect import open_store
@@ -21,8 +22,9 @@ from gateway.store.keys import resource_keys
 from gateway.store.links.connection import connector
 from gateway.store.links.link import Link, ScriptMissing, pack
 from gateway.store.links.url import OneServer, read_url
+from gateway.store.pauses import begin_pause, new_pause_id
 from gateway.store.script import Script
-from tests.store.fences import PATIENCE_S, RESOURCE, TTL_S, admitted, ask, bare, settled
+from tests.store.fences import PATIENCE_S, RESOURCE, TTL_S, admitted, ask, bare, name_of, settled
 from tests.store.replicas import Replicated
 from tests.store.scripted import Scripted, scripted
 from tests.store.server import Server
@@ -31,6 +33,8 @@ from tests.until import until
 
 DISK = Durability(disk=True)
 ONE_REPLICA = Durability(replicas=1)
+# A replica that answers later than a store is usually given.
+SLOW_S = 2.2
 _SAFE = b"*2\r\n:1\r\n:0\r\n"
 _KEY = resource_keys(RESOURCE)[0]
 
@@ -141,6 +145,24 @@ async def test_what_comes_during_a_wait_is_held_back_and_leaves_together(pair: R
     assert (held, answered) == (0, False)
     # The one that reset the counts, the first one's, and one for all the others.
     assert waits == 3
+
+
+async def test_what_was_held_back_behind_a_slow_replica_is_not_too_late(pair: Replicated) -> None:
+    """By the time that its caller waits, and not by what calls usually take."""
+    async with fenced(pair.url, ONE_REPLICA) as store:
+        await settled(store, await admitted(store, bare(42)), "applied")
+        assert store.durable is not None
+        link = store.durable.at(_KEY)
+        with pair.paused():
+            first = asyncio.ensure_future(ask(store, bare(42)))
+            await until(lambda: link._is_waiting)
+            stop = begin_pause(store, Scope("all"), id=new_pause_id(), reason="a drill", by="operator")
+            held = [asyncio.ensure_future(each) for each in (ask(store, bare(43, "B")), stop)]
+            await asyncio.sleep(SLOW_S)
+        told = await asyncio.gather(first, *held)
+    pair.primary.ask("FLUSHALL")
+
+    assert [name_of(each) for each in told] == ["Admitted", "Waiting", "WidePause"]
 
 
 async def test_callers_that_give_up_do_not_disturb_the_others(pair: Replicated) -> None:

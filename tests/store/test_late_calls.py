@@ -1,9 +1,12 @@
 """Calls whose connection stood still until nobody waited for them any more: executed then, they change nothing."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
 from gateway.core.decision import UNAUTHENTICATED, Refused
 from gateway.core.delivery import GivenUp
@@ -11,6 +14,7 @@ from gateway.core.epoch import Epoch
 from gateway.core.faults import StoreUnavailable
 from gateway.core.pause import Scope
 from gateway.core.quota import Quota
+from gateway.store.embedded import find_server
 from gateway.store.fence import FenceStore
 from gateway.store.intents import Resolve, pause, resolve, resume
 from gateway.store.parking import Decide, decide, retry
@@ -32,9 +36,11 @@ from tests.store.fences import (
     granted,
     keyed,
     name_of,
+    opened,
     settled,
 )
 from tests.store.parked import APPROVED, REQUEST, as_kept, delivered, delivering, id_of, mail, parked
+from tests.store.server import Server
 from tests.store.test_script import NAMES
 
 ONE = mail("one")
@@ -203,6 +209,29 @@ async def test_what_is_executed_after_its_call_was_given_up_changes_nothing(
         await call()
 
     assert asked[-1] == script and recorded(raw) == before
+
+
+async def test_a_store_that_stood_still_does_nothing_of_it_when_it_goes_on(tmp_path: Path) -> None:
+    """Its process was stopped until nobody waited any more; it finds what was sent to it meanwhile."""
+    server = Server(find_server(), tmp_path, "--save", "", "--appendonly", "no")
+    server.start()
+    try:
+        async with opened(server.url, timeout_s=1.0) as store:
+            store.answers_within_s = 1.0
+            await settled(store, await admitted(store, bare(42)), "applied")
+            with redis.Redis.from_url(server.url) as raw:
+                before = recorded(raw)
+                server.pause()
+                sent = [ask(store, keyed(bare(43))), store.park(ONE, REQUEST), granted(store, takeover=True)]
+                told = await asyncio.gather(*sent, return_exceptions=True)
+                server.resume()
+                # Behind the first answer it has looked at all connections.
+                assert raw.ping() and raw.ping()
+
+                assert [type(each) for each in told] == [StoreUnavailable] * 3
+                assert recorded(raw) == before
+    finally:
+        server.kill()
 
 
 def test_of_each_script_it_is_known_whether_it_may_come_late() -> None:

@@ -5,8 +5,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from gateway.core.decision import Refused
 from gateway.core.delivery import GivenUp
+from gateway.core.faults import StoreUnavailable
 from gateway.core.record import IntentRecord
 from gateway.core.write import Write
 from gateway.store.fence import FenceStore
@@ -96,3 +99,16 @@ async def test_what_is_taken_while_it_is_counted_is_not_forgotten(store: FenceSt
     assert await counted_so_far(store.link) == after
     assert await put_right(store.link, after, before) == 0
     assert not raw.exists(PARKED_BY)
+
+
+async def test_what_came_too_late_leaves_room_for_what_is_smaller(store: FenceStore) -> None:
+    """Its own room is kept until all is counted anew; what fits beside it is taken at once."""
+    store.parked_bytes = 400_000
+    store.answers_within_s = -60.0
+    for write in mails(3, "ada"):
+        with pytest.raises(StoreUnavailable):
+            await store.park(write, replace(REQUEST, body=BODY))
+    store.answers_within_s = 60.0
+
+    assert isinstance(await store.park(mails(4, "ada")[-1], replace(REQUEST, body=BODY)), IntentRecord)
+    assert await recount_parked(store) < 2 * SIZE + len(BODY)

@@ -43,6 +43,8 @@ async def test_the_demo_leaves_nothing_behind(told: signal.Signals, tmp_path: Pa
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         env={**environment(), "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+        # Where the suite itself runs under `nohup`, the demo would stay.
+        preexec_fn=lambda: signal.signal(told, signal.SIG_DFL),
     )
     assert demo.stdout is not None
     while not (line := await demo.stdout.readline()).startswith(b"1  A falls asleep"):

@@ -35,6 +35,8 @@ writes:
     intent: {{mode: optional}}
 """
 HOUR_S = 3600
+# A lease, and how long it is before the next step: each lease lives through one or two.
+TTL_S, BETWEEN_S = 12, 2.0
 # A step is believed after a minute by whoever knows of no longer writes; then it sweeps.
 BELIEVED_AFTER_S, SWEPT_WITHIN_S = 60, 10
 # Two records of the test: what outlives a step of 25 hours, and what it ends.
@@ -206,3 +208,42 @@ async def test_who_calls_right_behind_a_step_is_served(stepped_store: SteppedSto
 
             assert told == [("renewed", "forwarded")] * len(steps)
             assert len(upstream.seen) == len(steps)
+
+
+@pytest.mark.promise("G2")
+async def test_a_lease_ends_in_its_time_however_often_the_clock_is_set_back(
+    stepped_store: SteppedStore, tmp_path: Path
+) -> None:
+    """Its holder writes all the time, through a gateway that saw the steps. None ends sooner by one before its grant,
+    and none lives on for as much longer.
+    """
+    async with RecordingUpstream() as upstream:
+        policies = write_policies(tmp_path, "mail.yaml", POLICY.format(port=upstream.port, total="5s"))
+        async with two_gateways(policies, tmp_path, stepped_store.server.url) as (one, two):
+            told, is_over = dict[str, list[str | None]](), False
+
+            async def go_on_writing(resource: str, token: object) -> None:
+                while not is_over:
+                    written = await ask(one.port, "PUT", f"/{resource}", f"Fencing-Token: {token}", body=b'"A"')
+                    told.setdefault(resource, []).append(written.decision)
+                    await asyncio.sleep(0.02)
+
+            writing = []
+            for resource, offset_s in (("mail/7", -30), ("mail/8", -40)):
+                lease = await one.lease(resource, "A", ttl_s=TTL_S)
+                writing.append(asyncio.ensure_future(go_on_writing(resource, lease["token"])))
+                await asyncio.sleep(BETWEEN_S)
+                stepped_store.step(offset_s)
+                await asyncio.sleep(BETWEEN_S)
+            assert set().union(*told.values()) == {"forwarded"}
+
+            async with asyncio.timeout(2 * TTL_S):
+                await until(
+                    lambda: all(decisions[-1] != "forwarded" for decisions in told.values()), within_s=2 * TTL_S
+                )
+                new = [await two.lease(resource, "B") for resource in told]
+            is_over = True
+            await asyncio.gather(*writing)
+
+        assert len(new) == 2
+        assert set().union(*told.values()) <= {"forwarded", "lease-expired", "stale-epoch"}

@@ -4,7 +4,8 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import Awaitable
+from collections import Counter
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,78 @@ async def test_nor_is_anything_taken_that_was_being_taken(shared_store: Server, 
 
             assert {answer.status for answer in told} <= {202, 401, 503}
             assert await taken() == before
+
+
+# What shows something that others have done: who has no key by now is not shown it.
+SHOWS = {"a repeat", "a read", "an intent", "a look-up"}
+AT_ONCE = 3
+
+
+async def steps(gateway: Gateway) -> list[dict[str, object]]:
+    """All that was granted, registered or taken of what is asked for, by the trail."""
+    return [event for resource in ("leased/8", "report/9", "later/7") for event in await gateway.trail(resource)]
+
+
+async def test_nor_for_those_that_go_on_asking(shared_store: Server, tmp_path: Path) -> None:
+    """Calls of all kinds under way in each step: nothing is sent, granted, taken, replayed or shown afterwards."""
+    async with RecordingUpstream() as upstream:
+        policies = write_policies(tmp_path, "reports.yaml", POLICY.format(port=upstream.port))
+        name(policies, "ada", "bob")
+        async with two_gateways(policies, tmp_path, shared_store.url) as (one, two):
+            lease = json.loads((await call(one, "ada", "leases", holder="ada", ttl_s=600)).body)
+            token = f"Fencing-Token: {lease['token']}"
+
+            def later(*fields: str) -> Awaitable[RawAnswer]:
+                keyed = "Fencegate-Key: ada", "Idempotency-Key: k", *PROOF, *fields
+                return ask(one.port, "POST", "/reports/7", *keyed, body=b"{}")
+
+            def get(target: str) -> Awaitable[RawAnswer]:
+                return ask(one.port, "GET", target, "Fencegate-Key: ada")
+
+            intent = str((await later()).value("Location"))
+            asks: dict[str, Callable[[], Awaitable[RawAnswer]]] = {
+                "a write": lambda: put(one, "ada"),
+                "a leased write": lambda: ask(
+                    one.port, "PUT", "/reports/leased/7", "Fencegate-Key: ada", token, body=b"{}"
+                ),
+                "a repeat": lambda: later("Prefer: wait=5"),
+                "a read": lambda: get("/reports/7"),
+                "an intent": lambda: get(intent),
+                "a look-up": lambda: get("/-/fence/leases?resource=leased/7"),
+                "a grant": lambda: call(
+                    one, "ada", "leases", "Idempotency-Key: k", resource="leased/8", holder="ada", ttl_s=60
+                ),
+                "a renewal": lambda: call(one, "ada", "leases/renew", token),
+                "an epoch": lambda: call(one, "ada", "epochs", *PROOF, resource="report/9"),
+            }
+            before, since, goes_on, is_over = Counter[str](), list[tuple[str, RawAnswer]](), False, False
+
+            async def go_on_asking(what: str) -> None:
+                while not is_over:
+                    answer = await asks[what]()
+                    if goes_on:
+                        since.append((what, answer))
+                    else:
+                        before[what] += answer.status in (200, 201)
+
+            asking = [asyncio.ensure_future(go_on_asking(what)) for what in asks for _ in range(AT_ONCE)]
+            await until(lambda: all(before[what] > AT_ONCE for what in asks))
+            one.pause()
+            try:
+                name(policies, "bob")
+                await until(lambda: "the policies were reloaded" in one.events())
+                await asyncio.sleep(DUE_S)
+                sent, moved = len(upstream.seen), await steps(two)
+            finally:
+                goes_on = True
+                one.go_on()
+            await until(lambda: all(Counter(what for what, _ in since)[what] > 2 * AT_ONCE for what in asks))
+            is_over = True
+            await asyncio.gather(*asking)
+
+            # What was sent or done before is told; a process is stopped in the middle of one answer at most.
+            assert {answer.status for _, answer in since} <= {200, 201, 401, 503}
+            assert sum(what in SHOWS and answer.status == 200 for what, answer in since) <= 1
+            assert max(Counter(what for what, answer in since if answer.status < 300).values(), default=0) <= AT_ONCE
+            assert len(upstream.seen) == sent
+            assert await steps(two) == moved
