@@ -7,52 +7,22 @@ from dataclasses import replace
 import pytest
 
 from gateway.core.clock import Deadline
-from gateway.core.decision import OVERLOADED, PAUSED, STALE_EPOCH, TOKEN_INVALID, Refused
-from gateway.core.faults import CallerGone, PoliciesChanged, StoreUnavailable
-from gateway.core.pause import PausesInForce, Scope, WidePause
-from gateway.core.places import Places
+from gateway.core.decision import OVERLOADED, STALE_EPOCH, TOKEN_INVALID, Refused
+from gateway.core.faults import CallerGone, StoreUnavailable
 from gateway.core.rule import Authority, Fence, Rule
-from gateway.core.term import Term
-from gateway.core.write import Admitted, TicketId, Waiting, Write
+from gateway.core.write import Waiting
 from gateway.flow import admission
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
-from gateway.flow.pauses import Pauses
-from gateway.flow.tasks import Tasks
-from gateway.flow.waiting import Wakes
-from tests.hand_clock import HandClock
-from tests.playbook.caller import ScriptedCaller
+from tests.flow.door import PATIENT, Door, ticket
 from tests.playbook.given import RESOURCE, UPSTREAM, write
-from tests.playbook.script import STUCK, Transcript
-from tests.playbook.store import ADMIT, ScriptedStore, unpaused
+from tests.playbook.script import STUCK
+from tests.playbook.store import ADMIT
 
 # Waiting until somebody wakes: a wake-up that is lost fails the test by its own time limit.
 BUSY, OLDER = Waiting("busy", 3_600), Waiting("older", 3_600)
 AT_ONCE = Waiting("busy", 0)
-PATIENT = Rule("r", UPSTREAM, fence=Fence(queue_timeout_s=3_600, drain_timeout_s=3_600))
 STALE = Refused(STALE_EPOCH, "d")
-
-
-class Door:
-    """An admission over a scripted store."""
-
-    def __init__(
-        self, *admit: object, gone: tuple[bool, ...] = (), leave: object = None, most: int | None = None
-    ) -> None:
-        self.said, self.wakes, self.tasks = Transcript(), Wakes(), Tasks()
-        self.store = ScriptedStore(self.said, admit=[*admit], leave=[leave], abandon=[None])
-        self.caller = ScriptedCaller(self.said, gone=gone)
-        self.pauses = unpaused(self.store)
-        self.places = Places(most)
-        self.admission = Admission(self.store, BootClock(), self.wakes, self.tasks, self.pauses, self.places)
-
-    def come(self, rule: Rule = PATIENT) -> "asyncio.Task[tuple[Admitted, Deadline] | Refused]":
-        return asyncio.ensure_future(self.admission.admit(write(rule), self.caller.is_gone))
-
-    async def closed(self) -> list[str]:
-        assert await self.tasks.drain(5) == 0
-        assert self.admission._lines._lines == {} and self.wakes._interests == {}
-        return self.said
 
 
 CLAIM_ENDS = Deadline(0.0, 0.0)
@@ -66,11 +36,6 @@ class ClaimClock(BootClock):
 
     def left(self, deadline: Deadline) -> float:
         return self._left.pop(0) if deadline is CLAIM_ENDS else super().left(deadline)
-
-
-def ticket(got: tuple[Admitted, Deadline] | Refused) -> str:
-    assert isinstance(got, tuple)
-    return got[0].ticket
 
 
 @pytest.mark.parametrize(
@@ -291,140 +256,3 @@ async def test_a_line_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     first.cancel()
     await asyncio.wait((first,))
     await door.closed()
-
-
-def ending_at(line: str, rule: Rule, *admit: object) -> Door:
-    """The rule is over once the store was asked this."""
-    door = Door(*admit)
-    say = door.said.say
-
-    def ending(said: str) -> None:
-        say(said)
-        if said == line:
-            rule.upstream.term.end()
-
-    door.said.say = ending
-    return door
-
-
-async def test_a_rule_that_is_over_admits_nobody() -> None:
-    """Whoever was judged a moment ago may have been judged before its process was stopped: the store is not asked."""
-    door = Door()
-    over = replace(PATIENT, upstream=replace(UPSTREAM, term=Term()))
-    over.upstream.term.end()
-
-    with pytest.raises(PoliciesChanged):
-        await door.come(over)
-
-    assert await door.closed() == []
-
-
-async def test_nor_whoever_waited_under_it() -> None:
-    """Nothing is left behind of it."""
-    ends = replace(PATIENT, upstream=replace(UPSTREAM, term=Term()))
-    door = ending_at("admit t1", ends, AT_ONCE)
-
-    with pytest.raises(PoliciesChanged):
-        await door.come(ends)
-
-    assert await door.closed() == ["admit t1", "leave"]
-
-
-async def test_nor_does_one_that_is_over_when_the_store_has_answered() -> None:
-    """The process may have been stopped between question and answer: nothing is sent, nor left in flight."""
-    ends = replace(PATIENT, upstream=replace(UPSTREAM, term=Term()))
-
-    door = ending_at("admit t2 queued", ends, AT_ONCE, ADMIT)
-
-    with pytest.raises(PoliciesChanged):
-        await door.come(ends)
-
-    assert await door.closed() == ["admit t1", "admit t2 queued", "abandon t2", "leave"]
-
-
-async def test_a_ticket_under_a_rule_that_is_over_is_abandoned_whoever_is_stopped_meanwhile() -> None:
-    """Nothing was sent under it: left alone it would end as unknown."""
-    ends = replace(PATIENT, upstream=replace(UPSTREAM, term=Term()))
-    door, abandoned = ending_at("admit t2 queued", ends, AT_ONCE, ADMIT), asyncio.Event()
-    abandon = door.store.abandon
-
-    async def slowly(write: Write, ticket: TicketId) -> None:
-        door.said.say("abandoning")
-        await abandoned.wait()
-        await abandon(write, ticket)
-
-    door.store.abandon = slowly
-    coming = door.come(ends)
-    await door.said.until("abandoning")
-    coming.cancel()
-    await asyncio.wait((coming,))
-    abandoned.set()
-
-    assert coming.cancelled()
-    assert await door.closed() == ["admit t1", "admit t2 queued", "abandoning", "leave", "abandon t2"]
-
-
-class Standing(Door):
-    """The store's first answer takes so long; meanwhile something happens."""
-
-    def __init__(self, took_s: float, meanwhile: Callable[["Standing"], None]) -> None:
-        super().__init__(ADMIT)
-        clock, say, records = HandClock(), self.said.say, Told()
-        self.in_force = records.in_force_now
-        self.pauses = Pauses(self.store, records, clock, self.wakes)
-        self.admission = Admission(self.store, clock, self.wakes, self.tasks, self.pauses, self.places)
-        self.rule = replace(PATIENT, upstream=replace(UPSTREAM, term=Term()))
-
-        def asked(line: str) -> None:
-            say(line)
-            if line == "admit t1":
-                clock.now += took_s
-                meanwhile(self)
-
-        self.said.say = asked
-
-
-class Told:
-    """The wide pauses that are in force by now."""
-
-    def __init__(self) -> None:
-        self.in_force_now: PausesInForce = {}
-
-    async def in_force(self) -> PausesInForce:
-        return dict(self.in_force_now)
-
-
-def a_pause(door: Standing) -> None:
-    door.in_force[Scope("all")] = WidePause("p", Scope("all"), "sent twice", "operator", 1)
-
-
-def another_policy(door: Standing) -> None:
-    door.rule.upstream.term.end()
-
-
-@pytest.mark.parametrize("meanwhile", [a_pause, another_policy])
-async def test_an_answer_that_was_long_in_coming_admits_nothing_that_was_forbidden_since(
-    meanwhile: Callable[[Standing], None],
-) -> None:
-    """The connection stood still, or the process: nothing is sent, nor left in flight."""
-    door = Standing(5.0, meanwhile)
-
-    if meanwhile is a_pause:
-        refused = await door.come(door.rule)
-        assert isinstance(refused, Refused) and refused.decision is PAUSED
-    else:
-        with pytest.raises(PoliciesChanged):
-            await door.come(door.rule)
-
-    assert await door.closed() == ["admit t1", "abandon t1"]
-
-
-@pytest.mark.parametrize(
-    ("took_s", "meanwhile"), [(0.1, another_policy), (5.0, lambda _: None)], ids=["at once", "nothing has changed"]
-)
-async def test_another_answer_admits(took_s: float, meanwhile: Callable[[Standing], None]) -> None:
-    """What was looked at a moment ago is not looked at again, and what has not changed is no reason."""
-    door = Standing(took_s, meanwhile)
-
-    assert ticket(await door.come(door.rule)) == "t1"
-    assert await door.closed() == ["admit t1"]
