@@ -25,7 +25,8 @@ async def read_document(request: web.Request, known: frozenset[str]) -> Document
         return Refused(BAD_REQUEST, "Nothing was done: the body cannot be read. Send it whole, and uncompressed.")
     members = read_json(body or b"{}")
     if isinstance(members, Refused):
-        return Refused(BAD_REQUEST, members.detail)
+        # It is read as agents' bodies are; but an operator's call is never forwarded.
+        return Refused(BAD_REQUEST, members.detail.replace("Nothing was forwarded", "Nothing was done", 1))
     if not isinstance(members, dict):
         return Refused(BAD_REQUEST, f"Nothing was done: send a JSON object with {_listed(known)}.")
     unknown = members.keys() - known

@@ -37,6 +37,23 @@ limit_option = click.option(
 )
 
 
+class Problem(click.ClickException):
+    """What the API refused. `type`: the problem's own, by which a command tells one kind from another."""
+
+    def __init__(self, message: str, type: object) -> None:
+        super().__init__(message)
+        self.type = type
+
+
+class _Answer(dict[str, object]):
+    """An object of an answer. What every gateway says is looked up without asking whether it is there; an answer that
+    lacks it is somebody else's.
+    """
+
+    def __missing__(self, name: str) -> object:
+        raise click.ClickException(f"What answers there is no gateway's admin listener (no `{name}`); see --admin.")
+
+
 @dataclass(frozen=True, slots=True)
 class AdminApi:
     """Where a gateway's admin listener is, and the token that it wants, if any. `ca`: a PEM file, else the system's.
@@ -76,8 +93,7 @@ class AdminApi:
         asked = {name: value for name, value in query.items() if value}
         while True:
             page = self.get(f"{path}?{urlencode(asked, errors='replace')}" if asked else path)
-            items, following = page["items"], page["next"]
-            assert isinstance(items, list)
+            items, following = items_of(page), page["next"]
             if "incomplete" in page:
                 tell_incomplete(page["incomplete"])
             yield from items
@@ -140,6 +156,14 @@ class AdminApi:
         return f"The gateway wants {what}: set {name}."
 
 
+def items_of(page: Item) -> list[Item]:
+    """Those of one page of a list."""
+    items = page["items"]
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise click.ClickException("What answers there is no gateway's admin listener (strange `items`); see --admin.")
+    return items
+
+
 def at_most(items: Iterable[Item], limit: int) -> list[Item]:
     """The first `limit` of them; that there are more is said on standard error."""
     found = list(islice(items, limit + 1))
@@ -160,14 +184,14 @@ def _trust(ca: str | None) -> SSLContext:
 
 def _read(status: int, body: bytes) -> dict[str, object]:
     try:
-        answer = json.loads(body)
+        answer = json.loads(body, object_hook=_Answer)
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
         raise click.ClickException(f"What answers there is no gateway's admin listener (status {status}); see --admin.")
     if status >= 400:
         told = _for_commands(plain(answer.get("detail", f"status {status}")))
-        raise click.ClickException("\n".join((*_findings(answer), told, *_next_step(answer))))
+        raise Problem("\n".join((*_findings(answer), told, *_next_step(answer))), answer.get("type"))
     return answer
 
 

@@ -5,16 +5,19 @@ FILE.part has the lines so far, FILE.state where they end and how to go on. Both
 
 import json
 import os
+import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
 
 import click
 
-from gateway.cli.admin_api import AdminApi
+from gateway.cli.admin_api import AdminApi, items_of
 from gateway.cli.output import plain
 from gateway.cli.progress import Progress
+from gateway.core.problem import instant
+from gateway.policy.units import parse_duration
 
 # As many as a call gives at most.
 _A_PAGE = "1000"
@@ -22,9 +25,12 @@ _A_PAGE = "1000"
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """How far an export has come: `size` bytes of FILE.part are whole. `query`: what was asked for."""
+    """How far an export has come: `size` bytes of FILE.part are whole. `query`: what was asked for. `begun_ms`: when it
+    was asked for first, from which durations count to the end, whenever it is gone on with.
+    """
 
     query: Mapping[str, str]
+    begun_ms: int
     cursor: str | None = None
     size: int = 0
     events: int = 0
@@ -47,17 +53,16 @@ def _write(api: AdminApi, path: str, state: _State, output: Path) -> int:
         file.truncate(state.size)
         file.seek(state.size)
         while True:
-            asked = {**state.query, "limit": _A_PAGE} | ({"cursor": state.cursor} if state.cursor else {})
+            asked = {**_dated(state), "limit": _A_PAGE} | ({"cursor": state.cursor} if state.cursor else {})
             page = api.get(f"{path}?{urlencode(asked, errors='replace')}")
             if "incomplete" in page:
                 raise click.ClickException(
                     f"Broken off: {plain(page['incomplete'])}. Export the same again when they do, to go on."
                 )
-            items, following = page["items"], page["next"]
-            assert isinstance(items, list)
+            items, following = items_of(page), page["next"]
             file.writelines(json.dumps(item, ensure_ascii=False).encode() + b"\n" for item in items)
             file.flush()
-            state = _State(state.query, str(following), file.tell(), state.events + len(items))
+            state = replace(state, cursor=str(following), size=file.tell(), events=state.events + len(items))
             progress.show(state.events)
             if following is None:
                 break
@@ -73,7 +78,7 @@ def _begun(output: Path, query: Mapping[str, str]) -> _State:
     try:
         state = _State(**json.loads(_state(output).read_text("utf-8")))
     except FileNotFoundError:
-        return _State(query)
+        return _State(query, time.time_ns() // 1_000_000)
     except (ValueError, TypeError):
         raise click.ClickException(f"{_state(output)} cannot be read. Remove it to begin anew.") from None
     part = _part(output)
@@ -86,6 +91,16 @@ def _begun(output: Path, query: Mapping[str, str]) -> _State:
         raise click.ClickException(f"{part} lacks some of what was written. Remove {_state(output)} to begin anew.")
     click.echo(f"Going on after {state.events} events.", err=True)
     return state
+
+
+def _dated(state: _State) -> dict[str, str]:
+    """What was asked for, with instants in place of durations: those count from each call."""
+    dated = dict(state.query)
+    for name in ("since", "until"):
+        ago_s = parse_duration(dated.get(name, ""))
+        if ago_s is not None:
+            dated[name] = instant(max(0, state.begun_ms - round(ago_s * 1000)))
+    return dated
 
 
 def _keep(output: Path, state: _State) -> None:

@@ -2,9 +2,10 @@
 
 import click
 
-from gateway.cli.admin_api import admin_option, limit_option, read_admin, segment
+from gateway.cli.admin_api import AdminApi, Problem, admin_option, limit_option, read_admin, segment
 from gateway.cli.lists_first import ListsFirst
 from gateway.cli.output import columns, heads_of, json_option, plain, print_json, print_list
+from gateway.core.decision import NO_SUCH_NOTIFICATION
 
 _PATH = "/api/v1/notifications"
 _COLUMNS = ("id", "type", "occurred_at", "upstream", "resource", "intent", "attempts", "failure")
@@ -38,7 +39,7 @@ def retry(ids: tuple[str, ...], admin: str, *, dead: bool, as_json: bool) -> Non
     api = read_admin(admin)
     # All of them first: what is sent again leaves the list that is gone through.
     named = [str(item["id"]) for item in api.items(_PATH, {"state": "dead"})] if dead else list(ids)
-    again = [api.post(f"{_PATH}/{segment(id)}/retry", {}) for id in named]
+    again = [item for id in named if (item := _sent_again(api, id, is_listed=dead)) is not None]
     if as_json:
         print_json(again)
         return
@@ -46,3 +47,14 @@ def retry(ids: tuple[str, ...], admin: str, *, dead: bool, as_json: bool) -> Non
         click.echo(f"{plain(item['id'])} is sent again.")
     if not again:
         click.echo("No notification is dead.")
+
+
+def _sent_again(api: AdminApi, id: str, *, is_listed: bool) -> dict[str, object] | None:
+    """None: it was on the list, and somebody else had it sent meanwhile, or it became too old. The others go on."""
+    try:
+        return api.post(f"{_PATH}/{segment(id)}/retry", {})
+    except Problem as problem:
+        if not is_listed or problem.type != f"urn:fencegate:{NO_SUCH_NOTIFICATION.name}":
+            raise
+        click.echo(f"{plain(id)} is not there any more.", err=True)
+        return None

@@ -146,7 +146,9 @@ def _wrong_audience(value: object, wanted: Wanted) -> Refused | None:
     if not all(isinstance(audience, str) for audience in audiences):
         return wanted.refuse(TOKEN_MALFORMED, "has an `aud` that is neither a text nor a list of texts")
     if wanted.audience is None:
-        return wanted.refuse(TOKEN_INVALID, "is for an audience, and the rule names none") if audiences else None
+        # An empty list is there as well, and nobody finds itself in it.
+        is_there = value is not None
+        return wanted.refuse(TOKEN_INVALID, "is for an audience, and the rule names none") if is_there else None
     return None if wanted.audience in audiences else wanted.refuse(TOKEN_INVALID, "is for another audience")
 
 

@@ -151,19 +151,16 @@ class Inline:
 
     async def _unanswered(self, ticket: Ticket, evidence: NotSent | NoReply, caller: Caller) -> Refused | None:
         admitted = ticket.admitted
-        write = admitted.write
         ticket.known_at = self._clock.boot()
-        await ticket.settle(judge(write.rule.upstream.outcomes, evidence), evidence.detail)
-        if isinstance(evidence, NoReply) or (admitted.in_doubt and evidence.cause != "late"):
-            refused = _unknown(admitted, evidence.detail)
-        elif evidence.cause == "late":
+        refused = _without_answer(admitted, evidence)
+        try:
+            await ticket.settle(judge(admitted.write.rule.upstream.outcomes, evidence), evidence.detail)
+        except asyncio.CancelledError:
+            # The gateway is stopped; what is to be told of the write is known all the same.
+            caller.refuse(refused)
+            raise
+        if isinstance(evidence, NotSent) and evidence.cause == "late":
             return None
-        elif evidence.cause == "too-large":
-            refused = over_stream_limit(write.rule)
-        elif evidence.cause == "crowded":
-            refused = overloaded(Facts(resource=write.resource, epoch=write.epoch), evidence.detail)
-        else:
-            refused = _unreachable(write, evidence.detail)
         caller.refuse(refused)
         return refused
 
@@ -246,6 +243,17 @@ def _revision_to_be(admitted: Admitted, outcome: Outcome | None) -> int | None:
     if admitted.revision is None or outcome is None:
         return None
     return admitted.revision + (outcome != "not_applied" and not admitted.in_doubt)
+
+
+def _without_answer(admitted: Admitted, evidence: NotSent | NoReply) -> Refused:
+    write = admitted.write
+    if isinstance(evidence, NoReply) or admitted.in_doubt:
+        return _unknown(admitted, evidence.detail)
+    if evidence.cause == "too-large":
+        return over_stream_limit(write.rule)
+    if evidence.cause == "crowded":
+        return overloaded(Facts(resource=write.resource, epoch=write.epoch), evidence.detail)
+    return _unreachable(write, evidence.detail)
 
 
 def _unreachable(write: Write, why: str) -> Refused:

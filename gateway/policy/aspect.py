@@ -50,7 +50,7 @@ class Aspect:
         """Whether what a request has there may be taken for what is wanted; told sooner than which entries that are."""
         if self.has_doubts or (self.is_json and may_be_in_doubt(found)):
             return True
-        return found not in self._wanting and is_respelled(found, self._traits.__contains__)
+        return found not in self._wanting and is_respelled(self.condition, found, self._traits.__contains__)
 
     def doubt(self, found: Subject, left: int) -> Refused | None:
         """The refusal of a value that none of the entries `left` wants, and that some API takes for one they do."""

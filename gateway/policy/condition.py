@@ -7,6 +7,7 @@ from gateway.core.decision import AMBIGUOUS_TARGET, OF_NAMES, Refused
 from gateway.core.request import Request
 from gateway.policy.finding import Wrong
 from gateway.policy.reading.body import Body, BodyWanted
+from gateway.policy.reading.body_type import CONTENT_TYPE, named_type
 from gateway.policy.reading.fields import read_header
 from gateway.policy.reading.hidden import hidden_in
 from gateway.policy.reading.jsonbody import (
@@ -65,7 +66,7 @@ class JsonCondition:
 
 @dataclass(frozen=True, slots=True)
 class HeaderCondition:
-    """`name` is lower case."""
+    """`name` is lower case. Of Content-Type the type alone is compared."""
 
     name: str
     values: frozenset[str]
@@ -167,7 +168,8 @@ def read_subject(condition: Condition, request: Request, body: Body) -> Subject 
 def _read(condition: Condition, request: Request, body: Body) -> Subject | BodyWanted | Refused:
     match condition:
         case HeaderCondition(name):
-            return read_header(request.headers, name)
+            field = read_header(request.headers, name)
+            return named_type(request.headers) if name == CONTENT_TYPE and isinstance(field, str) else field
         case QueryCondition(name):
             return body.lacking_beside_query() or body.parameter(name)
         case FormCondition(name):

@@ -20,6 +20,7 @@ from gateway.policy.condition import (
     Absent,
     Amount,
     Condition,
+    HeaderCondition,
     JsonCondition,
     Present,
     Subject,
@@ -63,6 +64,10 @@ _TRUTH_LIKE = frozenset((*_OTHERS, "t", "f", "y", "n", ""))
 _BITS = (0, 1)
 _NOTHINGS = (Truth(False), Amount(Decimal(0)), Text(""))
 _MAY_BE_CUT = re.compile("[%#\"']")
+# Between the items of a header's list and before the parameters of each.
+_BETWEEN_ITEMS = re.compile("[,;]")
+# Clients send tens. Each costs microseconds, and is asked about for each way in which a path may be read.
+_MOST_ITEMS = 100
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[._-]+(?=\d)")
 
 
@@ -111,16 +116,25 @@ def may_be_in_doubt(found: Subject) -> bool:
     return False
 
 
-def is_respelled(found: Subject, has: Has) -> bool:
-    """Whether a text is a named one in another case or with other marks; or, in JSON beside a named word, one with a
-    comma, to .NET several names of an enum, whose values it adds up: `publish, archive` (1 and 2) is `purge` (3) then.
+def is_respelled(condition: Condition, found: Subject, has: Has) -> bool:
+    """Whether a text is a named one in another case or with other marks; in a header, one among others or with
+    parameters; or, in JSON beside a named word, one with a comma, to .NET several names of an enum, whose values it
+    adds up: `publish, archive` (1 and 2) is `purge` (3) then.
     """
     match found:
         case str():
-            return _is_alike(found, has)
+            return _is_alike(found, has) or (isinstance(condition, HeaderCondition) and _is_among(found, has))
         case Text(text):
             return ("," in text and has("word")) or _is_alike(text, has)
     return False
+
+
+def _is_among(text: str, has: Has) -> bool:
+    """`Accept: application/json, */*` and `Prefer: handling=strict; wait=1` say what is named, and more."""
+    items = _BETWEEN_ITEMS.split(text)
+    if len(items) > _MOST_ITEMS:
+        return True
+    return len(items) > 1 and any(_is_alike(one, has) or _doubt_of_text(one.strip(), has) for one in items)
 
 
 def _is_alike(text: str, has: Has) -> bool:
@@ -160,7 +174,7 @@ def doubt_of(condition: Condition, found: Subject, has: Has) -> Refused | None:
             advice = "Send what is meant, and no null; or leave it out."
         case Truth() | Absent() | Present() | Operation() | None:
             advice = None
-    if advice is None and is_respelled(found, has):
+    if advice is None and is_respelled(condition, found, has):
         advice = "Send it spelled as the policy spells it, alone; another word without a comma."
     if advice is None:
         return None

@@ -9,12 +9,14 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
+from gateway.policy.reading.number import coded_number, plain_number
+
 # `unreserved`: the characters of RFC 3986, section 2.3, which need no escape and are no delimiters. `integer`: no sign,
 # no leading zero. `word`: ASCII letters, digits, `_` and `-`; `lowercase`: without capitals; `uppercase`: without small
 # ones. `base64`: RFC 4648, section 4, padded; `base64url`: section 5, unpadded; neither with bits that nobody reads.
 # `date`: as RFC 3339, section 5.6, writes it. `uuid`: as RFC 9562, section 4, writes it, in small letters. `ulid`: as
 # its specification writes it.
-# `unpadded`: whatever is no number with a leading zero.
+# `unpadded`: an integer in plain digits of any length, or what is no number.
 NamedForm = Literal[
     "any",
     "unreserved",
@@ -33,7 +35,7 @@ NamedForm = Literal[
 ValueForm = NamedForm | frozenset[str]
 
 _INTEGER = re.compile("0|[1-9][0-9]*")
-_PADDED = re.compile("0[0-9]+")
+_CODED = re.compile("[+-]?0[xob]", re.IGNORECASE)
 
 
 def _base64(character: str, padding: str) -> re.Pattern[str]:
@@ -79,7 +81,7 @@ def misfit(form: ValueForm, value: str) -> str | None:
         case "any":
             return None
         case "unpadded":
-            return "is a number with a leading zero" if _PADDED.fullmatch(value) else None
+            return "is a number, and no integer in plain digits" if _is_odd_number(value) else None
         case "integer":
             if not _INTEGER.fullmatch(value):
                 return "is no integer in plain digits, without sign, point or leading zero"
@@ -89,6 +91,13 @@ def misfit(form: ValueForm, value: str) -> str | None:
             return None if value in form else f"is none of {some_values(form)}, which the policy lists"
     spelled, why = _SPELLED[form]
     return None if spelled.fullmatch(value) else why
+
+
+def _is_odd_number(value: str) -> bool:
+    """To pydantic `1_0` and `10.0` are 10, to JavaScript `1e1` and `0xA`."""
+    if _INTEGER.fullmatch(value):
+        return False
+    return plain_number(value) is not None or (_CODED.match(value) is not None and coded_number(value) is not None)
 
 
 def some_values(values: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 does what anybody but a trusted proxy says of who sent a request. A session that is the gateway's reaches no agent.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
@@ -13,7 +13,13 @@ from gateway.core.kept_request import is_credential
 from gateway.core.prefer import ASKING, without_asking
 from gateway.core.request import HeaderPairs, Headers, Request
 from gateway.core.rule import Upstream
-from gateway.core.token import authorization_is_a_token, shows_secret
+from gateway.core.token import (
+    LeaseProof,
+    authorization_is_a_token,
+    parse_token,
+    shows_secret,
+    token_in_authorization,
+)
 from gateway.core.trace_context import without_trace
 from gateway.core.withheld import withheld
 from gateway.core.write import Write
@@ -133,10 +139,21 @@ def _shown(name: bytes, value: bytes, upstream: Upstream, headers: Headers, *, i
 
 def _is_token(name: bytes, value: bytes, upstream: Upstream, headers: Headers) -> bool:
     """Whether what is shown there to the API is the fencing token, or has the secret of the one that came with it."""
-    text, presented = value.decode("latin-1"), headers.first(b"fencing-token")
+    text = value.decode("latin-1")
     if plain_name(name) == b"authorization" and authorization_is_a_token(text, upstream.any_token_from):
         return True
-    return presented is not None and shows_secret(text, presented.decode("latin-1"))
+    return any(shows_secret(text, token) for token in _presented(upstream, headers))
+
+
+def _presented(upstream: Upstream, headers: Headers) -> Iterator[str]:
+    """What a request shows for a token: whatever is in the field of its own, and a lease's in `Authorization`, where
+    a JWT may be the agent's key to the API."""
+    own, other = headers.first(b"fencing-token"), headers.first(b"authorization")
+    if own is not None:
+        yield own.decode("latin-1")
+    token = None if other is None else token_in_authorization(other.decode("latin-1"), upstream.any_token_from)
+    if token is not None and isinstance(parse_token(token), LeaseProof):
+        yield token
 
 
 def _via(name: bytes, request: Request) -> HeaderPairs:

@@ -30,6 +30,15 @@ async def test_a_body_that_cannot_be_decoded_is_the_callers_fault(path: str, adm
     assert (answer.status, answer.problem["type"]) == (400, "urn:fencegate:bad-request")
 
 
+@pytest.mark.parametrize("body", [b"{", b'{"note": "x", "note": "y"}', b"\xff"], ids=["broken", "twice", "not UTF-8"])
+async def test_of_a_malformed_document_nothing_is_done(body: bytes, admin: Admin) -> None:
+    """No call of an operator is forwarded to anybody."""
+    answer = await admin.call("POST", "/api/v1/pauses", body=body)
+
+    assert answer.status == 400
+    assert str(answer.problem["detail"]).startswith("Nothing was done: ")
+
+
 async def test_an_unknown_member_is_named_with_those_that_are_known(admin: Admin) -> None:
     """A slip in a name is not passed over."""
     answer = await admin.call("POST", "/api/v1/pauses", body=b'{"resource": "report/7", "raeson": "x"}')

@@ -93,6 +93,20 @@ async def test_an_export_that_lacks_something_is_none(unused_tcp_port: int, tmp_
     assert not file.exists()
 
 
+@pytest.mark.parametrize(
+    "document", [{"status": "ok"}, {"items": {}, "next": None}, {"items": ["a"], "next": None}], ids=["other", *"ab"]
+)
+@pytest.mark.parametrize("words", ["resources list", "audit export -o FILE", "pauses", "store"])
+async def test_another_service_is_told(words: str, document: object, unused_tcp_port: int, tmp_path: Path) -> None:
+    """Whatever JSON it answers, in one line."""
+    named = [str(tmp_path / "events") if word == "FILE" else word for word in words.split()]
+    async with answering(unused_tcp_port, [document]):
+        shown = await operate(unused_tcp_port, *named)
+
+    assert (shown.status, shown.err.count("\n")) == (1, 1)
+    assert shown.err.startswith("Error: What answers there is no gateway's admin listener")
+
+
 @contextlib.asynccontextmanager
 async def answering(port: int, documents: Sequence[object]) -> AsyncIterator[None]:
     """An admin listener that answers one call after the other with these."""

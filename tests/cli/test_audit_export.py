@@ -1,7 +1,7 @@
 """Exporting the trail, page after page, against an API of the test's own that fails when it is told to."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 from urllib.parse import parse_qs, urlsplit
@@ -20,10 +20,12 @@ class Pages:
     """Three pages of two events; the page of this number is not answered."""
 
     broken: int | None = None
+    asked: list[tuple[list[str] | None, list[str] | None]] = field(default_factory=list)
 
     def get(self, path: str) -> dict[str, object]:
         query = parse_qs(urlsplit(path).query)
         assert query["limit"] == ["1000"]
+        self.asked.append((query.get("since"), query.get("until")))
         page = int(query.get("cursor", ["0"])[0])
         if page == self.broken:
             raise click.ClickException("No gateway answers.")
@@ -61,6 +63,21 @@ def test_what_is_broken_off_is_gone_on_with(broken: int, tmp_path: Path) -> None
     assert export(Pages(), output, resource="report/7") == 6
     assert numbers(output) == [6, 5, 4, 3, 2, 1]
     assert list(tmp_path.iterdir()) == [output]
+
+
+def test_a_duration_counts_from_the_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whenever it is gone on with: counted anew, its oldest events would have left it meanwhile."""
+    output, times = tmp_path / "events.jsonl", iter((1_772_352_000_000, 1_772_438_400_000))
+    monkeypatch.setattr("gateway.cli.audit_export.time.time_ns", lambda: next(times) * 1_000_000)
+    first, second = Pages(1), Pages()
+    with pytest.raises(click.ClickException):
+        export(first, output, since="7d", until="2026-03-01T07:59:00Z")
+
+    export(second, output, since="7d", until="2026-03-01T07:59:00Z")
+
+    assert {*map(str, first.asked), *map(str, second.asked)} == {
+        "(['2026-02-22T08:00:00.000Z'], ['2026-03-01T07:59:00Z'])"
+    }
 
 
 def test_another_question_does_not_go_on_with_it(tmp_path: Path) -> None:

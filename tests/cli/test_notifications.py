@@ -1,9 +1,15 @@
 """`fencegate notifications` against a running gateway."""
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
+import pytest
+
+from gateway.cli.admin_api import AdminApi
+from gateway.cli.output import Item
 from gateway.core.webhook import Again, Dead
 from tests.admin.conftest import Admin
 from tests.cli.operating import Ended, operate
@@ -60,3 +66,20 @@ async def test_what_is_to_be_sent_again_is_named(admin: Admin) -> None:
     assert (await notifications(admin, "retry", "3ff1-0", "--dead")).status == 2
     gone = await notifications(admin, "retry", "3ff1-0")
     assert (gone.status, "no such notification" in gone.err) == (1, True)
+
+
+async def test_one_that_has_vanished_keeps_no_other_back(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all that are dead: somebody else had one sent after they were listed."""
+    await unknown(admin.store)
+    id = await attempted(admin.store, GONE)
+    listed = AdminApi.items
+
+    def with_another(api: AdminApi, path: str, query: Mapping[str, str | None]) -> Iterator[Item]:
+        return chain([{"id": "3ff1-0"}], listed(api, path, query))
+
+    monkeypatch.setattr(AdminApi, "items", with_another)
+
+    ended = await notifications(admin, "retry", "--dead")
+
+    assert (ended.status, ended.out) == (0, f"{id} is sent again.\n")
+    assert ended.err == "3ff1-0 is not there any more.\n"

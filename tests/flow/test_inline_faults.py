@@ -115,6 +115,18 @@ async def test_a_late_answer_is_recorded(replied: LateAnswer | None, late: list[
             {"settle": [STUCK, SETTLED]},
             [TOLD, "settle t1 unknown: lost"],
         ),
+        (
+            "settle t1 not_applied: nobody listens",
+            NotSent("unreachable", "nobody listens"),
+            {"settle": [STUCK, SETTLED]},
+            ["refuse upstream-unreachable", "settle t1 not_applied: nobody listens"],
+        ),
+        (
+            "settle t1 not_applied: too late",
+            NotSent("late", "too late"),
+            {"settle": [STUCK, SETTLED]},
+            ["refuse upstream-unreachable", "settle t1 not_applied: too late"],
+        ),
         ("send t1", STUCK, {"settle": [AWAY, SETTLED]}, [TOLD, STOPPED, STOPPED]),
     ],
     ids=[
@@ -124,6 +136,8 @@ async def test_a_late_answer_is_recorded(replied: LateAnswer | None, late: list[
         "relaying a large answer",
         "settling what was proved",
         "settling what is unknown",
+        "settling what was not sent",
+        "settling what was too late to be sent",
         "sending, and the store is away",
     ],
 )
@@ -131,7 +145,7 @@ async def test_stopped_anywhere_the_ticket_is_still_ended(
     line: str, evidence: object, store: dict[str, list[object]], ends: list[str]
 ) -> None:
     """Either nothing was sent and the ticket is abandoned, or it is settled with what is known, else as unknown; a
-    caller that has no answer yet is told that nobody knows."""
+    caller that has no answer yet is told that nobody knows, but for what is proved not to have been sent."""
     played = play(evidence, **store)
 
     await played.cancelled_at(line)

@@ -1,5 +1,6 @@
 """Which fields pass, in both directions, and how the target is spelled."""
 
+from base64 import b64encode
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,8 @@ from gateway.core.write import ResourceKey, Write
 from gateway.upstream.headers import answer_headers, forwarded_target, request_head, without_cookies
 
 LEASE = b"42.abcdefghijklmnopqrst-_"
+# The agent's own, without an epoch in it.
+JWT = b"eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJlLW9mLXRoZS1hcGk"
 
 
 def upstream(**fields: object) -> Upstream:
@@ -265,6 +268,27 @@ def test_the_token_does_not_pass_as_a_credential_beside_itself(name: bytes, valu
 
     assert forwarded(upstream(), pair, (b"Fencing-Token", LEASE)) == ([HOST, b": ".join(pair)] if passes else [HOST])
     assert forwarded(upstream(), pair, (b"Fencing-Token", b"42")) == [HOST, b": ".join(pair)]
+
+
+@pytest.mark.parametrize(
+    ("shown", "passes"),
+    [
+        *((b"Basic " + b64encode(b"agent:" + LEASE), False), (b"Bearer " + LEASE, False), (b"token " + LEASE, False)),
+        *((b"Bearer " + JWT, True), (b"Basic " + b64encode(b"agent:" + JWT), True), (b"Bearer of-the-api", True)),
+    ],
+)
+def test_nor_does_one_that_stands_in_authorization(shown: bytes, passes: bool) -> None:
+    """Where tokens are taken from there; clients of many APIs repeat it. A JWT there may be the API's key."""
+    to = upstream(any_token_from=("fencing-token", "bearer", "basic"))
+    value = shown.rpartition(b" ")[2] if passes else LEASE
+    pairs = (b"X-Api-Key", value), (b"Cookie", b"t=" + value.partition(b".")[2])
+    kept = [b": ".join(pair) for pair in pairs] if passes else []
+
+    assert forwarded(to, (b"Authorization", shown), *pairs) == [
+        HOST,
+        *([b"Authorization: " + shown] if passes else []),
+        *kept,
+    ]
 
 
 def test_the_callers_host_passes_where_the_policy_keeps_it() -> None:

@@ -10,6 +10,7 @@ from gateway.policy.compile.body import check_conditions, check_parts, form_cond
 from gateway.policy.compile.budget import check_retain, compile_amounts, compile_budgets
 from gateway.policy.compile.compensation import check_compensation_reads, compile_compensation
 from gateway.policy.compile.intent import compile_fingerprint, compile_key, intent_terms
+from gateway.policy.compile.json_types import parse_media_type
 from gateway.policy.compile.listed_values import compiled
 from gateway.policy.compile.message import check_messages, message_conditions
 from gateway.policy.compile.only import check_only_reads, compile_only, compile_only_of_read, with_looked_at
@@ -35,6 +36,7 @@ from gateway.policy.header_name import header_that_arrives
 from gateway.policy.lenient.bare_plus import plus_fault
 from gateway.policy.lenient.encoded_slash import slash_fault
 from gateway.policy.pattern import Pattern, parse_pattern
+from gateway.policy.reading.body_type import CONTENT_TYPE
 from gateway.policy.reading.jsonbody import parse_pointer
 from gateway.policy.report import Report
 from gateway.policy.secret import Secrets
@@ -216,7 +218,7 @@ def _conditions(
         if asks_presence(report, (*path, "header", name), values, closes=closes):
             yield PresenceCondition(HeaderCondition(lower or "", frozenset()))
             continue
-        texts = frozenset(compiled(report, (*path, "header", name), values, _text))
+        texts = frozenset(compiled(report, (*path, "header", name), values, _type if lower == CONTENT_TYPE else _text))
         if lower is not None and texts:
             yield HeaderCondition(lower, texts)
     for name, values in when.query.items():
@@ -243,3 +245,13 @@ def _text(value: object) -> str | Wrong:
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return str(value)
     return Wrong("a header or query parameter is text; put the value in quotes")
+
+
+def _type(value: object) -> str | Wrong:
+    """Of Content-Type the type alone is compared, whatever follows it."""
+    text = str(value)
+    alone, semicolon, _ = text.partition(";")
+    if semicolon:
+        return Wrong(f"of Content-Type the type alone is compared, whatever follows it; write `{alone.strip()}`")
+    found = parse_media_type(text)
+    return found if isinstance(found, Wrong) else found.decode("ascii")

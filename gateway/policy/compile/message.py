@@ -14,7 +14,7 @@ from gateway.policy.source import Path
 _METHOD = Pointer("/method", ("method",))
 _NAME = Pointer("/params/name", ("params", "name"))
 _IS_CALL = JsonCondition(_METHOD, frozenset({Text(CALL)}))
-_IS_ANSWER = JsonCondition(_METHOD, frozenset({Absent()}))
+IS_ANSWER = JsonCondition(_METHOD, frozenset({Absent()}))
 
 
 def message_conditions(report: Report, path: Path, when: schema.When, upstream: Upstream) -> Iterator[Condition]:
@@ -29,7 +29,7 @@ def message_conditions(report: Report, path: Path, when: schema.When, upstream: 
     elif _METHOD.text in when.json_:
         report.add((*path, "json", _METHOD.text), "an answer has no method; remove this, or `answer`")
     else:
-        yield _IS_ANSWER
+        yield IS_ANSWER
 
 
 def _tool_conditions(report: Report, path: Path, when: schema.When, upstream: Upstream) -> Iterator[Condition]:

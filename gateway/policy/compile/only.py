@@ -9,6 +9,7 @@ from gateway.core.withheld import withheld
 from gateway.policy import schema
 from gateway.policy.compile.listed_values import listed_texts, member_values
 from gateway.policy.condition import (
+    Absent,
     Condition,
     FormCondition,
     GraphqlCondition,
@@ -38,6 +39,7 @@ T = TypeVar("T")
 # GraphQL over HTTP: where the operation stands.
 _DOCUMENT = Pointer("/query", ("query",))
 _NOTHING: frozenset[str] = frozenset()
+_ABSENT = frozenset((Absent(),))
 
 
 def compile_only(report: Report, path: Path, shape: schema.Rule, upstream: Upstream) -> Only | None:
@@ -261,7 +263,8 @@ def _pointers(entry: Entry | ReadOnly) -> Iterator[Pointer]:
         if part.pointer is not None:
             yield part.pointer
     for one in entry.matcher.conditions:
-        if isinstance(one, JsonCondition):
+        # That nothing stands there needs no place in a list.
+        if isinstance(one, JsonCondition) and one.values != _ABSENT:
             yield one.pointer
         if isinstance(one, GraphqlCondition):
             yield _DOCUMENT

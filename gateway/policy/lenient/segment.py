@@ -9,6 +9,7 @@ What is a number or a truth to a framework is that in other spellings, too: Fast
 as 3 and `public/yes` as true, Spring `level/0x3` as 3.
 """
 
+import re
 from string import punctuation
 
 from gateway.policy.reading.caseless import caseless, unaccented
@@ -22,6 +23,7 @@ _LOWER = bytes(range(256)).lower()
 _ONLY_MARKS = "_"
 # As RFC 9562 begins a UUID's name, without its marks: Python reads one with it and without.
 _OF_UUID = "urnuuid"
+_ADDRESS = re.compile(r"[0-9]{1,20}(?:\.[0-9]{1,20}){3}")
 _TRUTHS = {
     **dict.fromkeys(("true", "yes", "on", "t", "y"), "1"),
     **dict.fromkeys(("false", "no", "off", "f", "n"), "0"),
@@ -33,6 +35,9 @@ def lenient_segment(text: str) -> str:
     number = _number(text)
     if number is not None:
         return number
+    if _ADDRESS.fullmatch(text):
+        # Python's `ipaddress` of before 3.9.5, Java's and many a splitter's reading: zeros in front count for nothing.
+        text = ".".join(str(int(one)) for one in text.split("."))
     if text.isascii():
         # In a fifth of the time, and nearly all has ASCII only.
         plain = text.encode("ascii").translate(_LOWER, _PLAIN_MARKS).decode("ascii")

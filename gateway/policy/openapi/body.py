@@ -42,7 +42,8 @@ class BodyMembers:
 
     `exact`: the body is JSON in any case, and of one schema that the document spells out. `required`: members that no
     body is without. `is_file`: the body is neither JSON nor a form, so that its names cannot be read. `within`: the one
-    member at the top, whose object has those told here, as JSON:API's `data`; of a list of objects `[]`.
+    member at the top, whose object has those told here, as JSON:API's `data`; of a list of objects `[]`. `with_ids`:
+    those that are an object with an id of its own.
     """
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
@@ -50,6 +51,7 @@ class BodyMembers:
     required: frozenset[str] = frozenset()
     is_file: bool = False
     within: str = ""
+    with_ids: frozenset[str] = frozenset()
 
 
 def body_members(tree: Tree, operation: Node, path: str = "") -> BodyMembers:
@@ -75,7 +77,10 @@ def body_members(tree: Tree, operation: Node, path: str = "") -> BodyMembers:
     required = {name for one in found for name in _required(one)}
     exact = plain and not within and [name for name, _ in media] == [JSON]
     is_file = bool(media) and not any(_is_read(name) for name, _ in media)
-    return BodyMembers(kinds, exact, frozenset(required & kinds.keys()), is_file, within)
+    with_ids = {name for one in found for name in _with_ids(tree, one)}
+    return BodyMembers(
+        kinds, exact, frozenset(required & kinds.keys()), is_file, within, frozenset(with_ids & kinds.keys())
+    )
 
 
 def _holds_all(member: str, path: str) -> bool:
@@ -133,6 +138,15 @@ def _schemas_in(tree: Tree, schema: Node, depth: int, seen: dict[int, int]) -> I
 
 def _required(schema: Node) -> set[str]:
     return {name for name in items_of(schema.get("required"), _MEMBERS) if isinstance(name, str)}
+
+
+def _with_ids(tree: Tree, schema: Node) -> Iterator[str]:
+    members = schema.get("properties")
+    for name, value in list(members.items())[:_MEMBERS] if isinstance(members, Mapping) else ():
+        described = tree.resolved(value)
+        own = None if isinstance(described, Wrong) else described.get("properties")
+        if isinstance(name, str) and isinstance(own, Mapping) and "id" in own:
+            yield name
 
 
 def _kinds(tree: Tree, schemas: list[Node]) -> dict[str, Kind]:

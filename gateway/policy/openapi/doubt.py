@@ -27,6 +27,16 @@ _ENDS = frozenset({"dest", "destination", "from", "source", "target", "to"})
 # Placeholders that say what is done; where texts stand before the last two, those say which thing it is.
 _DONE = frozenset({"action", "command", "operation", "verb"})
 _ACTIONS = _DONE | {"event", "transition"}
+# What things were or may be, and what makes one of these of the thing itself.
+_STATES = frozenset(
+    {
+        *("archive", "backup", "change", "checkpoint", "draft", "edit", "history", "patch", "proposal", "revision"),
+        *("savepoint", "snapshot", "suggestion", "version"),
+    }
+)
+_RETURNS = frozenset(
+    {"apply", "merge", "promote", "publish", "redo", "reinstate", "restore", "revert", "rollback", "undo", "use"}
+)
 # An id that a JSON body spells in the one way that a path does.
 _EXACT: frozenset[Kind] = frozenset({"integer", "uuid"})
 # A member that a pointer names without escapes.
@@ -80,7 +90,7 @@ class Items:
         if item is not None:
             return _collection(operation, item)
         alias = self._alias(operation, path, texts) or _action(operation, path, texts) or between
-        alias = alias or self._of_owner(operation, texts)
+        alias = alias or self._of_owner(operation, texts) or _state(operation, path)
         return alias or _value(operation, path, self._methods[texts]) or Doubt()
 
     def _alias(self, operation: Operation, path: Translation, texts: Place) -> Doubt | None:
@@ -152,6 +162,23 @@ def _action(operation: Operation, path: Translation, texts: Place) -> Doubt | No
         f"does `{path.named[path.kept - 1]}` say what is done? If so let `resource` end {ends}: all is one fence then"
     )
     return Doubt(asks=asks, about=("action", texts[: path.kept]))
+
+
+def _state(operation: Operation, path: Translation) -> Doubt | None:
+    """What a thing was, or may become: Jupyter writes a file anew at `POST /contents/{path}/checkpoints/{id}`."""
+    kept, behind = path.segments[: path.kept], path.segments[path.kept :]
+    if operation.method == "DELETE" or len(kept) < 2 or not isinstance(kept[-1], Slot):
+        return None
+    told = words(kept[-2])[-1:] if isinstance(kept[-2], str) else []
+    is_state = bool(told) and singular(told[0]) in _STATES
+    is_back = any(isinstance(one, str) and not _RETURNS.isdisjoint(words(one)) for one in behind)
+    end = next((named for named in reversed(path.named[: path.kept - 1]) if named.startswith("{")), None)
+    if not is_state and (not is_back or end is None):
+        return None
+    what = "what this is a state of" if end is None else f"`{end}`"
+    how = "give both one `resource`" if end is None else "let `resource` end with that"
+    asks = f"does it write {what} too, as who restores an older state? If so {how}: the two are fenced apart"
+    return Doubt(asks=asks, about=("state", path.texts[: path.kept]))
 
 
 def _value(operation: Operation, path: Translation, methods: set[str]) -> Doubt | None:

@@ -1,5 +1,5 @@
-"""Ids that a query or a body has to have, called as another path's placeholder: `POST /ban` with `user_id`. And lists
-of them: `user_ids`, and `users` that are numbers.
+"""Ids that a query or a body has to have, called as another path's placeholder: `POST /ban` with `user_id`. Lists of
+them: `user_ids`, and `users` that are numbers. And objects with an id, called as one of another path's: `user: {id}`.
 
 Whoever holds what `/users/{user_id}` names is not asked then. Most are only told, as by a comment what it is about.
 """
@@ -22,6 +22,7 @@ def ids_of_others(ruled: Iterable[tuple[Operation, Translation, str]]) -> Iterat
     every = list(ruled)
     named: dict[str, str] = {}
     numbers: dict[str, str] = {}
+    things: dict[str, str] = {}
     for operation, path, _ in every:
         last = path.segments[path.kept - 1] if path.kept else None
         before = path.segments[path.kept - 2] if path.kept > 1 else None
@@ -29,9 +30,17 @@ def ids_of_others(ruled: Iterable[tuple[Operation, Translation, str]]) -> Iterat
             named.setdefault(snake_name(last.name), operation.path)
             if isinstance(before, str):
                 numbers.setdefault(snake_name(before), snake_name(last.name))
+        if isinstance(last, Slot) and isinstance(before, str):
+            thing = singular(snake_name(before))
+            things.setdefault(thing, operation.path)
+            if GENERIC.issuperset(words(last.name)):
+                # `/users/{id}` is asked of as `/users/{user_id}` is.
+                named.setdefault(f"{thing}_id", operation.path)
     found: defaultdict[str, list[str]] = defaultdict(list)
     for operation, path, resource in every:
         own = {snake_name(one.name) for one in path.slots}
+        above = {singular(snake_name(one)) for one in path.segments if isinstance(one, str)}
+        own |= {f"{thing}_id" for thing in above}
         for name in sorted(operation.wanted | operation.body.required):
             id_name = snake_name(name)
             kind = operation.query.get(name) or operation.body.kinds.get(name)
@@ -41,6 +50,11 @@ def ids_of_others(ruled: Iterable[tuple[Operation, Translation, str]]) -> Iterat
                 id_name = singular(id_name)
             if id_name in named and id_name not in own and f"{{json:/{name}}}" not in resource:
                 found[id_name].append(f"{operation} (`{comment(name)}`)")
+        for name in sorted(operation.body.with_ids):
+            thing = snake_name(name)
+            if thing in things and thing not in above and f"{{json:/{name}/id}}" not in resource:
+                named.setdefault(f"{thing}/id", things[thing])
+                found[f"{thing}/id"].append(f"{operation} (`{comment(name)}` with its `id`)")
     for id_name, operations in found.items():
         yield (
             f"what the path does not name, but {some_of(operations)}: does it write what `{comment(named[id_name])}` "

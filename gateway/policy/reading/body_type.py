@@ -18,10 +18,13 @@ Kind = Literal["json", "form"]
 FORM = b"application/x-www-form-urlencoded"
 MULTIPART = b"multipart/form-data"
 FORM_TYPES = frozenset((FORM, MULTIPART))
+# Laravel looks for it in the whole of Content-Type.
+_JSON_WITHIN = re.compile(rb"[/+]json", re.IGNORECASE)
 # The one coding that all read alike who undo any.
 _UNDONE = b"gzip"
 # RFC 9110, section 5.6.2.
 TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+CONTENT_TYPE = "content-type"
 # RFC 9110, sections 8.3.1 and 5.6.6, without what some readers take for another type or for none: tabs, several blanks,
 # one before a semicolon (to Bottle that is no JSON), a parameter of nothing; and without what a reader who knows no
 # quotes would cut at: commas, semicolons, escapes.
@@ -93,6 +96,17 @@ def read_type(headers: Headers, reads: str, advice: str) -> MediaType | Refused:
     return found
 
 
+def named_type(headers: Headers) -> str | Refused:
+    """The type alone, as a condition on Content-Type compares it, whatever parameters follow (RFC 9110, 8.3.1)."""
+    found = read_type(headers, "a rule looks at Content-Type", "Send one type, once.")
+    if isinstance(found, Refused):
+        return found
+    if any(_JSON_WITHIN.search(value) for _, value in found.parameters):
+        why = "a rule looks at Content-Type, and it has a parameter by which some take the body for JSON."
+        return _ambiguous(why, "Send it without.")
+    return found.name.decode("ascii")
+
+
 # Requests bring the same few again and again.
 @lru_cache(maxsize=64)
 def _media_type(line: bytes) -> MediaType | str:
@@ -112,10 +126,6 @@ def _media_type(line: bytes) -> MediaType | str:
 def parameter_fault(found: MediaType, reads: str) -> Refused | None:
     """The refusal of a parameter that says nothing to a server that knows the type. Laravel looks for `/json` and
     `+json` in the whole field: a form with `; a=+json` is JSON to it."""
-    if found.name.startswith(b"multipart/") and any(name == b"boundary" for name, _ in found.parameters[1:]):
-        # aws-multipart-parser takes what stands between the first equals sign and the next.
-        why = f"{reads}, and some take the first parameter of a multipart body's type for its boundary."
-        return _ambiguous(why, "Say `boundary` before `charset=utf-8`, or no charset.")
     for parameter, value in found.parameters:
         if parameter == b"boundary" and found.name.startswith(b"multipart/"):
             continue

@@ -82,6 +82,8 @@ def read_form_parts(content_type: bytes, body: bytes) -> FormParts | Refused:
     subtype, boundary = found
     if not _BOUNDARY.fullmatch(boundary):
         return _ambiguous("its boundary has other characters than letters, digits, `-`, `_`, `.` and `+`")
+    if any(other in body.translate(_LOWER) for other in _other_boundaries(content_type)):
+        return _ambiguous("the body has the text of a parameter before the boundary; say no charset")
     names: list[str] = []
     is_form = subtype == b"form-data"
     try:
@@ -98,6 +100,16 @@ def read_form_parts(content_type: bytes, body: bytes) -> FormParts | Refused:
     if command is not None:
         return _ambiguous(f"part {command} changes how it is read")
     return FormParts(frozenset(reading for name in names for reading in readings(name)), tuple(names), is_form)
+
+
+def _other_boundaries(content_type: bytes) -> Iterator[bytes]:
+    """What some take for the boundary, in lower case, where the type has a charset before it: whoever reads the first
+    parameter's value; aws-multipart-parser, which reads what stands between the first equals sign and the next."""
+    first, _, behind = content_type.partition(b"=")
+    if not first.lower().endswith(b"boundary"):
+        value = behind.partition(b"=")[0].lower()
+        yield value
+        yield b"--" + value.partition(b";")[0].strip(b'"')
 
 
 def _parts(body: bytes, boundary: bytes) -> Iterator[bytes]:

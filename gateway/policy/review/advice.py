@@ -14,6 +14,7 @@ from gateway.policy.review.advised.queries import doubtful_queries
 from gateway.policy.review.advised.spellings import loose_spellings
 from gateway.policy.review.advised.tenants import apart_by_caller
 from gateway.policy.review.advised.two_ends import other_ends, other_items
+from gateway.policy.review.advised.two_kinds import two_kinds
 from gateway.policy.review.advised.unlisted import unlisted_reads
 from gateway.policy.review.advised.unsent import unsent_bodies
 from gateway.policy.ruleset import RuleSet
@@ -36,6 +37,7 @@ _EVERY = (
     unlisted_reads,
     open_values,
     unsent_bodies,
+    two_kinds,
 )
 
 

@@ -186,3 +186,28 @@ def test_what_is_said_of_a_thing_is_asked_about(path: str, operation: dict[str, 
     asks = items.doubt(ruled[0], translate(path)).asks or ""
 
     assert ("only what is said of `{path.id}`?" in asks) == is_asked
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "asked"),
+    [
+        ("post", "/docs/{id}/checkpoints/{checkpoint_id}", "does it write `{path.id}` too"),
+        ("put", "/docs/{id}/versions/{v}", "does it write `{path.id}` too"),
+        ("post", "/docs/{id}/docRevisions/{r}/restore", "does it write `{path.id}` too"),
+        ("post", "/docs/{id}/comments/{c}/accept-and-apply", "does it write `{path.id}` too"),
+        ("post", "/a/{a}/docs/{id}/notes/{n}:publish", None),
+        ("post", "/backups/{backup}/_restore", "does it write what this is a state of too"),
+        ("delete", "/docs/{id}/versions/{v}", None),
+        ("post", "/docs/{id}/comments/{c}", None),
+        ("post", "/docs/{id}/comments/{c}/like", None),
+        ("post", "/docs/{id}/publish", None),
+        ("post", "/versions", None),
+    ],
+)
+def test_what_was_a_thing_may_become_it_again(method: str, path: str, asked: str | None) -> None:
+    """Who restores an older version writes the document, whose holder is another. A version that is deleted is gone."""
+    ruled = operations({path: {method: {}}})
+
+    asks = Items((each, translate(each.path)) for each in ruled).doubt(ruled[0], translate(path)).asks
+
+    assert (asks or "").startswith(asked or "-") if asked else asks is None

@@ -43,6 +43,9 @@ def asked(directory: Path, paths: Any) -> list[str]:
         ({**USER, "/profile": {"put": query("user_id", required=False)}}, False),
         ({**USER, "/users/{user_id}/ban": {"post": body("user_id")}}, False),
         ({"/users/{id}": {"put": {}}, "/ban": {"post": body("id")}}, False),
+        ({"/users/{id}": {"put": {}}, "/ban": {"post": body("user_id")}}, True),
+        ({"/users/{id}": {"put": {}}, "/ban": {"post": query("userId")}}, True),
+        ({"/users/{id}": {"put": {}}, "/users/{id}/ban": {"post": body("user_id")}}, False),
         ({"/files/{path}": {"put": {}}, "/ban": {"post": body("path")}}, False),
         ({"/users/{user_id}": {"get": {}}, "/ban": {"post": body("user_id")}}, False),
         ({**USER, "/bans/search": {"post": body("user_id")}}, False),
@@ -59,6 +62,9 @@ def asked(directory: Path, paths: Any) -> list[str]:
         "left out of the query",
         "in the path too",
         "any id",
+        "called as a collection",
+        "so in the query",
+        "of the path's own",
         "a name of many things",
         "what nothing writes",
         "a likely read",
@@ -88,3 +94,29 @@ def test_what_is_named_by_the_body_already_is_not_asked_about(tmp_path: Path) ->
     whole = {"requestBody": {"content": {"application/json": {"schema": schema}}}}
 
     assert not asked(tmp_path, {"/users": {"put": whole}, "/users/{user_id}": {"put": {"parameters": [named]}}})
+
+
+@pytest.mark.parametrize(
+    ("path", "member", "is_asked"),
+    [
+        ("/users/{user_id}", "user", True),
+        ("/users/{id}", "user", True),
+        ("/user-groups/{id}", "userGroup", True),
+        ("/users/{id}", "owner", False),
+        ("/other/{id}", "user", False),
+    ],
+)
+def test_an_object_may_name_what_another_path_has(tmp_path: Path, path: str, member: str, *, is_asked: bool) -> None:
+    """Jupyter ends the kernel of a session with it: `{"kernel": {"id": ...}}` beside `/kernels/{kernel_id}`. It may be
+    left out: an object is there to be looked up."""
+
+    def having(*names: str) -> dict[str, Any]:
+        schema = {"properties": {member: {"properties": {name: {} for name in names}}, "title": {}}}
+        return {"patch": {"requestBody": {"content": {"application/json": {"schema": schema}}}}}
+
+    found = asked(tmp_path, {path: {"put": {}}, "/sessions/{id}": having("id", "name")})
+
+    assert [f"(`{member}` with its `id`): does it write what `{path}` writes?" in one for one in found] == (
+        [True] if is_asked else []
+    )
+    assert asked(tmp_path, {path: {"put": {}}, "/sessions/{id}": having("name")}) == []

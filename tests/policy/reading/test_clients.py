@@ -151,10 +151,11 @@ def test_a_form_that_is_sent_again_is_the_same_request(
         "-_Qz3b9dK1mXv7RtYp4sWcH2gL8nJ0f",
     ],
 )
-@pytest.mark.parametrize("charset", ["", "; charset=UTF-8"])
-def test_a_clients_boundary_is_taken(boundary: str, charset: str) -> None:
-    """As browsers, curl, Node, Go, Java, .NET, Dart, Ruby, Swift and Perl draw theirs, with the word in it or not."""
-    kind, plain = f"multipart/form-data; boundary={boundary}{charset}".encode(), boundary.strip('"')
+@pytest.mark.parametrize(("before", "behind"), [("; ", ""), ("; ", "; charset=UTF-8"), (";charset=UTF-8;", "")])
+def test_a_clients_boundary_is_taken(boundary: str, before: str, behind: str) -> None:
+    """As browsers, curl, Node, Go, Java, .NET, Dart, Ruby, Swift and Perl draw theirs, with the word in it or not.
+    Spring's RestTemplate said the charset first."""
+    kind, plain = f"multipart/form-data{before}boundary={boundary}{behind}".encode(), boundary.strip('"')
     part = 'Content-Disposition: form-data; name="title"\r\n\r\nx\r\n'
     told = read_form_parts(kind, f"--{plain}\r\n{part}--{plain}--\r\n".encode())
 

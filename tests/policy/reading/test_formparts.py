@@ -198,6 +198,24 @@ def test_a_boundarys_text_stands_in_no_content(content: str, is_read: bool) -> N
     assert isinstance(read_form_parts(b'multipart/form-data; boundary="0f1d"', sent), FormParts) is is_read
 
 
+@pytest.mark.parametrize(
+    ("content", "is_read"),
+    [
+        *(("UTF-8;boundary", False), ("x\r\nutf-8;BOUNDARY--", False), ("--UTF-8", False), ("\r\n--utf-8\r\n", False)),
+        *(("charset=UTF-8", True), ("utf-8; boundary", True), ("-utf-8-", True)),
+    ],
+)
+def test_what_stands_before_the_boundary_is_none(content: str, is_read: bool) -> None:
+    """aws-multipart-parser takes what is between the first equals sign and the next for it."""
+    sent = body(NAMED.format("a"), content=content)
+    kinds = (b"multipart/form-data;charset=UTF-8;boundary=q7", b'multipart/form-data;charset="UTF-8";boundary=q7')
+    found = [isinstance(read_form_parts(kind, sent), FormParts) for kind in kinds]
+
+    assert found[0] is is_read
+    assert found[1] is (is_read or not content.lower().strip().startswith("--"))
+    assert isinstance(read_form_parts(b"multipart/form-data; boundary=q7; charset=UTF-8", sent), FormParts)
+
+
 def test_parts_of_no_form_may_be_nameless() -> None:
     """Some servers take their Content-ID for a name."""
     heads = ("Content-Type: text/plain", "Content-ID: <r>", NAMED.format("a") + "\r\nContent-ID: s")

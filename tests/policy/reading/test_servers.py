@@ -104,7 +104,11 @@ def contents(draw: st.DrawFn, boundary: str) -> str:
     """What somebody may take for a delimiter and another part."""
     marks = ["-", "--", f"--{boundary[:-1]}", f"--{boundary.swapcase()}", f"--'{boundary}'", f"-- {boundary}", "\u2014"]
     marks += [boundary[:-1], f"--{boundary[1:]}", f"--{boundary[::-1]}", f"--{boundary[: len(boundary) // 2]}", "----"]
-    mark = draw(st.sampled_from([*marks, f"--{boundary[:1]}\n{boundary[1:]}", "--C", f"-\n-{boundary}"]))
+    mark = draw(
+        st.sampled_from(
+            [*marks, "--UTF-8", "UTF-8; boundary", f"--{boundary[:1]}\n{boundary[1:]}", "--C", f"-\n-{boundary}"]
+        )
+    )
     start = draw(st.sampled_from(["", "\r\n", "\n", "\r", "x"]))
     head = (
         draw(st.sampled_from(LINE_ENDS))
@@ -132,7 +136,11 @@ def multiparts(draw: st.DrawFn) -> tuple[str, bytes]:
         body += f"--{boundary}\r\n{head}\r\n\r\n{content}\r\n"
     end = draw(st.sampled_from(["", "\r\n", "\r\n\r\n", "\r\nx", "\n", " "])) if "end" in odd else "\r\n"
     more = draw(st.sampled_from(["", "", "; charset=utf-8"]))
-    return f"multipart/form-data; boundary={spelled}{more}", f"{body}--{boundary}--{end}".encode()
+    first = draw(st.sampled_from([";charset=UTF-8", '; charset="utf-8"', "", ""]))
+    return (
+        f"multipart/form-data{first}; boundary={spelled}{'' if first else more}",
+        f"{body}--{boundary}--{end}".encode(),
+    )
 
 
 def test_every_server_finds_what_is_plainly_there() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from gateway.policy.compile.message import IS_ANSWER
 from gateway.policy.condition import FormCondition, GraphqlCondition, JsonCondition, QueryCondition
 from gateway.policy.entry import ReadOnly
 from gateway.policy.finding import Finding
@@ -16,7 +17,8 @@ _SAFE = READ_METHODS | {"PROPFIND", "QUERY", "REPORT", "SEARCH"}
 def unlisted_reads(rules: RuleSet) -> Iterator[Finding]:
     """An entry of `read_only` that is told from a write by a condition, and lists nothing of what a request may say.
 
-    Of GraphQL every field is looked at, and a call of MCP names its tool in one place.
+    Of GraphQL every field is looked at, and a call of MCP names its tool in one place. An answer does not say what it
+    answers: MCP's SDK for Python takes a `decline` that has a message in it for that message, where it asked for one.
     """
     for entry in rules.read_only:
         if _is_told_by_condition(entry) and not _lists(entry):
@@ -30,8 +32,10 @@ def unlisted_reads(rules: RuleSet) -> Iterator[Finding]:
 
 def _is_told_by_condition(entry: ReadOnly) -> bool:
     matcher = entry.matcher
-    if not matcher.conditions or matcher.upstream.protocol == "mcp":
+    if not matcher.conditions:
         return False
+    if matcher.upstream.protocol == "mcp":
+        return IS_ANSWER in matcher.conditions and len(matcher.conditions) > 1
     acts = any(not _SAFE.issuperset(pattern.methods) for pattern in matcher.patterns)
     return acts and not any(isinstance(one, GraphqlCondition) for one in matcher.conditions)
 
@@ -44,6 +48,9 @@ def _lists(entry: ReadOnly) -> bool:
 def _least(entry: ReadOnly) -> str:
     """The lists that have what the conditions look at."""
     conditions = entry.matcher.conditions
+    if IS_ANSWER in conditions:
+        said = [one.pointer.text for one in conditions if isinstance(one, JsonCondition) and one is not IS_ANSWER]
+        return f"{{json: {_written(['/jsonrpc', '/id', *said])}}}"
     pointers = [one.pointer.text for one in conditions if isinstance(one, JsonCondition)]
     fields = [one.name for one in conditions if isinstance(one, FormCondition)]
     query = _written([one.name for one in conditions if isinstance(one, QueryCondition)])

@@ -41,3 +41,14 @@ def test_a_call_of_mcp_names_its_tool_in_one_place(tmp_path: Path) -> None:
     entries = "read_only:\n  - {match: POST /mcp, when: {tool: look}}\n  - {match: POST /mcp, when: {answer: true}}\n"
 
     assert list(unlisted_reads(rules(tmp_path, f"{HEAD}{MCP}{entries}writes: []\n"))) == []
+
+
+@pytest.mark.parametrize("only", ["", ", only: {json: [/jsonrpc, /id, /result/action]}"])
+def test_an_answer_may_say_more_than_is_looked_at(tmp_path: Path, only: str) -> None:
+    """It does not say what it answers: one with a message in it is that to who asked for a message."""
+    entry = f"{{match: POST /mcp, when: {{answer: true, json: {{/result/action: decline}}}}{only}}}"
+    found = list(unlisted_reads(rules(tmp_path, f"{HEAD}{MCP}read_only:\n  - {entry}\nwrites: []\n")))
+
+    assert [one.message.partition("beginning with `")[2] for one in found] == (
+        [] if only else ["only: {json: [/jsonrpc, /id, /result/action]}`"]
+    )
