@@ -82,6 +82,8 @@ async def test_a_worker_that_was_stopped_passes_nothing_on_that_was_paused_meanw
             try:
                 async with opened(shared_store.url) as store:
                     await begin_pause(store, Scope("all"), id=new_pause_id(), reason="a drill", by="operator")
+                # The gateway is stopped and tells nothing by which this could be awaited: what it waits with for a
+                # connection is to be past its time once it goes on.
                 await asyncio.sleep(2 * CONNECTS_WITHIN_S)
                 sent = len(upstream.seen)
             finally:
