@@ -21,8 +21,9 @@ Outcome = Literal["applied", "not_applied", "unknown"]
 class NotSent:
     """Not one byte of the request left the gateway.
 
-    `late`: the ticket's deadline had passed before the first byte. `caller-broke`: the caller's body broke off first;
-    `too-large`: it was over the limit of what is passed on; `crowded`: too many wait for a connection already.
+    `late`: the ticket's deadline had passed before the first byte, or what admitted it lies back too far; it may be
+    admitted anew. `caller-broke`: the caller's body broke off first; `too-large`: it was over the limit of what is
+    passed on; `crowded`: too many wait for a connection already.
     """
 
     cause: Literal["unreachable", "late", "caller-broke", "too-large", "crowded"]

@@ -27,6 +27,8 @@ _INSIDE = re.compile(r"(?<![\w.-])[\w-]+[.][\w-]+(?:[.][\w-]+)?(?![\w-]|[.][\w-]
 # Base64 of the shortest token, or of more; some leave its padding away, some use the other alphabet (RFC 4648).
 _ENCODED = re.compile("[A-Za-z0-9+/_-]{32,}")
 _ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
+# Each of those behind may read what the one before it has left: a proxy, a server, its application.
+_UNESCAPED_AT_MOST = 3
 _TO_STANDARD = str.maketrans("-_", "+/")
 
 
@@ -121,22 +123,28 @@ def shows_secret(value: str, token: str | None) -> bool:
     secret = "" if token is None else token.partition(".")[2]
     if len(secret) < _SHORTEST_SECRET:
         return False
-    if secret in value or ("%" in value and secret in _unescaped(value)):
+    texts = tuple(_unescaped(value)) if "%" in value else (value,)
+    if any(secret in text for text in texts):
         return True
-    return any(secret in _plain(word) for word in _ENCODED.findall(value) if len(word) * 3 >= len(secret) * 4)
+    words = (word for text in texts for word in _ENCODED.findall(text))
+    return any(secret in _plain(word) for word in words if len(word) * 3 >= len(secret) * 4)
 
 
 def _readings(value: str, *, decoded: bool) -> Iterator[str]:
-    """A field's value, and what is percent-encoded in it; `decoded`: what is in base64 too. Each once."""
-    yield value
-    if "%" in value:
-        yield _unescaped(value)
+    """A field's value, and what is percent-encoded in it; `decoded`: what is in base64 too."""
+    yield from _unescaped(value)
     for word in _ENCODED.findall(value) if decoded else ():
         yield from _readings(_plain(word), decoded=False)
 
 
-def _unescaped(value: str) -> str:
-    return _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), value)
+def _unescaped(value: str) -> Iterator[str]:
+    """The value, without its percent-encoding, and without what was in that."""
+    yield value
+    for _ in range(_UNESCAPED_AT_MOST):
+        if "%" not in value:
+            return
+        value = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), value)
+        yield value
 
 
 def _has_token(text: str) -> bool:

@@ -16,6 +16,9 @@ class WholeBody:
     def take_buffered(self) -> bytes | None:
         return self.body
 
+    async def begin(self) -> None:
+        """Nothing is waited for."""
+
     async def read(self) -> bytes:
         """What follows: nothing."""
         return b""

@@ -79,7 +79,8 @@ class Admitted:
     id; of a write without a key, the one that it gets if it ends unknown. `attempt` counts how often the intent was
     admitted, from 1; `in_doubt`: an attempt before this one may have been executed. `era` is its epoch's: larger each
     time that an operator has forgotten the resource's epochs. `sent_ms` is when the first attempt in doubt was
-    admitted, by the store's clock; zero where nobody says.
+    admitted, by the store's clock; zero where nobody says. `asked_twice`: the store may have been, over two
+    connections, and come to one of them only behind the end of this.
     """
 
     write: Write
@@ -90,6 +91,7 @@ class Admitted:
     in_doubt: bool = False
     era: int = 0
     sent_ms: int = 0
+    asked_twice: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,6 +173,11 @@ class Admission:
             if asked_at > self._pauses.open_until and (paused := await self._pauses.judge(write)):
                 return paused, deadline
             reply = await self._store.admit(write, ticket, ttl_s=ttl_s, queued=queued, behind=behind)
+            if isinstance(reply, Admitted) and reply.asked_twice and _is_told_by_its_ticket(write):
+                # Asked once more behind its end, the store would make a ticket that nobody ends. So nothing is sent
+                # under this one, and it is ended now and when its life is over.
+                await self._abandon(write, ticket)
+                return Waiting("busy", 0.0), deadline
             if queued or self._clock.boot() - asked_at > _SOON_S:
                 # The connection stood still, or this process did.
                 return await self._looked_again(write, reply), deadline
@@ -215,6 +220,11 @@ class Admission:
 
 def _is_over(write: Write) -> bool:
     return write.rule.upstream.term.is_over
+
+
+def _is_told_by_its_ticket(write: Write) -> bool:
+    """Whether nothing else tells the store that this was asked already. What is only observed is asked once."""
+    return write.intent is None and write.rule.mode == "enforce"
 
 
 async def _turn_comes(place: asyncio.Event, within_s: float) -> bool:

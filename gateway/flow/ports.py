@@ -184,6 +184,10 @@ class BodySource(Protocol):
         """The announced length; None for a chunked body."""
         ...
 
+    async def begin(self) -> None:
+        """Wait for the first piece, and leave it to whoever reads it."""
+        ...
+
     async def read(self) -> bytes:
         """The next piece; empty at the end."""
         ...

@@ -29,6 +29,7 @@ class IncomingBody:
     def __init__(self, request: web.BaseRequest, length: int | None, memory: Memory | None = None) -> None:
         self._content = request.content
         self._protocol = request.protocol
+        self._begun = b""
         self._held: bytes | None = None
         self._spool: Spool | None = None
         self._at = 0
@@ -70,9 +71,14 @@ class IncomingBody:
             return self._held
         if not self._content.is_eof() or self._content.exception() is not None:
             return None
+        begun, self._begun = self._begun, b""
         held = self._content.read_nowait(-1)
         self._count(held)
-        return self._keep(held)
+        return self._keep(begun + held)
+
+    async def begin(self) -> None:
+        if self._held is None and self._spool is None and not self._begun:
+            self._begun = await self._next()
 
     async def read(self) -> bytes:
         if self._held is not None:
@@ -179,6 +185,11 @@ class IncomingBody:
         return gathered.getvalue()
 
     async def _next(self) -> bytes:
+        if self._begun:
+            begun, self._begun = self._begun, b""
+            # By the limit of now, which may be another one.
+            self._count(b"")
+            return begun
         asked = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(self._patience_s):

@@ -11,6 +11,7 @@ from gateway.store.answer import Answer, number, read_answer, text
 from gateway.store.clock import StoreClock
 from gateway.store.durable import Durable
 from gateway.store.keys import probe, resource_keys
+from gateway.store.links.link import Link
 from gateway.store.links.topology import Topology, places
 from gateway.store.loss.acknowledged import Acknowledged
 from gateway.store.loss.recent import Recent
@@ -126,6 +127,11 @@ class Asking:
         self._clock.learn(answer.now_ms, asked, answered)
         self.on_call(script.name, answered - asked)
         return answer
+
+    def _acted_on_at(self, resource: ResourceKey) -> Link:
+        """The connection over which the resource is asked about what is acted on."""
+        key = resource_keys(resource)[0]
+        return self.link.at(key) if self.durable is None else self.durable.link_at(key)
 
     def _ask(self, script: Script, resource: ResourceKey, *arguments: str | bytes) -> Coroutine[None, None, Answer]:
         return self.run(script, resource_keys(resource), *arguments)

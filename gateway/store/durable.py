@@ -130,8 +130,12 @@ class Durable:
     async def close(self) -> None:
         await self._topology.close()
 
+    def link_at(self, key: str, /) -> Link:
+        """The connection to the server that has this key, as `Topology.at`."""
+        return self._topology.at(key)
+
     def at(self, key: str, /) -> DurableLink:
-        """The connection to the server that has this key."""
+        """The same, with waits behind its calls."""
         link = self._topology.at(key)
         found = self._links.get(link)
         if found is None:

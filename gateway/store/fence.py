@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 from gateway.core.compensation import Kept, Undoable
 from gateway.core.decision import Refused
@@ -105,11 +106,15 @@ class FenceStore(Asking):
     async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         self.lasting.note(ttl_s)
         words = self._words.admit(write, ttl_s, queued=queued, behind=behind) + self.times(ttl_s)
+        link = self._acted_on_at(write.resource)
+        breaks = link.breaks
         answer = await self._ask_to_admit(write, ticket, words)
         answer = self._acknowledged.compared(answer, write.resource)
         found = reply.admit_reply(answer, write, ticket)
         if isinstance(found, Admitted):
             self.has_admitted(found, ttl_s)
+            if link.breaks != breaks:
+                return replace(found, asked_twice=True)
         elif isinstance(found, Refused):
             self._acknowledged.doubt_where(answer, write.resource)
         return found

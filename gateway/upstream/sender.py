@@ -25,6 +25,8 @@ from gateway.upstream.wire import Wire
 _BODILESS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 # A request up to this size leaves in one piece: a peer that reads takes it at once.
 _AT_ONCE = 32 << 10
+# A write whose body takes longer to begin is admitted anew: a pause holds within a second.
+_BEGINS_SOON_S = 0.5
 # Methods whose body every server reads.
 _WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 
@@ -34,6 +36,8 @@ class Body(Protocol):
 
     @property
     def length(self) -> int | None: ...
+
+    async def begin(self) -> None: ...
 
     async def read(self) -> bytes: ...
 
@@ -136,21 +140,28 @@ class HttpSender:
         return _Attempt(pool, wire, sending, outgoing, self._clock)
 
     async def _begin(self, sending: "_Sending") -> "_Outgoing | NotSent":
-        body = sending.body
+        body, asked = sending.body, self._clock.boot()
         try:
             async with asyncio.timeout(max(0.0, self._clock.left(sending.deadline))):
-                beginning = await body.read()
+                await body.begin()
+                why = self._outlived(sending, asked)
+                if why is not None:
+                    return NotSent("unreachable" if sending.write is None else "late", why)
+                return _Outgoing(await body.read(), body)
         except TimeoutError:
             return NotSent("caller-broke", "the request's body did not begin within the time for the whole")
         except CallerGone as error:
             return NotSent("caller-broke", str(error))
         except BodyTooLarge as error:
             return NotSent("too-large", str(error))
+
+    def _outlived(self, sending: "_Sending", asked: float) -> str | None:
+        """Why the judgement may hold no more behind the wait for its body, since `asked`; None where it holds."""
         if sending.upstream.term.is_over:
-            # What is kept is judged anew, as what comes too late is.
-            cause: Literal["late", "unreachable"] = "late" if body.rewind() else "unreachable"
-            return NotSent(cause, "the policies changed while the request's body was awaited")
-        return _Outgoing(beginning, body)
+            return "the policies changed while the request's body was awaited"
+        if sending.write is not None and self._clock.boot() - asked > _BEGINS_SOON_S:
+            return "the request's body began long after its admission"
+        return None
 
 
 @frozen

@@ -243,7 +243,10 @@ def test_a_token_never_goes_upstream(value: str, sources: tuple[TokenSource, ...
         (f"tok_{LEASE}", LEASE, True),
         (SECRET, LEASE, True),
         (f"{SECRET[:5]}%{ord(SECRET[5]):02X}{SECRET[6:]}", LEASE, True),
+        ("".join(f"%25{ord(letter):02X}" for letter in SECRET), LEASE, True),
+        (f"%25%61{SECRET[1:]}", LEASE, True),
         (f"Token {base64.b64encode(f'a.{LEASE}.b'.encode()).decode()}", LEASE, True),
+        (f"%2559{base64.b64encode(f'ab.{LEASE}'.encode()).decode()[1:]}", LEASE, True),
         (f"x.{CLAIM}", CLAIM, True),
         (f"Bearer x.{LEASE}", f"42.{SECRET.upper()}", False),
         (f"Bearer {SECRET[:-1]}", LEASE, False),
@@ -254,7 +257,14 @@ def test_a_token_never_goes_upstream(value: str, sources: tuple[TokenSource, ...
     ],
     ids=[
         *("behind a part of its own", "before one", "behind letters", "the secret alone", "percent-encoded"),
-        *("in base64 of any scheme", "a signed claim", "another secret", "all but its end", "a bare epoch"),
+        *("percent-encoded twice", "behind a percent sign", "in base64 of any scheme"),
+        *(
+            "a letter of the base64 percent-encoded",
+            "a signed claim",
+            "another secret",
+            "all but its end",
+            "a bare epoch",
+        ),
         *("no token", "none presented", "nothing"),
     ],
 )

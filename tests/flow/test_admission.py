@@ -10,14 +10,14 @@ from gateway.core.clock import Deadline
 from gateway.core.decision import OVERLOADED, STALE_EPOCH, TOKEN_INVALID, Refused
 from gateway.core.faults import CallerGone, StoreUnavailable
 from gateway.core.rule import Authority, Fence, Rule
-from gateway.core.write import Waiting
+from gateway.core.write import Waiting, Write
 from gateway.flow import admission
 from gateway.flow.admission import Admission
 from gateway.flow.clock import BootClock
 from tests.flow.door import PATIENT, Door, ticket
-from tests.playbook.given import RESOURCE, UPSTREAM, write
+from tests.playbook.given import INTENT, RESOURCE, UPSTREAM, write
 from tests.playbook.script import STUCK
-from tests.playbook.store import ADMIT
+from tests.playbook.store import ADMIT, Admit
 
 # Waiting until somebody wakes: a wake-up that is lost fails the test by its own time limit.
 BUSY, OLDER = Waiting("busy", 3_600), Waiting("older", 3_600)
@@ -96,6 +96,25 @@ async def test_without_a_wake_up_a_waiter_looks_again_by_itself() -> None:
 
     assert ticket(await door.come()) == "t3"
     assert await door.closed() == ["admit t1", "admit t2 queued", "admit t3 queued"]
+
+
+@pytest.mark.parametrize(
+    ("asking", "conversation"),
+    [
+        (write(PATIENT), ["admit t1", "abandon t1", "admit t2 queued"]),
+        (write(PATIENT, intent=INTENT), ["admit t1"]),
+        (write(replace(PATIENT, mode="observe")), ["admit t1"]),
+    ],
+    ids=["a write without a key", "one with a key", "an observed one"],
+)
+async def test_nothing_is_sent_under_a_ticket_that_may_be_made_twice(asking: Write, conversation: list[str]) -> None:
+    """The store may come to the first of two calls behind the end of its write. Of a key it knows what became of it."""
+    door = Door(Admit(asked_twice=True), ADMIT)
+
+    got = await door.admission.admit(asking, door.caller.is_gone)
+
+    assert await door.closed() == conversation
+    assert ticket(got) == f"t{1 + len(conversation) // 3}"
 
 
 async def test_waiters_are_admitted_in_order_of_arrival() -> None:

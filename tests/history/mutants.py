@@ -119,6 +119,8 @@ SENT_LATE = Mutant(
             "        if self._clock.left(self._sending.deadline) <= 0:\n            raise PastDeadline\n",
             "",
         ),
+        # What waited for its body would be admitted anew.
+        Change("upstream/sender.py", "_BEGINS_SOON_S = 0.5\n", "_BEGINS_SOON_S = 3600.0\n"),
         # The timer that ends an attempt at its deadline would close the connection of what is sent late.
         Change(
             "upstream/sender.py",

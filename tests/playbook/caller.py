@@ -97,6 +97,8 @@ class NoBody:
 
     length: int | None = 0
 
+    async def begin(self) -> None: ...
+
     async def read(self) -> bytes:
         return b""
 

@@ -1,7 +1,7 @@
 """The store's ports under scripts: admissions, leases, quotas, pauses and claims."""
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.core.claim import ClaimProof
 from gateway.core.decision import Refused
@@ -45,6 +45,7 @@ class Admit:
     revision: int | None = None
     attempt: int = 1
     in_doubt: bool = False
+    asked_twice: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class ScriptedStore:
         reply = await self._ask("admit", f"admit {ticket}{' queued' * queued}{f' behind {behind}' * bool(behind)}")
         if isinstance(reply, Admit):
             intent = IntentId(ticket) if write.intent is None else INTENT_ID
-            return Admitted(write, ticket, reply.revision, intent, reply.attempt, reply.in_doubt)
+            got = Admitted(write, ticket, reply.revision, intent, reply.attempt, reply.in_doubt)
+            return replace(got, asked_twice=reply.asked_twice)
         assert isinstance(reply, Waiting | Replayed | Refused)
         return reply
 

@@ -190,11 +190,11 @@ async def test_a_write_that_is_judged_anew_pays_once(store_url: str, tmp_path: P
 async def test_a_body_that_is_passed_on_as_it_comes_begins_under_the_policies_in_force(
     store_url: str, tmp_path: Path
 ) -> None:
-    """Its write was admitted; nothing of it is sent, which its caller is told."""
+    """Its write was admitted; nothing of it was sent, and it is judged anew."""
     async with changing(store_url, tmp_path) as gate:
         refused = await gate.slow("PUT", "/reports/7", lambda: gate.change(who=("bob",)))
 
-        assert (refused.status, refused.decision) == (502, "upstream-unreachable")
+        assert (refused.status, refused.decision) == (401, "unauthenticated")
         assert gate.upstream.seen == gate.upstream.partial == []
 
 

@@ -23,6 +23,9 @@ class Given:
         self._whole = whole
         self.length = length
 
+    async def begin(self) -> None:
+        """What a piece is waited for is said in its place."""
+
     async def read(self) -> bytes:
         if not self._pieces:
             return b""
