@@ -142,7 +142,9 @@ class Outcomes:
     unknown: frozenset[int]
 
 
-DEFAULT_OUTCOMES = Outcomes(frozenset(range(400, 500)) - {408}, frozenset(range(500, 600)) | {408})
+# Some look for a form that `Accept` allows once they have acted; who closed a slow request may have acted, too.
+_DOUBTFUL = frozenset({406, 408})
+DEFAULT_OUTCOMES = Outcomes(frozenset(range(400, 500)) - _DOUBTFUL, frozenset(range(500, 600)) | _DOUBTFUL)
 
 
 @dataclass(frozen=True, slots=True)

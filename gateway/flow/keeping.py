@@ -40,7 +40,7 @@ class Keeping:
     def foretell(self) -> Outcome | None:
         """The outcome, before the body is whole; None where the rest of it tells."""
         outcome = self._of_status(self._status)
-        return None if self._reader is not None and outcome == "applied" else outcome
+        return outcome if self._reader is None or outcome == "unknown" else None
 
     @property
     def lacks_answer(self) -> bool:
@@ -53,12 +53,17 @@ class Keeping:
         return outcome, self._kept(outcome)
 
     def _judge(self) -> Outcome:
-        """One that asks for more input does not end its intent: nothing was done yet."""
+        """A refusal of a call in which the call is not named comes from what stands before the tools.
+
+        One that asks for more input does not end its intent: nothing was done yet.
+        """
         outcome = self._of_status(self._status)
-        if outcome != "applied" or self._reader is None:
+        if outcome == "unknown" or self._reader is None:
             return outcome
         said = self._reader.said()
         self._answers_others = not said.alone
+        if outcome == "not_applied" and said.is_silent:
+            return outcome
         if said.asks and self._write.intent is not None:
             return "not_applied"
         return "unknown" if said.status is None else self._of_status(said.status)

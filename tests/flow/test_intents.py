@@ -260,9 +260,18 @@ RESULT = b'data: {"jsonrpc": "2.0", "id": 1, "result": {}}\n\n'
         (answer(200, (NOTE * 2000, False), b"", headers=(EVENTS,)), "unknown: answered 200"),
         (answer(200, (b" " * (1 << 20), False), RESULT[6:], b"", headers=(JSON,)), "unknown: answered 200"),
         (answer(200, (RESULT[6:], True), headers=(JSON, (b"Content-Encoding", b"br"))), "unknown: answered 200"),
-        (answer(400, (b"", True), headers=(JSON, (b"Content-Encoding", b"br"))), "not_applied: answered 400"),
+        (answer(400, (b"x", True), headers=(JSON, (b"Content-Encoding", b"br"))), "unknown: answered 400"),
+        (answer(400, (b"x", True), headers=(JSON,)), "not_applied: answered 400"),
     ],
-    ids=["long stream", "answered twice", "no answer", "too large", "in a coding", "in a coding, by its status"],
+    ids=[
+        "long stream",
+        "answered twice",
+        "no answer",
+        "too large",
+        "in a coding",
+        "a refusal in a coding",
+        "a refusal",
+    ],
 )
 async def test_an_mcp_answer_counts_by_what_was_read_of_it(evidence: object, settled: str) -> None:
     """Of a stream too long to be kept, repeats get the event with the answer; what cannot be read proves nothing."""

@@ -33,13 +33,14 @@ def _stream(*messages: bytes, mark: bytes = b"") -> bytes:
     ("body", "outcome", "again"),
     [
         (b'{"jsonrpc": "2.0", "id": 7, "result": {"isError": true, "content": []}}', "applied", "replayed"),
-        (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "x"}}', "not_applied", "forwarded"),
+        (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32022, "message": "x"}}', "not_applied", "forwarded"),
+        (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32600, "message": "x"}}', "unknown", "outcome-unknown"),
         (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32603, "message": "x"}}', "unknown", "outcome-unknown"),
     ],
-    ids=["a tool that failed", "invalid params", "internal error"],
+    ids=["a tool that failed", "unknown version", "invalid request", "internal error"],
 )
 async def test_an_error_of_the_server_tells_the_outcome(gate: Stack, body: bytes, outcome: str, again: str) -> None:
-    """As a status would: what the server found wrong with the call frees the key, its own failure holds it."""
+    """As a status would: what is refused before any tool frees the key; what a tool may have raised holds it."""
     gate.upstream.answer = answering(whole(body))
     await gate.lease("note/7")
     token = f"Fencing-Token: {gate.tokens['agent-a']}"
@@ -87,8 +88,8 @@ async def test_another_calls_answer_frees_no_key(gate: Stack, answer: bytes, aga
 @pytest.mark.parametrize(
     ("answer", "again"),
     [
-        (whole(b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "data": "%b"}}' % (b"x" * 70_000)), "forwarded"),
-        (_stream(*[NOTE] * 900, b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602}}'), "forwarded"),
+        (whole(b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32022, "data": "%b"}}' % (b"x" * 70_000)), "forwarded"),
+        (_stream(*[NOTE] * 900, b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32022}}'), "forwarded"),
         (_stream(*[NOTE] * 900, RESULT), "replayed"),
         (_stream(*[NOTE] * 900), "outcome-unknown"),
         (_stream(*[NOTE] * 900, OTHERS), "outcome-unknown"),
@@ -113,6 +114,43 @@ async def test_a_large_or_coded_answer_counts_by_what_it_says(gate: Stack, answe
     assert second[0].decision == again
     if again == "replayed":
         assert second[0].body == b"data: " + RESULT.replace(b"7", b"8") + b"\n\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "outcome", "again"),
+    [
+        ("400 Bad Request", b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32600}}', "unknown", "outcome-unknown"),
+        ("404 Not Found", b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32601}}', "unknown", "outcome-unknown"),
+        ("400 Bad Request", RESULT, "unknown", "outcome-unknown"),
+        ("400 Bad Request", b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32022}}', "not_applied", "forwarded"),
+        ("404 Not Found", b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600}}', "not_applied", "forwarded"),
+        ("404 Not Found", b"Session not found", "not_applied", "forwarded"),
+        ("403 Forbidden", b"", "not_applied", "forwarded"),
+    ],
+)
+async def test_a_refusal_by_http_proves_what_its_error_proves(
+    gate: Stack, status: str, body: bytes, outcome: str, again: str
+) -> None:
+    """Servers send what a tool has raised under 400, too; where no error names the call, no tool was reached."""
+    gate.upstream.answer = answering(whole(body).replace(b"200 OK", status.encode()))
+    await gate.lease("note/7")
+    token = f"Fencing-Token: {gate.tokens['agent-a']}"
+    first = await post(gate, call(key="k"), token)
+    second = await post(gate, call(key="k"), token)
+
+    assert (first.decision, first.value("Fencing-Outcome"), first.body) == ("forwarded", outcome, body)
+    assert second.decision == again
+
+
+@pytest.mark.parametrize("id", ["null", "true", "[7]", None])
+async def test_an_error_of_no_call_holds_one_that_has_no_id(gate: Stack, id: str | None) -> None:
+    """What servers do with such a call differs: some run it, and answer to nobody."""
+    body = b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600}}'
+    gate.upstream.answer = answering(whole(body).replace(b"200 OK", b"400 Bad Request"))
+    await gate.lease("note/7")
+    answer = await post(gate, call(key="k", id=id), f"Fencing-Token: {gate.tokens['agent-a']}")
+
+    assert (answer.decision, answer.value("Fencing-Outcome")) == ("forwarded", "unknown")
 
 
 async def test_a_stream_that_ends_without_an_answer_leaves_the_outcome_unknown(gate: Stack) -> None:

@@ -26,7 +26,7 @@ _COMPARISONS: dict[str, Comparison] = {sign: sign for sign in get_args(Compariso
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _BOUND = re.compile(r"([<>]=?) *(-?[0-9]{1,20}(?:\.[0-9]{1,20})?)")
 # These speak of whoever asks, or of the moment, and never of an intent: a class such as 4xx does not take them in.
-_OF_THE_ASKER = frozenset({401, 403, 407, 408, 425, 429})
+_OF_THE_ASKER = frozenset({401, 403, 406, 407, 408, 425, 429})
 
 
 def compile_query(report: Report, shape: schema.Query | None, mount: Mount) -> Query | None:

@@ -13,22 +13,26 @@ from gateway.policy.reading.jsonrpc import VERSION
 
 _COMPLETE = "complete"
 _INPUT_REQUIRED = "input_required"
-_CALLERS_ERRORS = frozenset({-32700, -32600, -32601, -32602, -32020, -32021, -32022})
+# Of the request as such: no JSON, headers of another request, a version that is not spoken. All others may come from a
+# tool that has acted: SDKs pass on what it raised, also what its own client or another server answered it.
+_BEFORE_ANY_TOOL = frozenset({-32700, -32020, -32022})
 
 _Members = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """`status`: the HTTP status that the answer stands for, None where it says nothing of the call.
+    """`status`: the HTTP status that the answer stands for, None where it does not tell what became of the call.
 
     `asks`: for more input, so that the same action goes on with another call (MCP 2026-07-28). `alone`: no answer to
-    another call, and no batch, is in it: with another id it is the answer to a repeat.
+    another call, and no batch, is in it: with another id it is the answer to a repeat. `is_silent`: no stream, and no
+    answer to the call is in it.
     """
 
     status: int | None
     asks: bool = False
     alone: bool = True
+    is_silent: bool = False
 
 
 def id_of(call: JsonValue) -> str | None:
@@ -42,9 +46,9 @@ def id_of(call: JsonValue) -> str | None:
 class Answers:
     """What a server answers to the call whose id is `call`, message by message.
 
-    Invalid requests and headers are errors of the caller, found before anything is done (JSON-RPC 2.0, section 5.1;
-    MCP 2026-07-28, -32020 to -32022). All other errors are the server's. A result is one even if its tool says
-    `isError`: it has run. To what has no id there is no answer: its status counts, unless an error or a stream comes.
+    Of the errors only those are found before anything is done that no tool has a reason to raise (JSON-RPC 2.0, section
+    5.1; MCP 2026-07-28, -32020 and -32022). A result is one even if its tool says `isError`: it has run, whatever the
+    status. To what has no id there is no answer: its status counts, unless an error or a stream comes.
     """
 
     def __init__(self, call: str | None) -> None:
@@ -72,16 +76,18 @@ class Answers:
         if self._call is None:
             return Said(None if is_stream or self._has_error else status)
         own, alone = self._own, self._is_alone
-        if own is None or not self._is_single or ("result" in own) == ("error" in own):
+        if own is None:
+            return Said(None, alone=alone, is_silent=not is_stream)
+        if not self._is_single or ("result" in own) == ("error" in own):
             return Said(None, alone=alone)
         if "result" in own:
-            return _said_by(own["result"], status, alone=alone)
+            return _said_by(own["result"], status if status < 400 else None, alone=alone)
         error = own["error"]
         code = error.get("code") if isinstance(error, dict) else None
-        return Said(400 if type(code) is int and code in _CALLERS_ERRORS else 500, alone=alone)
+        return Said(400 if type(code) is int and code in _BEFORE_ANY_TOOL else 500, alone=alone)
 
 
-def _said_by(result: object, status: int, *, alone: bool) -> Said:
+def _said_by(result: object, status: int | None, *, alone: bool) -> Said:
     """Of a kind of result that is not known, and of a task that was only begun, nobody knows what became of it yet."""
     kind = result.get("resultType", _COMPLETE) if isinstance(result, dict) else _COMPLETE
     if kind == _INPUT_REQUIRED:

@@ -14,6 +14,7 @@ from gateway.policy.reading.jsonrpc_answer import Answers, Said, id_of
 JSON = b"application/json"
 EVENTS = b"text/event-stream; charset=utf-8"
 APPLIED, REFUSED, FAILED, NOTHING = Said(200), Said(400), Said(500), Said(None)
+SILENT, OF_OTHERS = Said(None, is_silent=True), Said(None, alone=False, is_silent=True)
 
 
 def message(**members: object) -> bytes:
@@ -51,12 +52,16 @@ PROGRESS = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"
         (message(id="1", result={}), APPLIED),
         (message(result={"\0": "\ud800", "n": float("nan")}), APPLIED),
         (error(-32700), REFUSED),
-        (error(-32602), REFUSED),
+        (error(-32022), REFUSED),
         (error(-32020), REFUSED),
+        (error(-32600), FAILED),
+        (error(-32601), FAILED),
+        (error(-32602), FAILED),
+        (error(-32021), FAILED),
         (error(-32603), FAILED),
         (error(-32000), FAILED),
-        (error("-32602"), FAILED),
-        (error(-32602.0), FAILED),
+        (error("-32700"), FAILED),
+        (error(-32700.0), FAILED),
         (message(error="no"), FAILED),
         (INPUT, Said(200, asks=True)),
         (message(result={"text": "input_required"}), APPLIED),
@@ -65,28 +70,28 @@ PROGRESS = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"
         (message(result={"resultType": ["complete"]}), NOTHING),
         (message(result={"task": {"taskId": "t", "status": "working"}}), NOTHING),
         (error(-32602, result={}), NOTHING),
-        (message(id=99, result={}), Said(None, alone=False)),
-        (error(-32602, id=99), Said(None, alone=False)),
-        (error(-32600, id=None), Said(None, alone=False)),
-        (error(-32602, id=True), Said(None, alone=False)),
-        (RESULT.replace(b"2.0", b"1.0"), NOTHING),
-        (RESULT.replace(b'"id"', b'"id": 1, "id"'), NOTHING),
-        (RESULT + b"x", NOTHING),
-        (message(), NOTHING),
-        (message(method="ping", error={"code": -32602}), NOTHING),
+        (message(id=99, result={}), OF_OTHERS),
+        (error(-32602, id=99), OF_OTHERS),
+        (error(-32600, id=None), OF_OTHERS),
+        (error(-32602, id=True), OF_OTHERS),
+        (RESULT.replace(b"2.0", b"1.0"), SILENT),
+        (RESULT.replace(b'"id"', b'"id": 1, "id"'), SILENT),
+        (RESULT + b"x", SILENT),
+        (message(), SILENT),
+        (message(method="ping", error={"code": -32602}), SILENT),
         (b"[" + RESULT + b"]", Said(200, alone=False)),
-        (b"[" + error(-32602) + b", " + RESULT + b"]", Said(None, alone=False)),
-        (b"[]", Said(None, alone=False)),
-        (b"null", NOTHING),
-        (b"accepted", NOTHING),
-        (b"[" * 100_000, NOTHING),
-        (b"\xff", NOTHING),
-        (b"", NOTHING),
-        (events(RESULT), NOTHING),
+        (b"[" + error(-32700) + b", " + RESULT + b"]", Said(None, alone=False)),
+        (b"[]", OF_OTHERS),
+        (b"null", SILENT),
+        (b"accepted", SILENT),
+        (b"[" * 100_000, SILENT),
+        (b"\xff", SILENT),
+        (b"", SILENT),
+        (events(RESULT), SILENT),
     ],
 )
 def test_only_the_calls_own_id_speaks_for_it(body: bytes, said: Said) -> None:
-    """A caller's error was found before anything was done; another call's answer, two, or none prove nothing."""
+    """Only what no tool raises was found before one acted; another call's answer, two, or none prove nothing."""
     assert said_of("1", 200, JSON, body) == said
 
 
@@ -97,11 +102,11 @@ def test_only_the_calls_own_id_speaks_for_it(body: bytes, said: Said) -> None:
         (events(RESULT, end=b"\r\n"), APPLIED),
         (events(RESULT, end=b"\r"), APPLIED),
         (events(RESULT).rstrip(), APPLIED),
-        (events(PROGRESS, error(-32602)), REFUSED),
+        (events(PROGRESS, error(-32602)), FAILED),
         (events(PROGRESS, INPUT), Said(200, asks=True)),
         (events(error(-32602, id=99), RESULT), Said(200, alone=False)),
         (events(error(-32600, id=None), RESULT), Said(200, alone=False)),
-        (events(message(id=99, result={}), error(-32602)), Said(400, alone=False)),
+        (events(message(id=99, result={}), error(-32700)), Said(400, alone=False)),
         (events(message(id=99, result={})), Said(None, alone=False)),
         (events(error(-32602), RESULT), NOTHING),
         (events(RESULT, RESULT), NOTHING),
@@ -139,6 +144,22 @@ def test_of_a_notification_the_status_tells(content_type: bytes, body: bytes, sa
 
 
 @pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (error(-32022), REFUSED),
+        (error(-32600), FAILED),
+        (RESULT, NOTHING),
+        (INPUT, Said(None, asks=True)),
+        (error(-32600, id="server-error"), OF_OTHERS),
+        (b"Session not found", SILENT),
+    ],
+)
+def test_a_refusal_by_http_is_read_too(body: bytes, said: Said) -> None:
+    """Servers send what a tool has raised under 400, as they do what they refuse before any."""
+    assert said_of("1", 400, JSON, body) == said
+
+
+@pytest.mark.parametrize(
     ("call", "id"),
     [
         ('{"method": "x", "id": 7}', "7"),
@@ -167,6 +188,6 @@ def test_an_id_is_compared_as_servers_keep_it(call: str, id: str | None) -> None
 def test_an_id_beyond_all_numbers_is_nobodys(size: int) -> None:
     """An answer may have any digits in it."""
     assert said_of("1", 200, JSON, RESULT.replace(b'"id": 1', b'"id": ' + b"9" * size)) in (
-        Said(None, alone=False),
-        NOTHING,
+        OF_OTHERS,
+        SILENT,
     )

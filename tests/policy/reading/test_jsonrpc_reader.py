@@ -8,11 +8,11 @@ import pytest
 from gateway.policy.reading.jsonrpc_answer import Said
 from gateway.policy.reading.jsonrpc_reader import MOST, AnswerReader
 
-ERROR = b'{"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "x"}}'
+ERROR = b'{"jsonrpc": "2.0", "id": 1, "error": {"code": -32700, "message": "x"}}'
 NOTE = b'data: {"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "' + b"x" * 5000 + b'"}}\n\n'
 EVENT = b"data: " + ERROR + b"\n\n"
 OTHERS = EVENT.replace(b": 1,", b": 99,")
-REFUSED, NOTHING = Said(400), Said(None)
+REFUSED, NOTHING, SILENT = Said(400), Said(None), Said(None, is_silent=True)
 UNREAD = Said(None, alone=False)
 _RAW = zlib.compressobj(wbits=-15)
 RAW_DEFLATE = _RAW.compress(ERROR) + _RAW.flush()
@@ -34,7 +34,7 @@ def read(*pieces: bytes | None, coding: bytes = b"", kind: bytes = b"application
         ([ERROR, b" " * MOST], UNREAD),
         ([b" " * MOST, b" ", ERROR], UNREAD),
         ([None], UNREAD),
-        ([b""], NOTHING),
+        ([b""], SILENT),
     ],
     ids=["in pieces", "large", "too large", "too large before it", "late and too large", "empty"],
 )

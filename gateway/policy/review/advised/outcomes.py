@@ -7,22 +7,24 @@ from gateway.policy.review.advised.warning import first_of_each, upstream_warnin
 from gateway.policy.ruleset import RuleSet
 
 _SERVER_ERRORS = frozenset(range(500, 600))
+# Rails and Spring may answer 406 once they have saved, servers 408 to what they have read.
+_DOUBTFUL = frozenset({406, 408})
 
 
 def proved_too_much(rules: RuleSet) -> Iterator[Finding]:
-    """An upstream to which a 5xx means that the write was applied, or a 408 that it was not, as no list says so."""
+    """An upstream to which a 5xx proves a write, or a 406 or 408 that there was none, as no list says otherwise."""
     for entry, _ in first_of_each(rules.entries, lambda _: True):
         outcomes = entry.rule.upstream.outcomes
         applied = _SERVER_ERRORS - outcomes.unknown - outcomes.not_applied
         said = []
         if applied:
             said.append(f"{_listed(applied)} for proof that a write was applied")
-        if 408 in outcomes.not_applied:
-            said.append("408 for proof that it was not, so that a repeat runs again")
-        elif 408 not in outcomes.unknown:
-            said.append("408 for proof that it was applied")
+        proved = (_DOUBTFUL & outcomes.not_applied, _DOUBTFUL - outcomes.not_applied - outcomes.unknown)
+        for codes, what in zip(proved, ("it was not, so that a repeat runs again", "it was applied"), strict=True):
+            if codes:
+                said.append(f"{_listed(codes)} for proof that {what}")
         if said:
-            why = f"takes {', and '.join(said)}; `outcomes.unknown` replaces the default: add `408, 5xx` to it"
+            why = f"takes {', and '.join(said)}; `outcomes.unknown` replaces the default: add `406, 408, 5xx` to it"
             yield upstream_warning(entry, why)
 
 

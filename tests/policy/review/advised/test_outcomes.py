@@ -14,16 +14,20 @@ RULE = '{name: one, match: "PUT /x/{id}", resource: "x/{path.id}"}'
     ("outcomes", "told"),
     [
         ("{}", None),
-        ("{unknown: [202, 408, 5xx]}", None),
+        ("{unknown: [202, 406, 408, 5xx]}", None),
         ("{not_applied: [4xx, 503]}", None),
         ("{not_applied: [409]}", None),
         (
             "{unknown: [202]}",
-            "takes 500, 501, 502 and others for proof that a write was applied, and 408 for proof that it was not",
+            "takes 500, 501, 502 and others for proof that a write was applied, and 406, 408 for proof that it was not",
         ),
-        ("{unknown: [502, 408]}", "takes 500, 501, 503 and others for proof that a write was applied;"),
-        ("{unknown: [5xx]}", "takes 408 for proof that it was not, so that a repeat runs again"),
-        ("{unknown: [5xx], not_applied: [409]}", "takes 408 for proof that it was applied"),
+        ("{unknown: [502, 406, 408]}", "takes 500, 501, 503 and others for proof that a write was applied;"),
+        ("{unknown: [408, 5xx]}", "takes 406 for proof that it was not, so that a repeat runs again"),
+        ("{unknown: [5xx], not_applied: [409]}", "takes 406, 408 for proof that it was applied"),
+        (
+            "{unknown: [5xx], not_applied: [406]}",
+            "takes 406 for proof that it was not, so that a repeat runs again, and 408 for proof that it was applied",
+        ),
     ],
     ids=[
         "the default",
@@ -32,8 +36,9 @@ RULE = '{name: one, match: "PUT /x/{id}", resource: "x/{path.id}"}'
         "another list",
         "neither",
         "one of 5xx",
-        "no 408",
-        "408 of no list",
+        "no 406",
+        "both of no list",
+        "one of no list",
     ],
 )
 def test_a_list_of_the_unknown_replaces_the_default(tmp_path: Path, outcomes: str, told: str | None) -> None:
