@@ -1,5 +1,5 @@
-"""`Prefer` (RFC 7240): how long a caller would rather wait than be told that its write was taken, and what of it a
-fenced write cannot have.
+"""`Prefer` (RFC 7240): how long a caller would rather wait than be told that its write was taken. And what fields like
+it ask for that a fenced write cannot have.
 """
 
 import re
@@ -12,7 +12,10 @@ LONGEST_WAIT_S = 55
 _LATER = b"respond-async"
 # Fields that ask for the same in other words: ArangoDB makes a job of it, AWS Lambda an event.
 _ARANGO, _AMAZON = b"x-arango-async", b"x-amz-invocation-type"
-ASKING = frozenset((b"prefer", _ARANGO, _AMAZON))
+# A part of the answer. They are defined for GET alone (RFC 9110, section 14.2); servers of files that look at them
+# whatever the method refuse what they cannot read or meet (400, 416), and a handler that has acted answers with that.
+_RANGES = frozenset((b"range", b"if-range"))
+ASKING = frozenset((b"prefer", _ARANGO, _AMAZON)) | _RANGES
 _WAIT = re.compile(rb'\s*wait\s*=\s*"?([0-9]{1,9})"?\s*(?:;.*)?', re.IGNORECASE)
 
 
@@ -39,7 +42,7 @@ def without_asking(plain: bytes, value: bytes) -> bytes | None:
     if plain == b"prefer":
         return without_later(value)
     # Lambda's `DryRun` acts neither now nor later.
-    return None if plain == _ARANGO or value.strip().lower() == b"event" else value
+    return None if plain == _ARANGO or plain in _RANGES or value.strip().lower() == b"event" else value
 
 
 def without_later(value: bytes) -> bytes | None:

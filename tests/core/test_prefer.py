@@ -38,6 +38,8 @@ def test_a_preference_that_cannot_be_read_is_none(value: bytes) -> None:
     ("name", "value", "left"),
     [
         (b"prefer", b"respond-async, wait=10", b"wait=10"),
+        (b"range", b"bytes=99999-", None),
+        (b"if-range", b'"1"', None),
         (b"x-arango-async", b"store", None),
         (b"x-arango-async", b"true", None),
         (b"x-amz-invocation-type", b"Event", None),

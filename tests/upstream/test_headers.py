@@ -117,6 +117,14 @@ def test_nor_by_the_fields_of_single_servers() -> None:
     assert forwarded(upstream(), *pairs, write=None) == [HOST, *came]
 
 
+def test_a_fenced_write_asks_for_no_part_of_its_answer() -> None:
+    """Some servers of files look at ranges whatever the method, and refuse once the write is done."""
+    pairs = (b"Range", b"bytes=99999-"), (b"IF_RANGE", b'"1"'), (b"Content-Range", b"bytes 0-1/2")
+
+    assert forwarded(upstream(), *pairs, write=WRITE) == [HOST, b"Content-Range: bytes 0-1/2"]
+    assert len(forwarded(upstream(), *pairs, write=None)) == 4
+
+
 def test_a_policy_may_have_its_own_preferences() -> None:
     """They replace the agent's."""
     to = upstream(credentials=((b"Prefer", b"respond-async"),))

@@ -82,9 +82,7 @@ def updates(id: str, alias: str = "") -> str:
         ),
     ],
 )  # fmt: skip
-def test_an_issue_is_the_one_that_is_written(
-    ruleset: RuleSet, document: str, variables: object, decision: str
-) -> None:
+def test_an_issue_is_the_one_that_is_written(ruleset: RuleSet, document: str, variables: object, decision: str) -> None:
     """By a literal or by a variable's value, a fragment's too; never by one of two."""
     body = {"query": document, "variables": variables}
 

@@ -56,8 +56,6 @@ def test_a_handshake_has_all_of_it_once(ruleset: RuleSet, headers: tuple[Header,
         ("GET", "/rooms/7/%6cive", "ambiguous-target"),
     ],
 )
-def test_a_session_is_opened_where_its_rule_says_so(
-    ruleset: RuleSet, method: str, target: str, decision: str
-) -> None:
+def test_a_session_is_opened_where_its_rule_says_so(ruleset: RuleSet, method: str, target: str, decision: str) -> None:
     """At no other path, and by no other method."""
     assert told(ruleset, method, target, *PLAIN) == decision
