@@ -58,6 +58,9 @@ def read_url(url: str) -> OneServer | Guarded | Sharded:
     except ValueError:
         raise ValueError(f"This is no URL of a store: {_FORMS}.") from None
     if not kind:
+        if scheme != "unix" and not _names_a_database(parts.path):
+            # redis-py would take its first one.
+            raise ValueError("The path of a store's URL is the number of its database, such as redis://HOST:PORT/0.")
         return OneServer(dict(parse_url(url)))
     path = [unquote(name) for name in parts.path.strip("/").split("/") if name]
     user, at, hosts = parts.netloc.rpartition("@")
@@ -74,6 +77,11 @@ def read_url(url: str) -> OneServer | Guarded | Sharded:
     servers_own = ("username", "password", "db", "client_name")
     shared = {name: value for name, value in options.items() if name not in servers_own}
     return Guarded(_addresses(hosts, _SENTINEL_PORT), path[0], options, shared | own)
+
+
+def _names_a_database(path: str) -> bool:
+    name = path.strip("/")
+    return not name or (name.isascii() and name.isdecimal())
 
 
 def _addresses(hosts: str, port: int) -> tuple[Address, ...]:

@@ -14,6 +14,8 @@ _TLS = {"connection_class": SSLConnection}
     ("url", "read"),
     [
         ("redis://a:1/2", OneServer({"host": "a", "port": 1, "db": 2})),
+        ("redis://a/", OneServer({"host": "a"})),
+        ("redis://a?db=2", OneServer({"host": "a", "db": 2})),
         ("unix:///run/s?db=1", OneServer({"path": "/run/s", "db": 1, "connection_class": UnixDomainSocketConnection})),
         ("rediss://a", OneServer({"host": "a", **_TLS})),
         ("redis+sentinel://a:1,b/fence", Guarded((_A, _B), "fence", {}, {})),
@@ -36,6 +38,8 @@ _TLS = {"connection_class": SSLConnection}
     ],
     ids=[
         "one server",
+        "one server, a slash at the end",
+        "one server, the database in the query",
         "a unix socket",
         "one server over TLS",
         "sentinels, a port left out",
@@ -77,5 +81,14 @@ def test_a_url_of_another_form_is_refused(url: str) -> None:
     """The error says what to write, and repeats nothing that may be a password."""
     with pytest.raises(ValueError, match="write redis://") as raised:
         read_url(url)
+
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("path", ["/secret", "/1/2", "/-1", "/1.0", "/\N{ARABIC-INDIC DIGIT ONE}", "/%31"])
+def test_a_path_that_is_no_database_is_refused(path: str) -> None:
+    """Two stores would share the first one."""
+    with pytest.raises(ValueError, match="number of its database") as raised:
+        read_url(f"redis://a:1{path}")
 
     assert "secret" not in str(raised.value)
