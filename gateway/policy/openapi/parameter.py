@@ -1,12 +1,14 @@
 """The parameters of an operation's path and query, and other values: what the document says of how they are spelled."""
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Literal
 
 from gateway.policy.finding import Wrong
 from gateway.policy.openapi.listed import listed_by
 from gateway.policy.openapi.tree import Node, Tree, alternatives, is_only_null, items_of
 from gateway.policy.openapi.value_pattern import pattern_kind
+from gateway.policy.source import reads_as
 from gateway.policy.value_form import ValueForm, misfit
 
 # `signed`: an integer that may be below 0. `word`: one of some words that the document lists, or made of such letters.
@@ -173,7 +175,7 @@ def _of_schema(tree: Tree, schema: Node, depth: int, left: Iterator[int]) -> Kin
     of_type = schema.get("type")
     types = [one for one in (of_type if isinstance(of_type, list) else [of_type]) if one != "null"][:_TYPES]
     kinds = {_of_type(tree, schema, one, depth, left) for one in types if isinstance(one, str)}
-    return common_kind(kinds) if kinds else _of_text(schema)
+    return common_kind(kinds) if kinds else _of_no_type(schema)
 
 
 def _of_type(tree: Tree, schema: Node, of_type: str, depth: int, left: Iterator[int]) -> Kind:
@@ -211,6 +213,14 @@ def _are_words(schema: Node) -> bool:
 def _may_be_negative(schema: Node) -> bool:
     """Numbers are read as text."""
     return any(str(schema.get(bound, "")).startswith("-") for bound in ("minimum", "exclusiveMinimum"))
+
+
+def _of_no_type(schema: Node) -> Kind:
+    """Of what is listed the numbers may be numbers: a document's scalars are read as text."""
+    if not _are_words(schema):
+        return _of_text(schema)
+    kinds = {type(reads_as(str(one))) for one in schema["enum"] if one is not None}
+    return common_kind({"integer" if kind in (int, Decimal) else "word" for kind in kinds})
 
 
 def _of_text(schema: Node) -> Kind:

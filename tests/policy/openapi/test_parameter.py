@@ -32,6 +32,10 @@ TREE = Tree({"components": {"schemas": {"Id": {"type": ["integer"]}}}})
         ({"type": "string", "enum": ["a", "b-c"]}, "word"),
         ({"type": "string", "enum": ["a", "b c"]}, "text"),
         ({"type": "string", "enum": []}, "text"),
+        ({"type": "string", "enum": ["1", "2"]}, "word"),
+        ({"enum": ["1", "2"]}, "integer"),
+        ({"enum": ["1", "a", None]}, "named"),
+        ({"enum": ["a", "true"]}, "word"),
         ({"type": "number"}, "number"),
         ({"type": "boolean"}, "boolean"),
         ({"anyOf": [{"type": "number"}, {"type": "string"}]}, "number"),
@@ -49,7 +53,7 @@ TREE = Tree({"components": {"schemas": {"Id": {"type": ["integer"]}}}})
         ({"$ref": "https://x.example/y"}, "text"),
         (None, "text"),
     ],
-    ids=range(35),
+    ids=range(39),
 )
 def test_a_schema_says_what_a_value_is(schema: Any, kind: Kind) -> None:
     """What it does not say, or cannot be read, is text."""
