@@ -41,6 +41,9 @@ def kept_record(rule: str = "send") -> IntentRecord:
     return replace(record(rule=rule), upstream="mails", resource=ResourceKey("acme/in"), tenant="acme", principal="ann")
 
 
+FROM = "when: {json: {/from: {present: true}}}"
+
+
 async def judged(directory: Path, policy: str = POLICY, kept: KeptRequest = KEPT) -> Rejudged | NotTaken:
     return await judge_again(kept_record(), kept, rules(directory, policy))
 
@@ -90,13 +93,18 @@ async def test_a_body_in_a_coding_is_read_too(tmp_path: Path) -> None:
         ("x-folder: out", "x-folder: drafts", "no rule takes it"),
         ('"{tenant}/{path.box}"', '"box/{path.box}"', "rule send finds another resource in it"),
         ('"{tenant}/{path.box}"', '"box/{json:/to}"', "rule send finds another resource in it"),
+        ("    delivery", "    values: [out]\n    delivery", "rule send finds another resource in it"),
+        ("writes:", "closed: [{match: POST /mails/in}]\nwrites:", "no rule takes it"),
+        ("writes:", f"closed: [{{match: 'POST /mails/{{box}}', {FROM}}}]\nwrites:", "no rule takes it"),
+        ("    delivery", "    only: {json: [/kind, {/from: [ben]}]}\n    delivery", "no rule takes it"),
         ("    delivery: queued\n", "", "rule send keeps no write for later"),
         ("/mails/search", "/mails/in", "it counts as a read"),
         ("body: 1KiB", "body: 10B", "its body is larger than `limits.body`"),
     ],
     ids=[
         "another path", "another mount", "other bodies", "another upstream", "another name", "another body",
-        "another field", "another resource", "no resource", "sent at once", "a read", "too large",
+        "another field", "another resource", "no resource", "other ids", "a closed path", "a closed member",
+        "other values", "sent at once", "a read", "too large",
     ],
 )  # fmt: skip
 async def test_what_its_rule_no_longer_takes_is_not_its_write(was: str, now: str, why: str, tmp_path: Path) -> None:
@@ -124,6 +132,18 @@ async def test_what_its_rule_no_longer_takes_is_not_its_write(was: str, now: str
 async def test_what_would_be_refused_is_not_sent(kept: KeptRequest, why: str, tmp_path: Path) -> None:
     """For its form, as an agent's own would be."""
     assert await judged(tmp_path, kept=kept) == NotTaken(why)
+
+
+async def test_the_lists_of_now_count(tmp_path: Path) -> None:
+    """Those that allow all of it let it go; where names are merged, its body names no other box."""
+    listed = POLICY.replace("    delivery", "    only: {json: [/kind, /from], header: []}\n    delivery")
+    merged = POLICY.replace("path: /mails", "path: /mails, names: merged")
+    other = replace(KEPT, body=b'{"kind": "mail", "from": "ann", "box": "out"}')
+
+    assert isinstance(await judged(tmp_path, listed), Rejudged)
+    assert await judged(tmp_path, listed, other) == NotTaken("no rule takes it")
+    assert isinstance(await judged(tmp_path, merged), Rejudged)
+    assert await judged(tmp_path, merged, other) == NotTaken("it would be refused as ambiguous-target")
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,14 @@ def test_a_value_cannot_leave_its_place_in_a_target(tmp_path: Path) -> None:
     assert (read.path, read.query_values("z")) == ("/x/7", ["1"])
 
 
-@pytest.mark.parametrize("id", ["..", ".", "a/../..", "a/b", "a;b", "a\\b", "a\r\nX: y", "", "a?b", "a&b"], ids=repr)
+@pytest.mark.parametrize(
+    "id",
+    [
+        *("..", ".", "a/../..", "a/b", "a;b", "a\\b", "a\r\nX: y", "", "a?b", "a&b", "..\\a", "7;a=b", "a?y=1#z"),
+        *("%2e%2e", "..%2F..%2Fadmin"),
+    ],
+    ids=repr,
+)
 def test_a_value_that_would_lead_to_another_path_makes_none(tmp_path: Path, id: str) -> None:
     """Servers decode dots, slashes and parameters again; nothing is guessed."""
     undo = Exchange(answer=json.dumps({"id": id}).encode()).undo(tmp_path, "request: 'DELETE /x/{response.json:/id}'")
@@ -170,6 +177,16 @@ def test_a_value_cannot_leave_its_place_in_json(tmp_path: Path) -> None:
     assert (b"Content-Type", b"application/json") in undo.headers
 
 
+def test_what_stands_in_a_value_is_not_filled_again(tmp_path: Path) -> None:
+    """A placeholder that an agent or an answer has spelled is a text."""
+    exchange = Exchange(answer=b'{"id": "{principal}"}', body=b'{"name": "{json:/n}", "n": "{tenant}"}')
+    undo = kept(
+        exchange.undo(tmp_path, "request: POST /x/undo", """body: '{"a": "{json:/name}-{response.json:/id}"}'""")
+    )
+
+    assert json.loads(undo.body or b"") == {"a": "{json:/n}-{principal}"}
+
+
 def test_a_value_cannot_leave_its_place_in_a_form(tmp_path: Path) -> None:
     """It is percent-encoded as in a target."""
     answer = json.dumps({"id": "a&b=c d"}).encode()
@@ -215,6 +232,8 @@ def test_a_value_cannot_end_a_header(tmp_path: Path, header: str, etag: bytes, s
         (Exchange(answer=b'{"id": ""}'), "{response.json:/id}", "`response.json:/id` is missing or empty"),
         (Exchange(answer=b'{"id": {"a": 1}}'), "{response.json:/id}", "is neither text nor a plain number"),
         (Exchange(answer=b'{"id": true}'), "{response.json:/id}", "is neither text nor a plain number"),
+        (Exchange(answer=b'{"id": ["a"]}'), "{response.json:/id}", "is neither text nor a plain number"),
+        (Exchange(answer=b'{"id": null}'), "{response.json:/id}", "is neither text nor a plain number"),
         (Exchange(answer=b'{"id": 1e3}'), "{response.json:/id}", "is neither text nor a plain number"),
         (Exchange(answer_fields=()), "{response.header.x-ref}", "the answer has not one `response.header.x-ref`"),
         (

@@ -16,9 +16,9 @@ from tests.stack import ANYWHERE
 
 
 def principal(name: str, *, key: str | None = None, resources: str = '["**"]', tenant: str = "default") -> str:
-    """One line of `principals.yaml`; the key is the name, if none is given."""
-    digest = hashlib.sha256((key or name).encode()).hexdigest()
-    return f'  - {{name: {name}, key: "sha256:{digest}", tenant: {tenant}, takeover: true, resources: {resources}}}\n'
+    """One line of `principals.yaml`; the key is the name, if none is given. With a blank in it, it is two keys."""
+    keys = ", ".join(f'"sha256:{hashlib.sha256(one.encode()).hexdigest()}"' for one in (key or name).split())
+    return f"  - {{name: {name}, key: [{keys}], tenant: {tenant}, takeover: true, resources: {resources}}}\n"
 
 
 @dataclass

@@ -87,10 +87,11 @@ async def test_an_amount_counts_by_its_value(store_url: str, tmp_path: Path) -> 
         assert told == [200, 429, 200, 429]
 
 
-async def test_what_is_more_than_all_of_it_is_never_done(store_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("amount", ["100.000001", "1e308", "9007199254740992"])
+async def test_what_is_more_than_all_of_it_is_never_done(store_url: str, tmp_path: Path, amount: str) -> None:
     """There is nothing to wait for, and the caller is told so."""
     async with stack(store_url, tmp_path, SUMMED) as gate:
-        refused = await pay(gate, amount="100.000001")
+        refused = await pay(gate, amount=amount)
 
         assert (refused.status, refused.decision, refused.problem["action"]) == (429, "quota-exceeded", "stop")
         assert refused.value("Retry-After") is None

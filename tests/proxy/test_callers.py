@@ -272,6 +272,18 @@ async def test_the_reserved_prefix_is_the_gateway_s_own(store_url: str, tmp_path
         assert (other.status, [seen.line for seen in gate.upstream.seen]) == (200, ["GET /-/fences HTTP/1.1"])
 
 
+async def test_no_other_spelling_of_the_prefix_is_a_call(store_url: str, tmp_path: Path) -> None:
+    """It grants nothing; nor is it a write that some rule takes."""
+    body = b'{"resource": "report/7", "holder": "a", "ttl_s": 60}'
+    spelled = ("/-/fence/leases/", "/-/fence//leases", "/-/Fence/leases", "/-/fence/leases%2Frenew", "/-/fence")
+    spelled += ("/-%2Ffence/leases", "/reports/../-/fence/leases", "/reports/-/fence/leases", "/-/fence/./leases")
+    async with stack(store_url, tmp_path) as gate:
+        told = [(await ask(gate.port, "POST", target, body=body)).status for target in (*spelled, "/-/fence/leases")]
+
+        assert set(told[:-1]) <= {400, 403, 404}
+        assert (told[-1], gate.upstream.seen) == (201, [])
+
+
 async def test_what_a_gone_caller_leaves_in_the_line_is_nothing(store_url: str, tmp_path: Path) -> None:
     """Twenty callers leave at once; the line behind them goes on without them."""
     held = _Held()

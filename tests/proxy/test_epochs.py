@@ -18,7 +18,7 @@ REFUSED_THERE = answering(b"HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n")
 FAILED_THERE = answering(b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")
 
 HIGHEST = 18446744073709551615
-NO_PLACES = ("01", "-1", "+1", "", "x", "1, 2", "1.0", "1e0", HIGHEST + 1, 10**20, "9" * 5000)
+NO_PLACES = ("01", "-1", "+1", "", "x", "1, 2", "1,2", "1.0", "1e0", "\xb9", '"1"', HIGHEST + 1, 10**20, "9" * 5000)
 
 
 async def _write(gate: Stack, epoch: object, *fields: str, holder: str = "a") -> RawAnswer:
@@ -96,11 +96,12 @@ async def test_an_epoch_belongs_to_one_holder(store_url: str, tmp_path: Path) ->
     """Another who shows the same epoch is refused; a newer epoch may be anyone's."""
     async with stack(store_url, tmp_path, HEADER) as gate:
         await _write(gate, 5, holder="a")
-        other = await _write(gate, 5, holder="b")
+        others = [await _write(gate, 5, holder=name) for name in ("b", "A", "a,b", "a b")]
         registered = await _register(gate, 5, holder="b")
         newer = await _write(gate, 6, holder="b")
 
-        assert [(answer.status, answer.decision) for answer in (other, registered)] == [(412, "holder-mismatch")] * 2
+        told = [(answer.status, answer.decision) for answer in (*others, registered)]
+        assert told == [(412, "holder-mismatch")] * 5
         assert (newer.status, len(gate.upstream.seen)) == (200, 2)
 
 
@@ -237,6 +238,19 @@ async def test_a_write_based_on_another_revision_is_refused(store_url: str, tmp_
             assert (refused.status, refused.decision) == (412, "revision-mismatch")
             assert (refused.problem["action"], refused.problem["revision"]) == ("fix-request", "1")
         assert len(gate.upstream.seen) == 2
+
+
+async def test_a_revision_is_a_plain_number(store_url: str, tmp_path: Path) -> None:
+    """Beyond 2^53 it is another one than its neighbours; what is none is refused, and counts nothing."""
+    async with stack(store_url, tmp_path, COUNTED) as gate:
+        await gate.lease("report/7")
+        malformed = [await gate.write("/reports/7", f"Fencing-If-Revision: {text}") for text in (*NO_PLACES, "*")]
+        other = [await gate.write("/reports/7", f"Fencing-If-Revision: {number}") for number in (2**53 + 1, HIGHEST)]
+        first = await gate.write("/reports/7", "Fencing-If-Revision: 0")
+
+        assert {(answer.status, answer.decision) for answer in malformed} == {(400, "header-malformed")}
+        assert {(answer.status, answer.decision) for answer in other} == {(412, "revision-mismatch")}
+        assert (first.value("Fencing-Revision"), len(gate.upstream.seen)) == ("1", 1)
 
 
 async def test_a_revision_that_nobody_counts_is_refused(store_url: str, tmp_path: Path) -> None:

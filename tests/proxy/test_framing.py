@@ -9,6 +9,7 @@ from tests.stack import Stack, stack
 
 PUT = b"PUT /reports/7 HTTP/1.1\r\nHost: gateway\r\nFencing-Token: TOKEN\r\n"
 CHUNKED = PUT + b"Transfer-Encoding: chunked\r\n\r\n"
+HIDDEN = b"DELETE /reports/7 HTTP/1.1\r\nHost: gateway\r\n\r\n"
 
 FAULTS = {
     "length and chunks": PUT + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
@@ -82,6 +83,27 @@ FAULTS = {
     "a chunk longer than its size": CHUNKED + b"2\r\nabc\r\n0\r\n\r\n",
     "chunks with bare line feeds": CHUNKED + b"3\nabc\n0\n\n",
     "a line feed in a chunk extension": CHUNKED + b"3;a=\nb\r\nabc\r\n0\r\n\r\n",
+    "a request in a chunk extension": CHUNKED + b'3;a="\r\n\r\n0\r\n\r\n' + HIDDEN + b'"\r\nabc\r\n0\r\n\r\n',
+    "a line feed behind the last chunk": CHUNKED + b"3\r\nabc\r\n0\r\n\n" + HIDDEN,
+    "a line feed in the last chunk's extension": CHUNKED + b"3\r\nabc\r\n0;\n\r\n" + HIDDEN,
+    "a signed chunk size": CHUNKED + b"+3\r\nabc\r\n0\r\n\r\n",
+    "a request behind no body": PUT + b"Content-Length: 0\r\nContent-Length: 46\r\n\r\n" + HIDDEN,
+    "a request behind no chunks": PUT + b"Content-Length: 51\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HIDDEN,
+    **{
+        f"the coding {coding!r}": PUT + b"Transfer-Encoding: " + coding + b"\r\n\r\n0\r\n\r\n"
+        for coding in (
+            *(b"\x0bchunked", b"chunked;x=1", b"chunked, chunked", b"identity, chunked", b"chunked, identity"),
+            *(b'"chunked"', b"", b"chunked,", b"x, chunked"),
+        )
+    },
+    "a blank before the colon of a coding": PUT + b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+    "a coding in a folded line": PUT + b"X: a\r\n Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nabc",
+    "a coding behind a carriage return": PUT + b"X: a\rTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nabc",
+    "tabs for blanks": b"PUT\t/reports/7\tHTTP/1.1\r\nHost: gateway\r\nContent-Length: 0\r\n\r\n",
+    "something behind the version": PUT.replace(b"HTTP/1.1", b"HTTP/1.1 x") + b"Content-Length: 0\r\n\r\n",
+    "a method in small letters": PUT.replace(b"PUT ", b"put ") + b"Content-Length: 0\r\n\r\n",
+    "a read in small letters": b"get /reports/7 HTTP/1.1\r\nHost: gateway\r\n\r\n",
+    "a field name with a blank": PUT + b"X y: 1\r\nContent-Length: 3\r\n\r\nabc",
 }
 
 

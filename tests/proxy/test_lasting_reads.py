@@ -89,10 +89,11 @@ async def test_a_stream_that_answers_an_observed_write_ends_likewise(store_url: 
 
 
 async def test_a_stream_outlives_what_changes_for_others(store_url: str, tmp_path: Path) -> None:
-    """Policies are reloaded again and again, and other principals come and go."""
+    """Policies are reloaded again and again, other principals come and go, and so does its principal's other key."""
     async with Lasting(STREAM) as upstream:
         policy = POLICY.format(port=upstream.port)
-        async with reloading(store_url, tmp_path, policy, principal("ada")) as gate, RawClient(gate.port) as client:
+        two = principal("ada", key="ada another")
+        async with reloading(store_url, tmp_path, policy, two) as gate, RawClient(gate.port) as client:
             await begun(client, "ada", upstream)
             for others in ("bob", "cyd"):
                 gate.principals(principal("ada"), principal(others))

@@ -57,6 +57,7 @@ async def test_a_target_stands_for_its_resource(
         {"holder": ""},
         {"holder": 7},
         {"holder": "a\nb"},
+        {"holder": "a\0"},
         {"holder": "x" * 256},
         {"ttl_s": None},
         {"ttl_s": "60"},
@@ -65,13 +66,17 @@ async def test_a_target_stands_for_its_resource(
         {"ttl_s": 0.5},
         {"ttl_s": -1},
         {"ttl_s": 86_401},
+        {"ttl_s": 1e308},
+        {"ttl_s": 0.000001},
         {"wait_s": -1},
         {"wait_s": 56},
+        {"wait_s": 1e9},
         {"wait_s": "1"},
         {"takeover": 1},
         {"takeover": "yes"},
         {"tll_s": 60},
         {"force": True},
+        {"epoch": "99999999999999"},
     ],
 )
 async def test_a_member_that_is_not_understood_is_refused(
@@ -105,6 +110,9 @@ async def test_a_term_within_bounds_is_granted(store_url: str, tmp_path: Path, t
         (b'"report/7"', 400),
         (b'{"resource": "report/7", "resource": "report/8", "holder": "a", "ttl_s": 60}', 400),
         (b'{"resource": "report/7", "holder": "a", "ttl_s": NaN}', 400),
+        (b'{"resource": "report/7", "holder": "a", "ttl_s": Infinity}', 400),
+        (b'{"resource": "report/7", "holder": "a", "ttl_s": 1e400}', 400),
+        (b'{"resource": "report/7", "holder": "a", "ttl_s": 60, "ttl_s": 1}', 400),
         (b'\xef\xbb\xbf{"resource": "report/7", "holder": "a", "ttl_s": 60}', 400),
         (b'{"resource": "report/7", "holder": "a", "ttl_s": 60}' + b" " * (64 << 10), 413),
     ],
@@ -123,7 +131,13 @@ async def test_a_body_that_is_no_plain_object_is_refused(
 
 
 @pytest.mark.parametrize("call", ["leases", "leases/renew", "leases/release", "epochs"])
-@pytest.mark.parametrize("resource", ["report/", "report/7/8", "reports/7", "None", "report/%37", "x"])
+@pytest.mark.parametrize(
+    "resource",
+    [
+        *("report/", "report/7/8", "report//7", "report/7/", "reports/7", "REPORT/7", "None", "report/%37", "x"),
+        *("report/7 ", "report/a b", "report/7%20", "report/7\0", "report/+7", "report/\u0667"),
+    ],
+)
 async def test_a_resource_that_no_rule_can_make_is_not_known(
     store_url: str, tmp_path: Path, call: str, resource: str
 ) -> None:

@@ -38,6 +38,7 @@ ANSWERS = {
     "000": b"HTTP/1.1 000 X\r\nContent-Length: 2\r\n\r\nok",
     "a signed length": b"HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok",
     "two lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + LENGTH + b"\r\n" + MORE,
+    "a length and chunks": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + CHUNKED + b"\r\n2\r\nok\r\n0\r\n\r\n" + MORE,
     "a folded length": b"HTTP/1.1 200 OK\r\nX: a\r\n " + LENGTH + b"Content-Length: 2\r\n\r\nok" + MORE,
     "a length with a blank": b"HTTP/1.1 200 OK\r\nContent-Length : 44\r\nContent-Length: 2\r\n\r\nok" + MORE,
     "line feeds": b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok",

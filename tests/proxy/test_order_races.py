@@ -1,6 +1,7 @@
 """Order within an epoch under a race: what comes at the same instant is let through as often as if it came in turn."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,37 @@ async def test_of_many_writes_of_one_strict_epoch_one_is_sent(store_url: str, tm
         assert (refused.status, refused.decision, refused.value("Fencing-Outcome")) == (409, "forwarded", "not_applied")
         assert after == ["forwarded", "stale-epoch"]
         assert len(gate.upstream.seen) == 3
+
+
+async def test_of_many_writes_that_are_based_on_one_revision_one_is_sent(store_url: str, tmp_path: Path) -> None:
+    """Twelve at once, time and again: the others are told the one that counts by then."""
+    async with stack(store_url, tmp_path, POLICY + "    revision: gateway\n") as gate:
+        await gate.lease("report/7")
+        for revision in range(3):
+            field = f"Fencing-If-Revision: {revision}"
+            answers = await asyncio.gather(*(gate.write("/reports/7", field) for _ in range(12)))
+            refused = [answer.problem["revision"] for answer in answers if answer.decision == "revision-mismatch"]
+
+            assert sorted(str(answer.decision) for answer in answers) == ["forwarded"] + ["revision-mismatch"] * 11
+            assert refused == [str(revision + 1)] * 11
+        assert len(gate.upstream.seen) == 3
+
+
+async def test_of_a_queue_each_key_is_delivered_once(store_url: str, tmp_path: Path) -> None:
+    """Five keys, each asked for twice at once by who waits for the answer."""
+    policy = POLICY + "    delivery: queued\n    intent: {{mode: required}}\n"
+    async with stack(store_url, tmp_path, policy) as gate:
+        await gate.lease("report/7")
+        asked = [
+            gate.write("/reports/7", f"Idempotency-Key: k{at}", "Prefer: wait=10", body=b"%d" % at)
+            for at in (0, 0, 1, 1, 2, 2, 3, 3, 4, 4)
+        ]
+        answers = await asyncio.gather(*asked)
+        told = json.loads((await ask(gate.port, "GET", "/-/fence/leases?resource=report/7")).body)
+
+        assert {answer.status for answer in answers} == {200}
+        assert sorted(seen.body for seen in gate.upstream.seen) == [b"0", b"1", b"2", b"3", b"4"]
+        assert told["in_flight"] == 0
 
 
 async def place(gate: Stack, at: int) -> RawAnswer:

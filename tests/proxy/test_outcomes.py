@@ -21,6 +21,11 @@ BROKEN = {
     "head too large": answering(b"HTTP/1.1 200 OK\r\nX: " + b"x" * (65 << 10) + b"\r\n\r\n", close=True),
     "no HTTP": answering(b"hello\r\n\r\n", close=True),
     "500": answering(b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n"),
+    "two lengths": answering(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok1"),
+    "a length and chunks": answering(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
+    ),
+    "a switch that nobody asked for": answering(b"HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
     "408": answering(b"HTTP/1.1 408 Late\r\nContent-Length: 0\r\n\r\n"),
 }
 

@@ -10,6 +10,7 @@ import pytest
 
 from gateway.flow.parsing import PARSED_AT_ONCE
 from gateway.policy import fingerprint
+from gateway.policy.reading import body as reading_body
 from gateway.policy.reading import jsonbody, jsonrpc
 from tests.raw import RawAnswer, ask
 from tests.recording import RecordingUpstream, answering
@@ -76,6 +77,50 @@ async def test_a_large_body_keeps_nobody_waiting(
 
         assert answer.decision == "forwarded"
         assert gate.upstream.seen[0].body == body
+    assert aside.threads == {"parsing_0"}
+
+
+HEAVY = {
+    "lists": b'{"texts": [' + b"[]," * PARSED_AT_ONCE + b"[]]}",
+    "objects": b'{"texts": [' + b'{"a": 1},' * PARSED_AT_ONCE + b"{}]}",
+    "names": json.dumps({"texts": {f"n{at}": at for at in range(PARSED_AT_ONCE)}}).encode(),
+    "escapes": b'{"texts": "' + b"\\u00e9" * PARSED_AT_ONCE + b'"}',
+    "numbers": b'{"texts": [' + b"1.5e300," * PARSED_AT_ONCE + b"1]}",
+    "digits": b'{"texts": ' + b"1" * PARSED_AT_ONCE * 2 + b"}",
+}
+
+
+@pytest.mark.parametrize("body", HEAVY.values(), ids=HEAVY)
+async def test_whatever_it_is_made_of(store_url: str, tmp_path: Path, aside: Aside, body: bytes) -> None:
+    """What is slow to be taken apart, too."""
+    async with stack(store_url, tmp_path, KEYED) as gate:
+        await put(gate.port, body)
+
+    assert aside.threads == {"parsing_0"}
+
+
+PART = b'--b\r\nContent-Disposition: form-data; name="title"\r\n\r\n'
+FORMS = {
+    "a long value": ("application/x-www-form-urlencoded", b"title=" + b"%41" * PARSED_AT_ONCE),
+    "brackets": ("application/x-www-form-urlencoded", b"title=1&title" + b"[" * PARSED_AT_ONCE),
+    "half delimiters": ("multipart/form-data; boundary=b", PART + b"\r\n--a" * PARSED_AT_ONCE + b"\r\n--b--\r\n"),
+    "line ends": ("multipart/form-data; boundary=b", PART + b"\r\n" * PARSED_AT_ONCE + b"\r\n--b--\r\n"),
+    "parts": ("multipart/form-data; boundary=b", (PART + b"x\r\n") * (PARSED_AT_ONCE // 8) + b"--b--\r\n"),
+}
+
+
+@pytest.mark.parametrize(("kind", "body"), FORMS.values(), ids=FORMS)
+async def test_so_it_is_with_a_form(
+    store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, body: bytes
+) -> None:
+    """Urlencoded or of parts."""
+    aside = Aside()
+    aside.watch(monkeypatch, reading_body, "read_form")
+    aside.watch(monkeypatch, reading_body, "read_form_parts")
+    async with stack(store_url, tmp_path, BARE + "    only: {{form: [title]}}\n") as gate:
+        fields = ("Fencing-Token: 42", "Fencing-Holder: a", f"Content-Type: {kind}")
+        await ask(gate.port, "PUT", "/reports/7", *fields, body=body)
+
     assert aside.threads == {"parsing_0"}
 
 

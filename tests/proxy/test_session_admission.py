@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.proxy.rooms import LIVE, ROOM, logged, put
-from tests.raw import ask
-from tests.sessions import KEY, POLICY, Agent, SessionUpstream, frame, lease, switching
+from tests.raw import ask, request
+from tests.sessions import HANDSHAKE, KEY, POLICY, Agent, SessionUpstream, frame, lease, switching
 from tests.stack import stack
 from tests.store.fences import opened
 from tests.until import until
@@ -88,6 +88,31 @@ async def test_a_handshake_is_refused_like_any_write(store_url: str, tmp_path: P
 
     assert told == [(400, "token-malformed", b""), (412, "stale-epoch", b""), (400, "token-malformed", b"")]
     assert (read.status, read.decision, upstream.order) == (200, "passed", ["GET "])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        HANDSHAKE[:1] + HANDSHAKE[2:],
+        HANDSHAKE[2:],
+        ("Connection: Up_grade", "Up_grade: websocket", *HANDSHAKE[2:]),
+        ("Connection: upgrade", "up.grade: websocket", *HANDSHAKE[2:]),
+    ],
+    ids=["no upgrade", "a key alone", "an underscore", "a dot"],
+)
+async def test_what_only_looks_like_a_handshake_opens_nothing(
+    store_url: str, tmp_path: Path, fields: tuple[str, ...]
+) -> None:
+    """It is a read, to the API too; with a frame behind it, it is nothing at all."""
+    upstream = SessionUpstream()
+    async with stack(store_url, tmp_path, POLICY, upstream) as gate:
+        read = await ask(gate.port, "GET", LIVE, *fields)
+        async with Agent(gate.port) as agent:
+            await agent.send(request("GET", LIVE, *fields) + frame(b"early"))
+            early = await agent.answer("GET")
+
+    assert (read.decision, early.decision) == ("passed", "bad-request")
+    assert (upstream.order, upstream.handshakes, upstream.received) == (["GET "], [], b"")
 
 
 async def test_sessions_have_a_limit_of_their_own(store_url: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from gateway.store.packed import unpack_event
 from gateway.store.pauses import begin_pause
 from tests.proxy.rooms import LIVE, ROOM, hurry, in_session, logged, put
 from tests.raw import ask
-from tests.sessions import POLICY, Agent, SessionUpstream, cut, frame, lease
+from tests.sessions import KEY, POLICY, Agent, SessionUpstream, cut, frame, lease, switching
 from tests.stack import stack
 from tests.store.fences import opened
 from tests.store.server import Server
@@ -40,6 +40,23 @@ async def test_an_overtaken_session_ends_before_the_newer_write_begins(
     assert logged(gate.log)[0]["why"] == "cut: stale-epoch"
     assert reasons[0].startswith("a session of ")
     assert reasons[0].endswith(" s; cut: stale-epoch")
+
+
+async def test_who_is_overtaken_amid_its_handshake_has_no_session(store_url: str, tmp_path: Path) -> None:
+    """Its upstream says yes only then: not a byte of the session reaches it, and the newer write comes last."""
+    upstream = SessionUpstream(lambda _: b"")
+    async with stack(store_url, tmp_path, POLICY, upstream) as gate:
+        token = await lease(gate.port, ROOM)
+        async with Agent(gate.port) as agent:
+            opening = asyncio.ensure_future(agent.open(LIVE, token, then=frame(b"early")))
+            await upstream.until(lambda: bool(upstream.order))
+            newer = await lease(gate.port, ROOM, "agent-b", takeover=True)
+            await upstream.say(switching(KEY))
+            answer = await put(gate.port, newer)
+            await asyncio.wait([opening])
+
+    assert (answer.status, upstream.received) == (200, b"")
+    assert upstream.order[0] == "asked" and upstream.order[-1].startswith("PUT")
 
 
 async def test_a_session_that_never_stops_sending_is_cut_all_the_same(store_url: str, tmp_path: Path) -> None:

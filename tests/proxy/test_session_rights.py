@@ -45,6 +45,7 @@ async def adas_session(
 LOST = {
     "its principal is gone": ((principal("bob"),), "unauthenticated"),
     "its key is withdrawn": ((principal("ada", key="another"), principal("bob")), "unauthenticated"),
+    "of two keys its own is withdrawn": ((principal("ada", key="another third"),), "unauthenticated"),
     "its principal has another name": ((principal("eve", key="ada"),), "unauthenticated"),
     "its principal is of another tenant": ((principal("ada", tenant="south"),), "unauthenticated"),
     "its principal has lost the resource": ((principal("ada", resources='["hall/*"]'),), "forbidden"),
@@ -86,8 +87,10 @@ async def test_a_session_of_anybody_ends_when_there_are_principals(store_url: st
 
 
 async def test_a_session_outlives_what_changes_for_others(store_url: str, tmp_path: Path) -> None:
-    """Another principal goes, more come, and the session's own rule is renamed or gone: that counts for new ones."""
-    async with adas_session(store_url, tmp_path, principal("ada"), principal("bob")) as (gate, agent, upstream):
+    """Another principal goes, more come, its principal's other key is withdrawn, and the session's own rule is renamed
+    or gone: that counts for new ones."""
+    two = principal("ada", key="ada another"), principal("bob")
+    async with adas_session(store_url, tmp_path, *two) as (gate, agent, upstream):
         gate.principals(principal("ada", resources='["room/7"]'), principal("cyd"))
         gate.policy(POLICY.format(port=upstream.port).replace("room/{path.id}", "suite/{path.id}"))
         gate.policy(POLICY.format(port=upstream.port).replace("name: live", "name: talk"))

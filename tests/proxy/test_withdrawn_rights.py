@@ -157,3 +157,28 @@ async def test_a_grant_that_waits_goes_to_nobody_who_lost_the_resource(
 
         assert (released.status, refused.status, refused.decision) == (204, 403, "forbidden")
         assert left.status == 404
+
+
+async def test_who_loses_the_resource_does_nothing_with_the_token_that_it_has(store_url: str, tmp_path: Path) -> None:
+    """Nor is it told what its own key was answered; who still has the right is."""
+    async with changing(store_url, tmp_path) as gate:
+        keyed = (f"Fencing-Token: {gate.token}", "Idempotency-Key: k", JSON)
+        first = await ask(gate.port, "PUT", "/reports/7", "Fencegate-Key: ada", *keyed, body=BODY)
+        lines = principal("ada", resources='["report/8"]'), principal("bob")
+        (gate.directory / "principals.yaml").write_text("principals:\n" + "".join(lines))
+        assert isinstance(gate.holder.reload(), Reloaded)
+        named, target = b'{"resource": "report/7"}', b'{"target": "PUT /reports/7", "holder": "a", "ttl_s": 60}'
+        calls = [
+            *(("PUT", "/reports/7", BODY), ("POST", "/reports/7", BODY), ("POST", "/-/fence/leases/renew", named)),
+            *(("POST", "/-/fence/leases/release", named), ("POST", "/-/fence/leases", target)),
+            ("GET", "/-/fence/leases?resource=report/7", b""),
+        ]
+        told = [
+            (await ask(gate.port, method, place, "Fencegate-Key: ada", *keyed, body=body)).decision
+            for method, place, body in calls
+        ]
+        bob = await ask(gate.port, "PUT", "/reports/7", "Fencegate-Key: bob", *keyed, body=BODY)
+
+        assert first.decision == "forwarded"
+        assert told == ["forbidden"] * len(calls)
+        assert (bob.decision, len(gate.upstream.seen)) == ("replayed", 1)

@@ -32,7 +32,7 @@ def ruleset(tmp_path_factory: pytest.TempPathFactory) -> RuleSet:
         ((UPGRADE, CONNECTION, ("Sec-WebSocket-Key", "x"), VERSION), "bad-request"),
         ((UPGRADE, CONNECTION, KEY, ("Sec-WebSocket-Version", "8")), "bad-request"),
         ((*PLAIN, ("Content-Length", "5")), "bad-request"),
-        # A read, of which nothing that opens a session reaches the API.
+        # A read, to the API too: `Upgrade` reaches it in no spelling.
         *(
             (headers, "passed")
             for headers in (

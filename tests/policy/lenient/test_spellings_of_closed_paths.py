@@ -137,7 +137,8 @@ SPELLED = [
     *("3", "03", "0_3", "3.0", "3e0", "3,", "0b11", "0o3", "0x3.0", "%203", "%D9%A3", "%EF%BC%93"),
     *("3.00000000000000000001", "2.99999999999999999999"),
     *("0.5", ".5", "00.5", "0.50", "5e-1", "0.05e1", "%2B0.5", "%200.5", "0.5%20", "%C2%A00.5", "%E2%80%830.5"),
-    *("2026-01-05", "20260105"),
+    *("0_0.5", "0x1p-1", "+0.5", "0.5_0", "%D9%A0.5"),
+    *("2026-01-05", "20260105", "02026-01-05", "+2026-01-05", "%2B2026-01-05", "%D9%A2026-01-05"),
     *("3f2504e0-4f89-41d3-9a0c-0305e82c3301", "3F2504E0-4F89-41D3-9A0C-0305E82C3301"),
     *("3f2504e04f8941d39a0c0305e82c3301", "urn:uuid:3f2504e0-4f89-41d3-9a0c-0305e82c3301"),
     "%7B3f2504e0-4f89-41d3-9a0c-0305e82c3301%7D",
@@ -175,7 +176,13 @@ def test_a_segment_that_no_server_takes_for_it_passes(words: RuleSet, segment: s
     assert (found(words, "GET", f"/x/{segment}"), found(words, "PUT", f"/x/{segment}")) == ("read", "any")
 
 
-@pytest.mark.parametrize("number", ["03", "3.0", "0_3", "%D9%A3", "3,", "%203"])
+@pytest.mark.parametrize(
+    "number",
+    [
+        *("03", "3.0", "0_3", "%D9%A3", "3,", "%203", "3_", "+3", "%2B3", "3e0", "30e-1", "-0003", "0003", "0x3"),
+        *("%EF%BC%93", "3%20", "3.", "3%C2%A0"),
+    ],
+)
 def test_so_is_one_in_the_middle_or_among_integers(words: RuleSet, number: str) -> None:
     """Whatever form the rule beside it wants."""
     targets = (f"/n/{number}/run", f"/k/{number}")

@@ -70,6 +70,11 @@ def test_two_rules_with_an_order_stand_side_by_side(
         ("x/{path.r}", "y/{path.a}/y", False),
         ("x/{path.r}", "x", False),
         ("{tenant}/{path.a}", "x/{path.b}", True),
+        ("x/{path.a}", "{path.a}/{path.b}", True),
+        ("x/{path.a}", "{tenant}/{path.b}", True),
+        ("x/{path.a}", "{path.r}", True),
+        ("x-{path.a}", "{path.b}", True),
+        ("x-{path.a}", "{query.r}", True),
     ],
 )
 def test_rules_of_two_authorities_never_share_a_resource(tmp_path: Path, one: str, other: str, meets: bool) -> None:
