@@ -9,7 +9,7 @@ from typing import Annotated
 
 import httpx2
 import uvicorn
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
 from mcp_types import ElicitResult
@@ -32,12 +32,15 @@ class Title(BaseModel):
 
 @dataclass
 class Notes:
-    """A server that writes notes. `written` has every execution; a call of `write` waits for `may_end`."""
+    """A server that writes notes. `written` has every execution; a call of `write` waits for `may_end`, one of `search`
+    for `may_find`."""
 
     port: int = 0
     written: list[tuple[str, str]] = field(default_factory=list)
     requests: list[tuple[str, str | None]] = field(default_factory=list)
     may_end: asyncio.Event = field(default_factory=asyncio.Event)
+    may_find: asyncio.Event = field(default_factory=asyncio.Event)
+    searching: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 def _build(notes: Notes) -> MCPServer:
@@ -45,6 +48,8 @@ def _build(notes: Notes) -> MCPServer:
 
     @server.tool()
     async def search(text: str) -> str:
+        notes.searching.set()
+        await notes.may_find.wait()
         return f"nothing about {text}"
 
     @server.tool()
@@ -63,6 +68,11 @@ def _build(notes: Notes) -> MCPServer:
         return f"{note} is called {title.text}"
 
     @server.tool()
+    async def fail(note: str, code: int) -> str:
+        notes.written.append((note, "half"))
+        raise MCPError(code, "after it has written")
+
+    @server.tool()
     async def drop(note: str) -> str:
         notes.written.append((note, "dropped"))
         return "gone"
@@ -75,6 +85,7 @@ async def serving(*, json_response: bool) -> AsyncIterator[Notes]:
     """Listen on loopback at `/mcp`, for clients of every revision."""
     notes = Notes()
     notes.may_end.set()
+    notes.may_find.set()
     app = _build(notes).streamable_http_app(json_response=json_response)
 
     async def recorded(scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,6 +102,7 @@ async def serving(*, json_response: bool) -> AsyncIterator[Notes]:
         yield notes
     finally:
         notes.may_end.set()
+        notes.may_find.set()
         server.should_exit = True
         await running
 

@@ -32,6 +32,11 @@ def decoded(body: bytes, codings: list[bytes], limit: int) -> bytes | Refused:
     return plain
 
 
+def is_coded(codings: list[bytes]) -> bool:
+    """Whether a body with these `Content-Encoding` fields has any coding."""
+    return any(name.strip().lower() not in (b"", b"identity") for line in codings for name in line.split(b","))
+
+
 def body_limit(rule: Rule) -> int | None:
     """How many bytes a write's body may have: what is sent later has to be kept whole, anything else only flows."""
     limits = rule.upstream.limits

@@ -145,9 +145,11 @@ def unpack_answer(packed: bytes) -> KeptAnswer:
     return KeptAnswer(int(status), tuple((name, value) for name, _, value in pairs), body)
 
 
-def intent_digest(tenant: str, resource: str, method: str, host: str | None, target: Target, key: str) -> str:
+def intent_digest(
+    tenant: str, resource: str, method: str, host: str | None, target: Target, key: str, *, round: bytes = b""
+) -> str:
     """22 characters of base64url that name an intent. `host` is that of a mount by host, or the agent's own where that
-    is forwarded: two APIs may share a path.
+    is forwarded: two APIs may share a path. `round`: with what a call goes on, at most 16 bytes; empty at its first.
 
     Two spellings of one target are one: a retry may come through another client. Each part is written with its length:
     `a:b` and `c` are not `a` and `b:c`; and the segments with their number, so that none is taken for the query.
@@ -155,7 +157,8 @@ def intent_digest(tenant: str, resource: str, method: str, host: str | None, tar
     segments = target.segments
     parts = (tenant, resource, method, host or "", str(len(segments)), *segments, *target.query_pairs(), key)
     spelled = "".join([f"{len(part)}:{part}" for part in parts])
-    digest = hashlib.blake2b(spelled.encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES).digest()
+    spelled_bytes = spelled.encode("utf-8", "surrogateescape")
+    digest = hashlib.blake2b(spelled_bytes, digest_size=_DIGEST_BYTES, person=round).digest()
     # What base64.urlsafe_b64encode does, in half the time.
     return binascii.b2a_base64(digest, newline=False).translate(_URL_SAFE, b"=").decode("ascii")
 

@@ -40,7 +40,10 @@ class NoReply:
 
 @frozen
 class Replied:
-    """An answer's head came; `complete` tells whether its body did too, by its own framing."""
+    """An answer's head came; `complete` tells whether its body did too, by its own framing.
+
+    `status`: of HTTP, or the code of a JSON-RPC error, which is below zero.
+    """
 
     status: int
     complete: bool
@@ -82,8 +85,10 @@ def judge(outcomes: Outcomes, evidence: Evidence) -> Outcome:
         case NoReply():
             return "unknown"
         case Replied(status, complete):
-            if not complete or status in outcomes.unknown or status not in _STATUSES:
+            if not complete or status in outcomes.unknown:
                 return "unknown"
-            return "not_applied" if status in outcomes.not_applied else "applied"
+            if status in outcomes.not_applied:
+                return "not_applied"
+            return "applied" if status in _STATUSES else "unknown"
         case _:
             assert_never(evidence)

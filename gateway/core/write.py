@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal, NewType
 
+from gateway.core.call import Call
 from gateway.core.caller import ANONYMOUS, DEFAULT_TENANT
 from gateway.core.clock import Deadline
 from gateway.core.compensation import Rendering
@@ -35,7 +36,8 @@ class Write:
     `claim`: that claim.
     `compensating`: the request that would take it back, to be filled from its answer; None where its rule has none.
     `costs`: what it takes of each of the rule's budgets, in millionths; empty where its admission takes nothing.
-    `call`: the id of the JSON-RPC call that it is; None where its answer's status alone tells the outcome.
+    `call`: the JSON-RPC call that it is, whose answer tells its outcome. `is_graphql`: it is one of GraphQL, where an
+    error may come behind what was done.
     `trace_id`: of its request's trace, for the audit trail; empty where there is none.
     `keeping`: of what a deliverer has taken (`Parking.keeping`); empty where it is sent as it comes.
     """
@@ -53,7 +55,8 @@ class Write:
     tenant: str = DEFAULT_TENANT
     compensating: Rendering | None = field(default=None, repr=False, compare=False)
     costs: tuple[int, ...] = ()
-    call: str | None = None
+    call: Call | None = None
+    is_graphql: bool = False
     trace_id: str = ""
     keeping: str = ""
     claim: Claimed | None = field(default=None, repr=False)

@@ -32,6 +32,8 @@ from gateway.flow.tasks import Tasks
 from gateway.flow.ticket import Ticket
 from gateway.flow.whole import read_answer
 from gateway.log import Log
+from gateway.policy.reading.graphql_answer import may_be_operation
+from gateway.policy.reading.jsonrpc_answer import call_of
 from gateway.policy.ruleset import RuleSet
 
 # How long it waits for what is in flight, and then for its own answer: an operator's call ends within half a minute.
@@ -177,7 +179,7 @@ class Compensating:
 
     async def _judged(self, ticket: Ticket, asked: _Asked, deadline: Deadline) -> Outcome:
         request, body = _request(asked.request), WholeBody(asked.request.body or b"")
-        answer = await self._sender.send(ticket.admitted, request, body, deadline)
+        answer = await self._sender.send(ticket.admitted, request, ticket.sent(body), deadline)
         if isinstance(answer, Overdue):
             self._tasks.spawn(ticket.listen(answer))
             answer = answer.evidence
@@ -186,7 +188,8 @@ class Compensating:
             await ticket.settle(outcome, answer.detail)
             return outcome
         try:
-            outcome, why, kept = await read_answer(answer, asked.write)
+            keeping = ticket.keeping(answer.status, (answer.headers, answer.own_headers))
+            outcome, why, kept = await read_answer(answer, keeping)
         finally:
             answer.close()
         await ticket.settle(outcome, why, kept)
@@ -250,8 +253,14 @@ def _is_rule_of(first: IntentRecord, rule: Rule, upstream: Upstream) -> bool:
 
 def _write(first: IntentRecord, rule: Rule, request: KeptRequest) -> Write:
     """It has no holder: the operator's authority is nobody's lease."""
-    intent = compensating_intent(first.id, first.tenant, request)
-    return Write(rule, first.resource, first.epoch, None, None, intent=intent, tenant=first.tenant)
+    intent, body = compensating_intent(first.id, first.tenant, request), request.body or b""
+    return Write(
+        *(rule, first.resource, first.epoch, None, None),
+        intent=intent,
+        tenant=first.tenant,
+        call=call_of(body) if rule.upstream.protocol == "mcp" else None,
+        is_graphql=may_be_operation(body),
+    )
 
 
 def _request(kept: KeptRequest) -> Request:

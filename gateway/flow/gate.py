@@ -18,7 +18,6 @@ from gateway.core.request import Request
 from gateway.core.rule import Rule, Upstream
 from gateway.core.write import ResourceKey, Write
 from gateway.flow.barring import Barring
-from gateway.flow.called import called
 from gateway.flow.inline import Inline
 from gateway.flow.legible import Arrived, arrive
 from gateway.flow.marks import Marks
@@ -30,6 +29,7 @@ from gateway.flow.ports import BodySource, Caller, Claims
 from gateway.flow.proving import prove
 from gateway.flow.read import Reading
 from gateway.flow.room import PATIENCE_S, Room, no_room
+from gateway.flow.telling import telling
 from gateway.flow.undoing import undoable
 from gateway.policy.amount import read_costs
 from gateway.policy.match import Matched, NeedsBody, Read
@@ -200,8 +200,9 @@ class Gate:
             write = await _costed(write, matched)
         if isinstance(write, Write) and matched.entry.compensation is not None and write.intent is not None:
             write = await parsed(size, partial(undoable, write, matched, judged, asked.principal))
-        if isinstance(write, Write) and rule.upstream.protocol == "mcp":
-            write = await parsed(size, partial(called, write, matched))
+        if isinstance(write, Write):
+            of_calls = size if rule.upstream.protocol == "mcp" else 0
+            write = await parsed(of_calls, partial(_telling, rules, write, matched, judged))
         if isinstance(write, Write):
             write = await self._spends(rule, resource, asked) or write
         return _Write(rule, resource, write, only)
@@ -320,6 +321,10 @@ def _identified(
     if (request.trace is not None or request.headers.first(b"traceparent")) and isinstance(write, Write):
         return replace(write, trace_id=request.trace_id)
     return write
+
+
+def _telling(rules: RuleSet, write: Write, matched: Matched, judged: Request) -> Write | Refused:
+    return telling(write, matched, judged, at_graphql=rules.takes_graphql(judged))
 
 
 async def _costed(write: Write, matched: Matched) -> Write | Refused:

@@ -127,7 +127,7 @@ class Inline:
             self._observer.sent(upstream)
             caller.proceed()
             send = self._sender.send if admitted.write.rule.upgrade is None else self._sender.switch
-            answer = await send(admitted, request, body, deadline)
+            answer = await send(admitted, request, ticket.sent(body), deadline)
             if isinstance(answer, Switched):
                 return Held(ticket.hand_on(), answer, deadline, request.headers)
             if isinstance(answer, Overdue):
@@ -167,7 +167,7 @@ class Inline:
     async def _answered(self, ticket: Ticket, answer: Answer, caller: Caller, since: float) -> Marks | Refused:
         """`since`: when it would have been sent, had it only waited as long as it did."""
         admitted = ticket.admitted
-        keeping = Keeping(admitted.write, answer.status, answer.headers, answer.own_headers)
+        keeping = ticket.keeping(answer.status, (answer.headers, answer.own_headers))
         try:
             body, whole = await answer.read_small(_AS_IT_COMES if answer.is_stream else _SMALL)
         except BrokenAnswer as broken:
@@ -175,8 +175,9 @@ class Inline:
             refused = _unknown(admitted, str(broken))
             caller.refuse(refused)
             return refused
-        keeping.add(body)
+        body = keeping.take(body)
         if whole:
+            body += keeping.rest()
             ticket.known_at = self._clock.boot()
             outcome, kept = keeping.concluded()
             settled = await ticket.settle(outcome, f"answered {answer.status}", kept)
@@ -217,9 +218,11 @@ class Inline:
 
 
 async def _next_piece(answer: Answer, keeping: Keeping) -> bytes:
-    piece = await answer.read(None)
-    keeping.add(piece)
-    return piece
+    """What the caller is given next; empty at the end."""
+    while piece := await answer.read(None):
+        if shown := keeping.take(piece):
+            return shown
+    return keeping.rest()
 
 
 def _marks(

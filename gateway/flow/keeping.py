@@ -5,30 +5,50 @@ from gateway.core.intent import KeptAnswer, keep_answer
 from gateway.core.outcome import Outcome, Replied, judge
 from gateway.core.request import HeaderPairs
 from gateway.core.write import Write
+from gateway.flow.own_id import OwnId
+from gateway.policy.reading.graphql_answer import RefusalReader
 from gateway.policy.reading.jsonrpc_reader import MOST, AnswerReader
+
+# An answer's fields as agents are told them, and as the upstream spells them.
+Told = tuple[HeaderPairs, HeaderPairs]
 
 
 class Keeping:
     """Collects an answer's body up to the rule's `store_response`; nothing where nobody would look at it.
 
-    `own_headers`: as the upstream spells them. What takes the write back is told to it, and not to agents.
+    What takes the write back is told to the upstream as it spells its fields, and not to agents. `own_id`: under which
+    the call was sent.
     """
 
-    def __init__(self, write: Write, status: int, headers: HeaderPairs, own_headers: HeaderPairs | None = None) -> None:
+    def __init__(self, write: Write, status: int, headers: Told, own_id: OwnId | None = None) -> None:
         self._write = write
         self._status = status
-        self._headers = headers
-        self._own_headers = headers if own_headers is None else own_headers
+        self._headers, self._own_headers = headers
+        self._own_id = own_id
+        self._plain = self._of_status(status)
         # Only an MCP server's answer is read: any other API may answer with what an agent wrote into it.
-        self._reader = AnswerReader(write.call, status, headers) if write.rule.upstream.protocol == "mcp" else None
+        self._reader = self._answers() if write.rule.upstream.protocol == "mcp" else None
+        # But for what takes a proof away: that an agent may write.
+        self._refusal = RefusalReader(self._headers) if write.is_graphql and self._plain == "not_applied" else None
         self._pieces: list[bytes] | None = None if write.intent is None else []
         self._left = write.rule.intent.store_response
         self._answers_others = False
 
+    def take(self, piece: bytes) -> bytes:
+        """The next piece of the body; returns what its caller is given by now, under the id that its call had."""
+        self.add(piece)
+        return piece if self._own_id is None else self._own_id.feed(piece)
+
+    def rest(self) -> bytes:
+        """What its caller is given behind the last piece."""
+        return b"" if self._own_id is None else self._own_id.rest()
+
     def add(self, piece: bytes | None) -> None:
-        """The next piece of the body; None for one that is too large."""
+        """The next piece of the body, of which nobody is given anything; None for one that is too large."""
         if self._reader is not None:
             self._reader.add(piece)
+        if self._refusal is not None:
+            self._refusal.add(piece)
         if self._pieces is None:
             return
         self._left -= 0 if piece is None else len(piece)
@@ -39,8 +59,8 @@ class Keeping:
 
     def foretell(self) -> Outcome | None:
         """The outcome, before the body is whole; None where the rest of it tells."""
-        outcome = self._of_status(self._status)
-        return outcome if self._reader is None or outcome == "unknown" else None
+        is_read = self._reader is not None or self._refusal is not None
+        return None if is_read and self._plain != "unknown" else self._plain
 
     @property
     def lacks_answer(self) -> bool:
@@ -53,23 +73,25 @@ class Keeping:
         return outcome, self._kept(outcome)
 
     def _judge(self) -> Outcome:
-        """A refusal of a call in which the call is not named comes from what stands before the tools.
-
-        One that asks for more input does not end its intent: nothing was done yet.
-        """
-        outcome = self._of_status(self._status)
+        """A refusal of a call in which the call is not named comes from what stands before the tools."""
+        outcome = self._plain
+        if self._refusal is not None and not self._refusal.proves_something:
+            return "unknown"
         if outcome == "unknown" or self._reader is None:
             return outcome
         said = self._reader.said()
         self._answers_others = not said.alone
         if outcome == "not_applied" and said.is_silent:
             return outcome
-        if said.asks and self._write.intent is not None:
-            return "not_applied"
         return "unknown" if said.status is None else self._of_status(said.status)
 
     def _of_status(self, status: int) -> Outcome:
         return judge(self._write.rule.upstream.outcomes, Replied(status, complete=True))
+
+    def _answers(self) -> AnswerReader:
+        call = self._write.call
+        id = self._own_id.id if self._own_id is not None else None if call is None else call.id
+        return AnswerReader(id, self._status, self._headers)
 
     def _kept(self, outcome: Outcome) -> Kept | None:
         """The answer for repeats of an intent that was applied, None where it was too large or answers other calls too;
@@ -79,6 +101,8 @@ class Keeping:
         if self._write.intent is None or not is_told:
             return None
         body = self._last_event() if self._pieces is None else b"".join(self._pieces)
+        if body is not None and self._own_id is not None:
+            body = self._own_id.restored(body)
         answer: KeptAnswer | None = None
         # With another id it would answer a repeat; two answers with that id would be one too many.
         if body is not None and not self._answers_others:
@@ -98,4 +122,4 @@ class Keeping:
 def most_read(write: Write) -> int:
     """Bytes of a body that are looked at, at most."""
     kept = 0 if write.intent is None else write.rule.intent.store_response
-    return max(kept, MOST) if write.rule.upstream.protocol == "mcp" else kept
+    return max(kept, MOST) if write.is_graphql or write.rule.upstream.protocol == "mcp" else kept

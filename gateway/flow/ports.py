@@ -176,8 +176,8 @@ class Claims(Protocol):
         ...
 
 
-class BodySource(Protocol):
-    """The caller's body as it arrives, nothing read ahead. Raises CallerGone, or BodyTooLarge past a limit."""
+class Body(Protocol):
+    """A body as it is sent. Raises CallerGone, or BodyTooLarge past a limit."""
 
     @property
     def length(self) -> int | None:
@@ -196,6 +196,14 @@ class BodySource(Protocol):
         """The whole body if all of it is already here and nothing was read yet; else None. Does not wait."""
         ...
 
+    def rewind(self) -> bool:
+        """Read from the beginning again, for another attempt; False if the body is not kept and cannot be."""
+        ...
+
+
+class BodySource(Body, Protocol):
+    """The caller's body as it arrives, nothing read ahead."""
+
     def restrict(self, limit: int | None) -> None:
         """Whoever reads past `limit` bytes is stopped by BodyTooLarge."""
         ...
@@ -210,10 +218,6 @@ class BodySource(Protocol):
         `feed` is given all of it in order, in pieces, one at a time; large ones in a thread. Raises NoRoom too. From
         then on `length` is known, and the body is taken or read from its beginning.
         """
-        ...
-
-    def rewind(self) -> bool:
-        """Read from the beginning again, for another attempt; False if the body is not kept and cannot be."""
         ...
 
 
@@ -249,14 +253,14 @@ class Sender(Protocol):
     """Sends, exactly once, and says what happened as a value. Raises nothing about the network."""
 
     async def send(
-        self, admitted: Admitted, request: Request, body: BodySource, deadline: Deadline
+        self, admitted: Admitted, request: Request, body: Body, deadline: Deadline
     ) -> Answer | Overdue | NotSent | NoReply:
         """Send an admitted write. The deadline is checked before each piece, the last one included (G7), and bounds
         the answer: past it the exchange is broken off."""
         ...
 
     async def switch(
-        self, admitted: Admitted, request: Request, body: BodySource, deadline: Deadline
+        self, admitted: Admitted, request: Request, body: Body, deadline: Deadline
     ) -> Answer | Switched | NotSent | NoReply:
         """Send an admitted handshake. The deadline is checked as in `send`, and bounds any answer but a session."""
         ...

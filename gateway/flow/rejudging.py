@@ -18,8 +18,8 @@ from gateway.core.request import Headers, Request
 from gateway.core.rule import Rule
 from gateway.core.target import Target, read_target
 from gateway.core.write import Write
-from gateway.flow.called import called
 from gateway.flow.parsing import parsed, parsed_aside, plain_body
+from gateway.flow.telling import telling
 from gateway.flow.undoing import undoable
 from gateway.policy.match import Matched, NeedsBody, Read
 from gateway.policy.principals import Principals
@@ -76,7 +76,9 @@ async def judge_again(record: IntentRecord, kept: KeptRequest, rules: RuleSet) -
     write = await parsed(size, partial(undoable, write, matched, judged, caller))
     only = matched.entry.only
     sent = request if only is None else only.sent(request)
-    return Rejudged(await parsed(size, partial(called, write, matched)), sent, matched)
+    at_graphql = rules.takes_graphql(judged)
+    told = await parsed(size, partial(telling, write, matched, judged, at_graphql=at_graphql))
+    return _refused(told) if isinstance(told, Refused) else Rejudged(told, sent, matched)
 
 
 def lacks_approval(record: IntentRecord, rule: Rule) -> bool:

@@ -10,7 +10,7 @@ from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue, Replied, ju
 from gateway.core.request import Headers, Request
 from gateway.core.whole_body import WholeBody
 from gateway.core.write import Admitted, Settled
-from gateway.flow.ports import Answer, Observer
+from gateway.flow.ports import Answer, Body, Observer
 from gateway.flow.queue import Queue
 from gateway.flow.tasks import Tasks
 from gateway.flow.ticket import Ticket
@@ -24,7 +24,7 @@ class Sender(Protocol):
     """Sends, exactly once, and says what happened as a value. Raises nothing about the network."""
 
     async def send(
-        self, admitted: Admitted, request: Request, body: WholeBody, deadline: Deadline
+        self, admitted: Admitted, request: Request, body: Body, deadline: Deadline
     ) -> Answer | Overdue | NotSent | NoReply: ...
 
 
@@ -49,7 +49,8 @@ class Sending:
         request.enter("forward")
         try:
             self._observer.sent(upstream)
-            answer = await self._sender.send(admitted, request, WholeBody(taken.request.body or b""), deadline)
+            body = ticket.sent(WholeBody(taken.request.body or b""))
+            answer = await self._sender.send(admitted, request, body, deadline)
             if isinstance(answer, Overdue):
                 self._tasks.spawn(ticket.listen(answer))
                 answer = answer.evidence
@@ -57,7 +58,7 @@ class Sending:
                 return _outcome(await ticket.settle(judge(upstream.outcomes, answer), answer.detail))
             try:
                 attempt.answered(answer)
-                said = await read_answer(answer, admitted.write)
+                said = await read_answer(answer, ticket.keeping(answer.status, (answer.headers, answer.own_headers)))
                 ticket.known_at = self._clock.boot()
                 return _outcome(await ticket.settle(*said))
             finally:

@@ -8,8 +8,9 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.outcome import Outcome, Overdue
 from gateway.core.trace import Trace
 from gateway.core.write import Admitted, Settled
-from gateway.flow.keeping import Keeping, most_read
-from gateway.flow.ports import Incidents, Settling
+from gateway.flow.keeping import Keeping, Told, most_read
+from gateway.flow.own_id import OwnId, Respelled
+from gateway.flow.ports import Body, Incidents, Settling
 from gateway.flow.tasks import Tasks
 
 # Between two tries to settle while the store is away: its clients are many, and the ticket's deadline is seconds away.
@@ -34,8 +35,19 @@ class Ticket:
         self._tasks = tasks
         self._observer = observer
         self._concluded = False
+        call = admitted.write.call
+        # What is only observed arrives as its caller sent it.
+        self._own_id = None if call is None or admitted.write.rule.mode == "observe" else OwnId(call)
         self.known_at = 0.0
         """When it was known what became of the write, by a `Clock.boot`; 0 before."""
+
+    def sent(self, body: Body) -> Body:
+        """The body as it is sent."""
+        return body if self._own_id is None else Respelled(body, self._own_id)
+
+    def keeping(self, status: int, headers: Told) -> Keeping:
+        """Who hears the answer."""
+        return Keeping(self.admitted.write, status, headers, self._own_id)
 
     async def settle(self, outcome: Outcome, reason: str, kept: Kept | None = None) -> Settled | None:
         """Settle; None if the store is away now, and the settling goes on by itself."""
@@ -78,7 +90,8 @@ class Ticket:
             return
         # The store may have been away until now: first unknown, then known, or the second would pass for the first.
         await self._settle_later("unknown", overdue.evidence.detail, None)
-        keeping = Keeping(self.admitted.write, late.status, late.headers, late.own_headers)
+        own = late.headers if late.own_headers is None else late.own_headers
+        keeping = self.keeping(late.status, (late.headers, own))
         keeping.add(late.body)
         outcome, kept = keeping.concluded()
         await self._settle_later(outcome, f"answered {late.status}, late", kept)

@@ -5,7 +5,6 @@ from io import BytesIO
 from gateway.core.compensation import Kept
 from gateway.core.faults import BodyTooLarge, BrokenAnswer
 from gateway.core.outcome import Outcome
-from gateway.core.write import Write
 from gateway.flow.keeping import Keeping
 from gateway.flow.ports import Answer, BodySource
 from gateway.flow.room import PATIENCE_S, Room
@@ -56,9 +55,8 @@ async def at_hand(body: BodySource, room: Room, limit: int) -> bytes | None:
         return await read_whole(body, size) if has_room else None
 
 
-async def read_answer(answer: Answer, write: Write) -> tuple[Outcome, str, Kept | None]:
+async def read_answer(answer: Answer, keeping: Keeping) -> tuple[Outcome, str, Kept | None]:
     """Read an answer to its end: how its write is settled by it, why, and what is kept of it."""
-    keeping = Keeping(write, answer.status, answer.headers, answer.own_headers)
     try:
         piece, whole = await answer.read_small(_SMALL)
         keeping.add(piece)

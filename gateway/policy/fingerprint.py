@@ -13,8 +13,8 @@ from gateway.core.coding import body_too_large, decoded
 from gateway.core.decision import Refused
 from gateway.core.request import Headers
 from gateway.policy.finding import Wrong
+from gateway.policy.reading import jsonrpc
 from gateway.policy.reading.jsonbody import JsonReader, JsonValue, Missing, Number, Pointer, parse_pointer
-from gateway.policy.reading.jsonrpc import action_of
 from gateway.policy.reading.multipart import Multipart, multipart_of
 
 _DIGEST_BYTES = 16
@@ -117,7 +117,7 @@ class FingerprintReading:
         if isinstance(reader, Refused) or _is_crowded(reader.body):
             return None
         value = reader.value()
-        return None if isinstance(value, Refused) else _digest_of(b"json", action_of(value))
+        return None if isinstance(value, Refused) else _digest_of(b"json", jsonrpc.action_of(value))
 
     def _by_parts(self) -> bytes | None:
         if self._multipart is None:
@@ -152,6 +152,13 @@ class FingerprintReading:
             return body_too_large(self._limit)
         plain = decoded(body, self._headers.all(b"content-encoding"), self._limit)
         return plain if isinstance(plain, Refused) else JsonReader(plain)
+
+
+def round_of(body: JsonReader) -> bytes:
+    """What tells the rounds of one call apart; empty for the first, and for what is no call."""
+    value = body.value() if body.is_there else None
+    goes_on_with = None if isinstance(value, Refused) else jsonrpc.round_of(value)
+    return b"" if goes_on_with is None else _digest_of(b"round", goes_on_with)
 
 
 def _hash(kind: bytes) -> "hashlib.blake2b":

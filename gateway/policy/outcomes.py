@@ -1,4 +1,4 @@
-"""`outcomes:` compiled to sets of status codes. An exact code beats a class: `[4xx]` and `[408]` may stand apart."""
+"""`outcomes:` compiled to sets of codes. An exact one beats a class: `[4xx]` and `[408]` may stand apart."""
 
 import re
 
@@ -7,25 +7,32 @@ from gateway.policy.finding import Wrong
 
 _CLASS = re.compile("[2-5]xx")
 _CODES = range(200, 600)
+# What JSON-RPC reserves (2.0, section 5.1).
+_RPC_CODES = range(-32768, -31999)
 
 
-def parse_codes(values: list[object]) -> tuple[frozenset[int], frozenset[int]] | Wrong:
-    """The exact codes of a list, and those that its classes stand for."""
+def parse_codes(values: list[object], *, or_errors: bool = False) -> tuple[frozenset[int], frozenset[int]] | Wrong:
+    """The exact codes of a list, and those that its classes stand for. `or_errors`: codes of JSON-RPC's errors, too."""
     exact: set[int] = set()
     classed: set[int] = set()
     for value in values:
-        if isinstance(value, int) and not isinstance(value, bool) and value in _CODES:
+        if (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and (value in _CODES or (or_errors and value in _RPC_CODES))
+        ):
             exact.add(value)
         elif isinstance(value, str) and _CLASS.fullmatch(value):
             first = int(value[0]) * 100
             classed.update(range(first, first + 100))
         else:
-            return Wrong(f"`{value}` is not a status; write a code from 200 to 599, or a class such as `4xx`")
+            others = ", or of a JSON-RPC error, such as `-32602`" if or_errors else ""
+            return Wrong(f"`{value}` is not a status; write a code from 200 to 599, a class such as `4xx`{others}")
     return frozenset(exact), frozenset(classed)
 
 
 def compile_outcomes(not_applied: list[object], unknown: list[object]) -> Outcomes | Wrong:
-    refused, doubtful = parse_codes(not_applied), parse_codes(unknown)
+    refused, doubtful = parse_codes(not_applied, or_errors=True), parse_codes(unknown, or_errors=True)
     if isinstance(refused, Wrong):
         return refused
     if isinstance(doubtful, Wrong):

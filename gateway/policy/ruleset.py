@@ -20,6 +20,7 @@ from gateway.core.session import LIFE_S
 from gateway.core.target import Ambiguous, read_target
 from gateway.core.write import ResourceKey
 from gateway.policy.entry import Closed, Entry, Policy, ReadOnly
+from gateway.policy.fingerprint import round_of
 from gateway.policy.match import Index, Matched, Mounts, NeedsBody, Read, lies_below
 from gateway.policy.principals import Principals
 from gateway.policy.producers import Producers
@@ -100,7 +101,9 @@ class RuleSet:
     def intent_of(
         self, matched: Matched, request: Request, caller: Caller, resource: ResourceKey
     ) -> Intent | Refused | None:
-        """The intent that a matched write names, not yet with its fingerprint; None if it names none.
+        """The intent that a matched write names, not yet with its fingerprint; None if it names none. A call of a tool
+        that goes on, with what it was asked for, is another one than the call before it: that has run, and its repeat
+        would run it from the start.
 
         Refused: `idempotency-key-required`, `header-malformed`, and as `resolve`.
         """
@@ -114,7 +117,8 @@ class RuleSet:
         host = upstream.mount.host
         if host is None and upstream.preserve_host:
             host = _forwarded_host(request)
-        digest = intent_digest(caller.tenant, resource, request.method, host, request.target, key)
+        round = round_of(matched.body.json) if upstream.protocol == "mcp" else b""
+        digest = intent_digest(caller.tenant, resource, request.method, host, request.target, key, round=round)
         return Intent(key, caller.tenant, f"{request.method} {request.target.path}", digest)
 
     def rule_named(self, upstream: str, name: str) -> Rule | None:

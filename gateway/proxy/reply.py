@@ -124,7 +124,7 @@ class Reply:
     def refuse(self, refused: Refused) -> None:
         refused = self._traced(refused)
         decision, retry_after_s = refused.decision, refused.facts.retry_after_s
-        spelled = None if self._call is None else call_id(self._call)
+        spelled = self._call_id()
         if spelled is None:
             accept = self._request.headers.getall("Accept", ()) if self._is_graphql else ()
             kind = GRAPHQL if takes_graphql(accept) else problem.CONTENT_TYPE_WITH_CHARSET
@@ -225,13 +225,18 @@ class Reply:
             self._write(b"0\r\n\r\n")
 
     def break_off(self, refused: Refused) -> None:
-        spelled = None if self._call is None else call_id(self._call)
+        spelled = self._call_id()
         if spelled is None or not self._chunked:
             self.abort()
             return
         event = as_event(rpc_error.render(self._traced(refused), spelled))
         self._write(b"%x\r\n%b\r\n" % (len(event), event))
         self.end()
+
+    def _call_id(self) -> str | None:
+        """As it is spelled; None for what is no call."""
+        own = None if self._call is None else call_id(self._call)
+        return None if own is None else own.spelled.decode()
 
     def abort(self) -> None:
         self._keep_alive = False

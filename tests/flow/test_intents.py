@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from gateway.core.call import Call
 from gateway.core.decision import OUTCOME_UNKNOWN, Refused
 from gateway.core.faults import BrokenAnswer, PoliciesChanged
 from gateway.core.intent import KeptAnswer
 from gateway.core.outcome import LateAnswer, NoReply, NotSent, Overdue
-from gateway.core.rule import IntentTerms, NativeKey, OnUnknown, Rule
+from gateway.core.rule import IntentTerms, NativeKey, OnUnknown, Protocol, Rule
 from gateway.core.term import Term
 from gateway.core.write import Replayed
 from gateway.flow.admission import Admission
@@ -38,7 +39,7 @@ class Play:
         scripts = {"admit": [ADMIT], "settle": [SETTLED] * 2} | store
         self.caller = ScriptedCaller(self.said)
         self.rule = Rule("r", UPSTREAM, intent=terms)
-        self.call: str | None = None
+        self.call: Call | None = None
         self.body: Body | None = None
         self.sender = ScriptedSender(self.said, evidence)
         self.store = ScriptedStore(self.said, **scripts)
@@ -226,35 +227,41 @@ async def test_a_refusal_of_a_further_attempt_proves_nothing_about_the_one_befor
     assert told in played.said
 
 
-@pytest.mark.parametrize(
-    ("protocol", "settled"),
-    [("mcp", "settle t1 not_applied: answered 200"), ("http", "settle t1 applied: answered 200, keeping 200 ")],
-    ids=["MCP", "an API that answers with what was written into it"],
-)
-async def test_an_answer_that_asks_for_more_input_does_not_end_its_intent(protocol: str, settled: str) -> None:
-    """The call goes on under the same key: nothing was done yet, and the answer is not kept as the final one. Only an
-    MCP server is believed: elsewhere an agent could have its own words come back, and be run again."""
-    asks = b'{"jsonrpc": "2.0", "id": 1, "result": {"resultType": "input_required", "inputRequests": {}}}'
+# A call's own id at its server, where chance gives the smallest one.
+ID = 10**13
+
+
+@pytest.fixture
+def _own_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.flow.own_id.secrets.randbelow", lambda _: 0)
+
+
+@pytest.mark.usefixtures("_own_id")
+@pytest.mark.parametrize("protocol", ["mcp", "http"])
+async def test_an_answer_that_asks_for_more_input_is_an_answer(protocol: Protocol) -> None:
+    """The tool has run, and may have acted before it asked: a repeat gets the question again, and runs nothing."""
+    asks = b'{"jsonrpc": "2.0", "id": %d, "result": {"resultType": "input_required", "inputRequests": {}}}' % ID
     play = Play(answer(200, (asks, True), headers=(JSON,)))
     play.rule = replace(play.rule, upstream=replace(UPSTREAM, protocol=protocol))
-    play.call = "1"
+    play.call = Call("1", b"1", 0) if protocol == "mcp" else None
 
-    await play.run()
+    await play.run(b"1")
 
-    assert any(line.startswith(settled) for line in play.said)
+    assert any(line.startswith("settle t1 applied: answered 200, keeping 200 ") for line in play.said)
 
 
 EVENTS = (b"Content-Type", b"text/event-stream")
 NOTE = b'data: {"jsonrpc": "2.0", "method": "notifications/message"}\n\n'
-RESULT = b'data: {"jsonrpc": "2.0", "id": 1, "result": {}}\n\n'
+RESULT = b'data: {"jsonrpc": "2.0", "id": %d, "result": {}}\n\n' % ID
 
 
+@pytest.mark.usefixtures("_own_id")
 @pytest.mark.parametrize(
     ("evidence", "settled"),
     [
         (
             answer(200, (NOTE * 2000, False), RESULT, b"", headers=(EVENTS,)),
-            f"applied: answered 200, {RESULT.decode()}",
+            f"applied: answered 200, {RESULT.decode().replace(str(ID), '1')}",
         ),
         (answer(200, (NOTE * 2000, False), RESULT, RESULT, b"", headers=(EVENTS,)), "unknown: answered 200"),
         (answer(200, (NOTE * 2000, False), b"", headers=(EVENTS,)), "unknown: answered 200"),
@@ -277,9 +284,9 @@ async def test_an_mcp_answer_counts_by_what_was_read_of_it(evidence: object, set
     """Of a stream too long to be kept, repeats get the event with the answer; what cannot be read proves nothing."""
     play = Play(evidence)
     play.rule = replace(play.rule, upstream=replace(UPSTREAM, protocol="mcp"))
-    play.call = "1"
+    play.call = Call("1", b"1", 0)
 
-    await play.run()
+    await play.run(b"1")
 
     [line] = [line for line in play.said if line.startswith("settle")]
     assert line.replace("keeping 200 ", "") == f"settle t1 {settled}"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.call import Call
 from gateway.core.compensation import Unavailable
 from gateway.core.kept_request import KeptRequest
 from gateway.core.parking import Approval
@@ -60,7 +61,7 @@ async def test_what_its_rule_takes_is_the_write_that_it_was(tmp_path: Path) -> N
 
 
 async def test_a_tools_call_is_the_call_that_it_was(tmp_path: Path) -> None:
-    """Its server's answer is told from others' by the id that its agent gave it."""
+    """It is sent under an id of its own, as when its caller waits."""
     policy = POLICY.replace("url:", "protocol: mcp\nurl:").replace("POST /mails/{box}", "POST /mails")
     policy = policy.replace("/kind: mail", "/method: tools/call").replace("{path.box}", "in")
     policy = "\n".join(line for line in policy.splitlines() if not line.startswith(("    effect", "  - {name: mark")))
@@ -69,7 +70,7 @@ async def test_a_tools_call_is_the_call_that_it_was(tmp_path: Path) -> None:
     found = await judged(tmp_path, policy, replace(KEPT, target="/mails", body=call))
 
     assert isinstance(found, Rejudged)
-    assert found.write.call == "7"
+    assert found.write.call == Call("7", b"7.0", 25)
 
 
 async def test_a_body_in_a_coding_is_read_too(tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
 """An MCP server of notes behind the gateway: its policy, calls of its tools, and what it answers."""
 
+import asyncio
 import json
+import re
 
 from gateway.core.rpc_error import code_of
 from tests.raw import RawAnswer, ask
+from tests.recording import Answer, Seen
 from tests.stack import Stack
 
 POLICY = """
@@ -12,6 +15,7 @@ url: http://localhost:{port}
 protocol: mcp
 mount: {{path: /mcp}}
 limits: {{body: 1KiB}}
+outcomes: {{not_applied: [4xx, -32602]}}
 timeouts: {{connect: 1s, total: 5s}}
 read_only:
   - {{match: POST /mcp, when: {{tool: search}}}}
@@ -40,6 +44,29 @@ def call(name: str = "write", id: str | None = "7", key: str | None = None) -> b
 
 async def post(gate: Stack, body: bytes, *fields: str, target: str = "/mcp") -> RawAnswer:
     return await ask(gate.port, "POST", target, "Content-Type: application/json", *fields, body=body)
+
+
+def named(message: bytes, seen: Seen) -> bytes:
+    """What is said of call 7 as the server says it, who knows the call by another id."""
+    own = re.search(rb'"id": ("[^"]*"|[-+.0-9eE]+), "method"', seen.body)
+    assert own is not None
+    return message.replace(b'"id": 7', b'"id": ' + own[1])
+
+
+def answering_calls(data: bytes) -> Answer:
+    """Answer each call with these bytes, as the answer to it."""
+    head, _, body = data.partition(b"\r\n\r\n")
+
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        own = named(body, seen)
+        writer.write(re.sub(rb"Content-Length: [0-9]+", b"Content-Length: %d" % len(own), head) + b"\r\n\r\n" + own)
+
+    return answer
+
+
+def told(body: bytes) -> bytes:
+    """What an agent is told, without the blanks before its id."""
+    return re.sub(rb'"id": +', b'"id": ', body)
 
 
 def error(answer: RawAnswer) -> dict[str, object]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.proxy.notes import EVENTS, POLICY, RESULT, call, chunk, error, post, whole
+from tests.proxy.notes import EVENTS, POLICY, RESULT, answering_calls, call, chunk, error, named, post, whole
 from tests.raw import RawClient, ask, request
 from tests.recording import Seen, answering
 from tests.stack import Stack, stack
@@ -97,14 +97,23 @@ async def test_a_client_that_takes_streams_only_gets_one_event(gate: Stack) -> N
 @pytest.mark.parametrize(
     ("body", "status", "decision"),
     [
-        (call("drop", None), 403, "no-policy"),
-        (call("drop", "null"), 403, "no-policy"),
+        (call("drop", None), 400, "ambiguous-target"),
+        (call("drop", "null"), 400, "ambiguous-target"),
+        (b'{"jsonrpc": "2.0", "method": "notifications/drop"}', 403, "no-policy"),
         (b"[" + call() + b"]", 400, "ambiguous-target"),
         (b"{", 400, "ambiguous-target"),
         (b'{"id": 1, "method": "ping", "jsonrpc": "2.0", "id": 2}', 400, "ambiguous-target"),
         (b'"' + b"x" * 2000 + b'"', 413, "body-too-large"),
     ],
-    ids=["notification", "id of null", "batch", "no JSON", "two ids", "too large to be read"],
+    ids=[
+        "notification",
+        "id of null",
+        "notification of another method",
+        "batch",
+        "no JSON",
+        "two ids",
+        "too large to be read",
+    ],
 )
 async def test_what_is_no_call_is_refused_with_the_problem(
     gate: Stack, body: bytes, status: int, decision: str
@@ -185,7 +194,7 @@ async def test_an_answer_under_a_rule_is_a_write_while_its_call_is_under_way(gat
             return
         asked.set()
         await go_on.wait()
-        writer.write(whole(RESULT))
+        writer.write(whole(named(RESULT, seen)))
 
     gate.upstream.answer = server
     await gate.lease("note/7")
@@ -210,7 +219,7 @@ async def test_a_session_is_closed_without_a_token(gate: Stack) -> None:
 
 async def test_a_call_is_a_write_under_its_rule(gate: Stack) -> None:
     """It needs a token, is forwarded once, and a repeat under another id gets the answer under that id."""
-    gate.upstream.answer = answering(whole(b'{"jsonrpc": "2.0", "id": 7, "result": {"content": []}}'))
+    gate.upstream.answer = answering_calls(whole(RESULT))
     without = await post(gate, call(key="k"))
     await gate.lease("note/7")
     token = f"Fencing-Token: {gate.tokens['agent-a']}"
@@ -242,11 +251,11 @@ async def test_a_call_whose_caller_closes_the_stream_is_finished_and_recorded(ga
     note = b'data: {"jsonrpc": "2.0", "method": "notifications/progress", "params": {}}\n\n'
     last = b'data: {"jsonrpc": "2.0", "id": 7, "result": {"content": []}}\n\n'
 
-    async def stream(_: Seen, writer: asyncio.StreamWriter) -> None:
+    async def stream(seen: Seen, writer: asyncio.StreamWriter) -> None:
         writer.write(EVENTS + chunk(note))
         await writer.drain()
         await go_on.wait()
-        writer.write(chunk(last) + b"0\r\n\r\n")
+        writer.write(chunk(named(last, seen)) + b"0\r\n\r\n")
 
     gate.upstream.answer = stream
     await gate.lease("note/7")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.proxy.notes import EVENTS, POLICY, RESULT, call, chunk, error, post, whole
+from tests.proxy.notes import EVENTS, POLICY, RESULT, answering_calls, call, chunk, error, named, post, told, whole
 from tests.raw import RawAnswer, RawClient, request
-from tests.recording import Seen, answering
+from tests.recording import Seen
 from tests.stack import Stack, stack
 from tests.until import until
 
@@ -33,21 +33,22 @@ def _stream(*messages: bytes, mark: bytes = b"") -> bytes:
     ("body", "outcome", "again"),
     [
         (b'{"jsonrpc": "2.0", "id": 7, "result": {"isError": true, "content": []}}', "applied", "replayed"),
-        (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32022, "message": "x"}}', "not_applied", "forwarded"),
-        (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32600, "message": "x"}}', "unknown", "outcome-unknown"),
+        (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32022, "message": "x"}}', "unknown", "outcome-unknown"),
+        (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "x"}}', "not_applied", "forwarded"),
+        (b'{"jsonrpc": "2.0", "id": 7, "result": {"resultType": "input_required", "x": []}}', "applied", "replayed"),
         (b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32603, "message": "x"}}', "unknown", "outcome-unknown"),
     ],
-    ids=["a tool that failed", "unknown version", "invalid request", "internal error"],
+    ids=["a tool that failed", "unknown version", "what a policy says", "more input", "internal error"],
 )
 async def test_an_error_of_the_server_tells_the_outcome(gate: Stack, body: bytes, outcome: str, again: str) -> None:
-    """As a status would: what is refused before any tool frees the key; what a tool may have raised holds it."""
-    gate.upstream.answer = answering(whole(body))
+    """Any error may come from a tool that has acted: it proves something where the policy says so, and holds else."""
+    gate.upstream.answer = answering_calls(whole(body))
     await gate.lease("note/7")
     token = f"Fencing-Token: {gate.tokens['agent-a']}"
     first = await post(gate, call(key="k"), token)
     second = await post(gate, call(key="k"), token)
 
-    assert (first.decision, first.value("Fencing-Outcome"), first.body) == ("forwarded", outcome, body)
+    assert (first.decision, first.value("Fencing-Outcome"), told(first.body)) == ("forwarded", outcome, body)
     assert second.decision == again
 
 
@@ -74,7 +75,7 @@ async def test_an_error_of_the_server_tells_the_outcome(gate: Stack, body: bytes
 )
 async def test_another_calls_answer_frees_no_key(gate: Stack, answer: bytes, again: str) -> None:
     """Only what has the call's own id speaks for it: a repeat runs nothing, and is not given another's result."""
-    gate.upstream.answer = answering(answer)
+    gate.upstream.answer = answering_calls(answer)
     await gate.lease("note/7")
     token = f"Fencing-Token: {gate.tokens['agent-a']}"
     first = await post(gate, call(key="k"), token)
@@ -88,8 +89,8 @@ async def test_another_calls_answer_frees_no_key(gate: Stack, answer: bytes, aga
 @pytest.mark.parametrize(
     ("answer", "again"),
     [
-        (whole(b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32022, "data": "%b"}}' % (b"x" * 70_000)), "forwarded"),
-        (_stream(*[NOTE] * 900, b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32022}}'), "forwarded"),
+        (whole(b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "data": "%b"}}' % (b"x" * 70_000)), "forwarded"),
+        (_stream(*[NOTE] * 900, b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602}}'), "forwarded"),
         (_stream(*[NOTE] * 900, RESULT), "replayed"),
         (_stream(*[NOTE] * 900), "outcome-unknown"),
         (_stream(*[NOTE] * 900, OTHERS), "outcome-unknown"),
@@ -99,7 +100,7 @@ async def test_another_calls_answer_frees_no_key(gate: Stack, answer: bytes, aga
 )
 async def test_a_large_or_coded_answer_counts_by_what_it_says(gate: Stack, answer: bytes, again: str) -> None:
     """Never by its status; a repeat under another id gets the result under that id."""
-    gate.upstream.answer = answering(answer)
+    gate.upstream.answer = answering_calls(answer)
     await gate.lease("note/7")
     token = f"Fencing-Token: {gate.tokens['agent-a']}"
     await post(gate, call(key="k"), token)
@@ -122,7 +123,8 @@ async def test_a_large_or_coded_answer_counts_by_what_it_says(gate: Stack, answe
         ("400 Bad Request", b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32600}}', "unknown", "outcome-unknown"),
         ("404 Not Found", b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32601}}', "unknown", "outcome-unknown"),
         ("400 Bad Request", RESULT, "unknown", "outcome-unknown"),
-        ("400 Bad Request", b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32022}}', "not_applied", "forwarded"),
+        ("400 Bad Request", b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32022}}', "unknown", "outcome-unknown"),
+        ("400 Bad Request", b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602}}', "not_applied", "forwarded"),
         ("404 Not Found", b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600}}', "not_applied", "forwarded"),
         ("404 Not Found", b"Session not found", "not_applied", "forwarded"),
         ("403 Forbidden", b"", "not_applied", "forwarded"),
@@ -132,25 +134,25 @@ async def test_a_refusal_by_http_proves_what_its_error_proves(
     gate: Stack, status: str, body: bytes, outcome: str, again: str
 ) -> None:
     """Servers send what a tool has raised under 400, too; where no error names the call, no tool was reached."""
-    gate.upstream.answer = answering(whole(body).replace(b"200 OK", status.encode()))
+    gate.upstream.answer = answering_calls(whole(body).replace(b"200 OK", status.encode()))
     await gate.lease("note/7")
     token = f"Fencing-Token: {gate.tokens['agent-a']}"
     first = await post(gate, call(key="k"), token)
     second = await post(gate, call(key="k"), token)
 
-    assert (first.decision, first.value("Fencing-Outcome"), first.body) == ("forwarded", outcome, body)
+    assert (first.decision, first.value("Fencing-Outcome"), told(first.body)) == ("forwarded", outcome, body)
     assert second.decision == again
 
 
 @pytest.mark.parametrize("id", ["null", "true", "[7]", None])
-async def test_an_error_of_no_call_holds_one_that_has_no_id(gate: Stack, id: str | None) -> None:
-    """What servers do with such a call differs: some run it, and answer to nobody."""
-    body = b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600}}'
-    gate.upstream.answer = answering(whole(body).replace(b"200 OK", b"400 Bad Request"))
+async def test_a_call_of_a_tool_has_an_id(gate: Stack, id: str | None) -> None:
+    """Servers drop one without, or run it and answer to nobody: what became of it could not be told."""
     await gate.lease("note/7")
     answer = await post(gate, call(key="k", id=id), f"Fencing-Token: {gate.tokens['agent-a']}")
 
-    assert (answer.decision, answer.value("Fencing-Outcome")) == ("forwarded", "unknown")
+    assert (answer.status, answer.decision) == (400, "ambiguous-target")
+    assert "has no id" in str(answer.problem["detail"])
+    assert gate.upstream.seen == []
 
 
 async def test_a_stream_that_ends_without_an_answer_leaves_the_outcome_unknown(gate: Stack) -> None:
@@ -199,8 +201,9 @@ async def test_a_stream_that_breaks_off_ends_with_what_is_known_of_its_call(
 ) -> None:
     """A client that only sees a broken transfer sends the call again; where an event still fits, it is told not to."""
 
-    async def breaking(_: Seen, writer: asyncio.StreamWriter) -> None:
-        writer.write(EVENTS + stream)
+    async def breaking(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        _, _, data = stream.partition(b"\r\n")
+        writer.write(EVENTS + chunk(named(data.removesuffix(b"\r\n"), seen)))
         await writer.drain()
         writer.close()
 

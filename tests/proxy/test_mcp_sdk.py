@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ from mcp import Client, MCPError
 
 from tests.mcp_server import Notes, connected, connected_by, serving
 from tests.pages import ROOT
+from tests.raw import RawAnswer, ask
 from tests.stack import Stack, stack
+from tests.until import until
 
 POLICY = """
 upstream: notes
@@ -30,7 +33,7 @@ read_only:
 writes:
   - name: write
     match: POST /mcp
-    when: {{tool: [write, rename]}}
+    when: {{tool: [write, rename, fail]}}
     resource: note/{{json:/params/arguments/note}}
     intent: {{mode: optional, key: "{{json:/params/_meta/key}}"}}
 """
@@ -73,7 +76,7 @@ async def test_a_client_lists_and_reads_without_a_token(between: Between) -> Non
         found = await client.call_tool("search", {"text": "x"})
         revision = client.protocol_version
 
-    assert tools == ["search", "write", "rename", "drop"]
+    assert tools == ["search", "write", "rename", "fail", "drop"]
     assert found.structured_content == {"result": "nothing about x"}
     assert revision.startswith("2025" if between.mode == LEGACY else "2026")
 
@@ -86,6 +89,75 @@ async def test_a_call_is_fenced_and_replayed_under_its_new_id(between: Between) 
 
     assert one.structured_content == two.structured_content == {"result": "7 is x"}
     assert between.notes.written == [("7", "x")]
+
+
+@pytest.mark.parametrize("code", [-32700, -32600, -32601, -32602, -32020, -32021, -32022, -32000])
+@pytest.mark.parametrize("between", FORMS[1:], ids=IDS[1:], indirect=True)
+async def test_an_error_that_a_tool_has_raised_holds_its_key(between: Between, code: int) -> None:
+    """Whatever its code: the tool had written, and a repeat does not run it again."""
+    await between.gate.lease("note/7")
+    async with between.client("agent-a") as client:
+        told = []
+        for _ in range(2):
+            with pytest.raises(MCPError) as raised:
+                await client.call_tool("fail", {"note": "7", "code": code}, meta={"key": "k-1"})
+            told.append(raised.value.code)
+
+    # A mismatch of headers makes the client without sessions send it once more by itself.
+    is_repeated = code == -32020 and between.mode == MODERN
+    assert told == [-32015 if is_repeated else code, -32015]
+    assert between.notes.written == [("7", "half")]
+
+
+@pytest.mark.parametrize("json_response", [False, True], ids=["events", "JSON"])
+async def test_a_read_under_the_id_of_a_write_ends_no_write(
+    store_url: str, tmp_path: Path, *, json_response: bool
+) -> None:
+    """The SDK's server gives the first answer of the two to whoever came last with an id: that may not be the write's,
+    or the next holder would be let in while the tool of this one is still at work."""
+    async with (
+        serving(json_response=json_response) as notes,
+        stack(store_url, tmp_path, POLICY.replace("PORT", str(notes.port))) as gate,
+    ):
+        notes.may_end.clear()
+        notes.may_find.clear()
+        await gate.lease("note/7")
+        session = await _session(gate)
+        searching = asyncio.ensure_future(_call(gate, "search", {"text": "x"}, session))
+        await notes.searching.wait()
+        token = f"Fencing-Token: {gate.tokens['agent-a']}"
+        writing = asyncio.ensure_future(_call(gate, "write", {"note": "7", "text": "x"}, session, token))
+        await until(lambda: bool(notes.written))
+        notes.may_find.set()
+        found = await searching
+        granted = json.loads((await gate.lease("note/7", "agent-b", takeover=True)).body)
+        waits = not writing.done()
+        notes.may_end.set()
+        written = await writing
+
+        assert "nothing about x" in found.body.decode()
+        assert (granted["in_flight"], granted["drained"], waits) == (1, False, True)
+        assert (written.decision, "7 is x" in written.body.decode()) == ("forwarded", True)
+
+
+FIELDS = ("Content-Type: application/json", "Accept: application/json, text/event-stream")
+
+
+async def _session(gate: Stack) -> str:
+    """A session of 2025-06-18, by hand."""
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    message = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}
+    begun = await ask(gate.port, "POST", "/mcp", *FIELDS, body=json.dumps(message).encode())
+    session = f"Mcp-Session-Id: {begun.value('Mcp-Session-Id')}"
+    noted = b'{"jsonrpc": "2.0", "method": "notifications/initialized"}'
+    assert (await ask(gate.port, "POST", "/mcp", *FIELDS, session, body=noted)).status == 202
+    return session
+
+
+async def _call(gate: Stack, tool: str, arguments: dict[str, str], *fields: str) -> RawAnswer:
+    """Always under the same id."""
+    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    return await ask(gate.port, "POST", "/mcp", *FIELDS, *fields, body=json.dumps(message).encode())
 
 
 async def test_one_client_writes_under_several_leases(between: Between) -> None:

@@ -1,12 +1,13 @@
 """JSON-RPC 2.0, and MCP over it: what of a request names its call and not its action, and answers to another call.
 
 A repeated call has another `id`, and so have the answers to it. An MCP call that was answered with `input_required` is
-repeated with what was asked for, as another call and the same action (MCP 2026-07-28, multi round-trip requests).
+sent anew with what was asked for (MCP 2026-07-28, multi round-trip requests): the same action, in its next round.
 """
 
 import re
 from collections.abc import Mapping
 
+from gateway.core.frozen import frozen
 from gateway.policy.reading.jsonbody import JsonValue, Member, Number, read_members
 
 VERSION = "2.0"
@@ -36,6 +37,14 @@ def action_of(value: JsonValue) -> JsonValue:
     return message
 
 
+def round_of(value: JsonValue) -> JsonValue:
+    """What a call goes on with, where it was answered with `input_required`; None at its first round."""
+    params = value.get("params") if isinstance(value, dict) and value.get("method") in _GOING_ON else None
+    if not isinstance(params, dict):
+        return None
+    return {name: params[name] for name in _ROUND_TRIP if name in params} or None
+
+
 def _without(members: Mapping[str, JsonValue], names: tuple[str, ...]) -> dict[str, JsonValue]:
     return {name: value for name, value in members.items() if name not in names}
 
@@ -46,28 +55,39 @@ def with_id(answer: bytes, request: bytes, content_type: bytes = b"application/j
     `content_type` is the answer's: in an event stream each `data` line is an answer of its own. Unchanged is what is
     no JSON-RPC answer, or none with an id; a batch, whose order says nothing; and everything else where in doubt.
     """
-    spelled = call_id(request)
-    if spelled is None:
+    own = call_id(request)
+    if own is None:
         return answer
+    spelled = own.spelled.decode()
     if not is_event_stream(content_type):
         return _spliced(answer, spelled)
     return DATA_LINE.sub(lambda line: line[1] + _spliced(line[2], spelled), answer)
 
 
-def call_id(request: bytes) -> str | None:
-    """The id of a call as it is spelled; None for a notification, a batch, and what is no JSON-RPC call."""
+@frozen
+class Place:
+    """Something as it is spelled, so many bytes behind the beginning of a text."""
+
+    spelled: bytes
+    at: int
+
+
+def call_id(request: bytes) -> Place | None:
+    """The id of a call; None for a notification, a batch, and what is no JSON-RPC call."""
     asked = _read(request)
     if asked is None or "method" not in asked[1]:
         return None
     text, members = asked
     own = members.get("id")
-    return text[own.start : own.end] if own is not None and isinstance(own.value, str | Number) else None
+    if own is None or not isinstance(own.value, str | Number):
+        return None
+    return Place(text[own.start : own.end].encode(), len(text[: own.start].encode()))
 
 
 def bare_call(request: bytes) -> bytes:
     """A call with this one's id and nothing else; empty where it has none."""
-    spelled = call_id(request)
-    return b"" if spelled is None else f'{{"jsonrpc": "{VERSION}", "id": {spelled}, "method": ""}}'.encode()
+    own = call_id(request)
+    return b"" if own is None else b'{"jsonrpc": "2.0", "id": %b, "method": ""}' % own.spelled
 
 
 def _spliced(answer: bytes, spelled: str) -> bytes:

@@ -8,51 +8,50 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gateway.policy.reading.jsonbody import JsonValue, Number
-from gateway.policy.reading.jsonrpc import VERSION
+from gateway.core.call import Call
+from gateway.policy.reading.jsonrpc import VERSION, call_id
 
 _COMPLETE = "complete"
 _INPUT_REQUIRED = "input_required"
-# Of the request as such: no JSON, headers of another request, a version that is not spoken. All others may come from a
-# tool that has acted: SDKs pass on what it raised, also what its own client or another server answered it.
-_BEFORE_ANY_TOOL = frozenset({-32700, -32020, -32022})
+# JSON-RPC's own, and those of protocols above it (JSON-RPC 2.0, section 5.1).
+_RESERVED = range(-32768, -31999)
 
 _Members = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """`status`: the HTTP status that the answer stands for, None where it does not tell what became of the call.
+    """`status`: that of HTTP, or the code of a JSON-RPC error; None where it does not tell what became of the call.
 
-    `asks`: for more input, so that the same action goes on with another call (MCP 2026-07-28). `alone`: no answer to
-    another call, and no batch, is in it: with another id it is the answer to a repeat. `is_silent`: no stream, and no
-    answer to the call is in it.
+    `alone`: no answer to another call, and no batch, is in it: with another id it is the answer to a repeat.
+    `is_silent`: no stream, and no answer to the call is in it.
     """
 
     status: int | None
-    asks: bool = False
     alone: bool = True
     is_silent: bool = False
 
 
-def id_of(call: JsonValue) -> str | None:
-    """The id of a JSON-RPC call, as ids are compared here; None for a call without one, and for what is no call."""
-    if not isinstance(call, dict) or "method" not in call:
+def call_of(body: bytes) -> Call | None:
+    """The JSON-RPC call that a body is; None for one without an id, and for what is no call."""
+    place = call_id(body)
+    if place is None:
         return None
-    own = call.get("id")
-    return _comparable(float(own.spelled) if isinstance(own, Number) else own)
+    id = _comparable(json.loads(place.spelled) if place.spelled.startswith(b'"') else float(place.spelled))
+    return None if id is None else Call(id, place.spelled, place.at)
 
 
 class Answers:
-    """What a server answers to the call whose id is `call`, message by message.
+    """What a server answers to the call with this id, message by message.
 
-    Of the errors only those are found before anything is done that no tool has a reason to raise (JSON-RPC 2.0, section
-    5.1; MCP 2026-07-28, -32020 and -32022). A result is one even if its tool says `isError`: it has run, whatever the
-    status. To what has no id there is no answer: its status counts, unless an error or a stream comes.
+    An error counts by its code, which proves something where a policy says so: any may come from a tool that has acted,
+    as SDKs pass on what it raised, also what its own client or another server answered it. A result is one even if its
+    tool says `isError`, or asks for more input: it has run, and nobody knows how far, whatever the status. To what has
+    no id there is no answer: its status counts, unless an error or a stream comes.
     """
 
-    def __init__(self, call: str | None) -> None:
-        self._call = call
+    def __init__(self, id: str | None) -> None:
+        self._id = id
         self._own: _Members | None = None
         self._is_single = True
         self._is_alone = True
@@ -65,7 +64,7 @@ class Answers:
         self._is_alone &= not isinstance(value, list)
         for message in filter(_is_answer, _messages(value)):
             self._has_error |= "error" in message
-            if self._call is None or _comparable(message.get("id")) != self._call:
+            if self._id is None or _comparable(message.get("id")) != self._id:
                 self._is_alone = False
                 continue
             self._is_single &= self._own is None
@@ -73,7 +72,7 @@ class Answers:
         return is_own
 
     def said(self, status: int, *, is_stream: bool) -> Said:
-        if self._call is None:
+        if self._id is None:
             return Said(None if is_stream or self._has_error else status)
         own, alone = self._own, self._is_alone
         if own is None:
@@ -84,16 +83,14 @@ class Answers:
             return _said_by(own["result"], status if status < 400 else None, alone=alone)
         error = own["error"]
         code = error.get("code") if isinstance(error, dict) else None
-        return Said(400 if type(code) is int and code in _BEFORE_ANY_TOOL else 500, alone=alone)
+        return Said(code if type(code) is int and code in _RESERVED else 500, alone=alone)
 
 
 def _said_by(result: object, status: int | None, *, alone: bool) -> Said:
     """Of a kind of result that is not known, and of a task that was only begun, nobody knows what became of it yet."""
     kind = result.get("resultType", _COMPLETE) if isinstance(result, dict) else _COMPLETE
-    if kind == _INPUT_REQUIRED:
-        return Said(status, asks=True, alone=alone)
     is_begun = isinstance(result, dict) and isinstance(result.get("task"), dict)
-    return Said(None if is_begun or kind != _COMPLETE else status, alone=alone)
+    return Said(None if is_begun or kind not in (_COMPLETE, _INPUT_REQUIRED) else status, alone=alone)
 
 
 def _comparable(own: object) -> str | None:
@@ -103,7 +100,8 @@ def _comparable(own: object) -> str | None:
     if isinstance(own, bool) or not isinstance(own, int | float):
         return None
     try:
-        return f"{float(own):.17g}"
+        # -0 is 0 to those that write it anew.
+        return f"{float(own) + 0.0:.17g}"
     except OverflowError:
         return None
 

@@ -16,17 +16,17 @@ MOST = 1 << 20
 class AnswerReader:
     """What cannot be read, being larger, or in a coding of which only its caller knows, says nothing of a call.
 
-    `own`: the call's answer, where it was an event of a stream.
+    `id` is the call's. `own`: its answer, where that was an event of a stream.
     """
 
-    def __init__(self, call: str | None, status: int, headers: HeaderPairs) -> None:
+    def __init__(self, id: str | None, status: int, headers: HeaderPairs) -> None:
         fields = Headers(headers)
         self.own: bytes | None = None
-        self._call = call
+        self._id = id
         self._status = status
         self._codings = fields.all(b"content-encoding")
         self._is_stream = is_event_stream(fields.first(b"content-type") or b"")
-        self._answers = Answers(call)
+        self._answers = Answers(id)
         self._events = EventStream(MOST)
         self._held = bytearray()
         self._is_lost = False
@@ -58,7 +58,7 @@ class AnswerReader:
         elif not isinstance(plain, Refused):
             self._answers.hear(plain)
         said = self._answers.said(self._status, is_stream=self._is_stream)
-        if (is_read and not self._events.is_lost) or self._call is None:
+        if (is_read and not self._events.is_lost) or self._id is None:
             return said
         return Said(None, alone=False)
 

@@ -16,7 +16,7 @@ from gateway.core.rule import Mount
 from gateway.core.target import Target
 from gateway.policy.pattern import split_slash
 from gateway.policy.reading.body import Body, BodyWanted
-from gateway.policy.reading.jsonbody import JsonValue
+from gateway.policy.reading.jsonbody import JsonValue, Number
 from gateway.policy.reading.twin import squeezed
 
 CALL = "tools/call"
@@ -120,6 +120,8 @@ def _reads(message: JsonValue) -> bool | Refused:
     method = message["method"]
     if "result" in message or "error" in message or not isinstance(method, str):
         return _ambiguous("the message is a call and an answer at once, or its method is no text")
+    if method == CALL and not isinstance(message.get("id"), str | Number):
+        return _ambiguous("a call of a tool has no id, so that nobody could tell what became of it")
     return method in READS or (method in NOTIFICATIONS and "id" not in message)
 
 

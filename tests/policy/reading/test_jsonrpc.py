@@ -196,7 +196,10 @@ def test_in_an_event_stream_each_answer_has_the_new_id(end: bytes) -> None:
 )
 def test_a_call_has_its_id_as_it_is_spelled(request_body: bytes, spelled: str | None) -> None:
     """Nothing is answered to what is no call of JSON-RPC 2.0, or has no id to answer to."""
-    assert call_id(request_body) == spelled
+    place = call_id(request_body)
+
+    assert (None if place is None else place.spelled.decode()) == spelled
+    assert place is None or request_body[place.at :].startswith(place.spelled)
 
 
 def test_to_other_methods_such_names_are_arguments() -> None:

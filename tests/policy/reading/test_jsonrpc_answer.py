@@ -5,15 +5,14 @@ from itertools import chain
 
 import pytest
 
-from gateway.core.decision import Refused
+from gateway.core.call import Call
 from gateway.policy.reading.event_stream import EventStream
-from gateway.policy.reading.jsonbody import read_json
 from gateway.policy.reading.jsonrpc import is_event_stream
-from gateway.policy.reading.jsonrpc_answer import Answers, Said, id_of
+from gateway.policy.reading.jsonrpc_answer import Answers, Said, call_of
 
 JSON = b"application/json"
 EVENTS = b"text/event-stream; charset=utf-8"
-APPLIED, REFUSED, FAILED, NOTHING = Said(200), Said(400), Said(500), Said(None)
+APPLIED, FAILED, NOTHING = Said(200), Said(500), Said(None)
 SILENT, OF_OTHERS = Said(None, is_silent=True), Said(None, alone=False, is_silent=True)
 
 
@@ -51,19 +50,21 @@ PROGRESS = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"
         (message(id=1.0, result={}), APPLIED),
         (message(id="1", result={}), APPLIED),
         (message(result={"\0": "\ud800", "n": float("nan")}), APPLIED),
-        (error(-32700), REFUSED),
-        (error(-32022), REFUSED),
-        (error(-32020), REFUSED),
-        (error(-32600), FAILED),
-        (error(-32601), FAILED),
-        (error(-32602), FAILED),
-        (error(-32021), FAILED),
-        (error(-32603), FAILED),
-        (error(-32000), FAILED),
+        (error(-32700), Said(-32700)),
+        (error(-32022), Said(-32022)),
+        (error(-32020), Said(-32020)),
+        (error(-32600), Said(-32600)),
+        (error(-32601), Said(-32601)),
+        (error(-32602), Said(-32602)),
+        (error(-32021), Said(-32021)),
+        (error(-32603), Said(-32603)),
+        (error(-32000), Said(-32000)),
+        (error(-32768), Said(-32768)),
+        *((error(code), FAILED) for code in (-31999, -32769, 200, 404, True)),
         (error("-32700"), FAILED),
         (error(-32700.0), FAILED),
         (message(error="no"), FAILED),
-        (INPUT, Said(200, asks=True)),
+        (INPUT, APPLIED),
         (message(result={"text": "input_required"}), APPLIED),
         (message(result={"resultType": "complete"}), APPLIED),
         (message(result={"resultType": "task", "taskId": "t", "status": "working"}), NOTHING),
@@ -91,7 +92,7 @@ PROGRESS = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"
     ],
 )
 def test_only_the_calls_own_id_speaks_for_it(body: bytes, said: Said) -> None:
-    """Only what no tool raises was found before one acted; another call's answer, two, or none prove nothing."""
+    """An error is told by its code; another call's answer, two, or none tell nothing."""
     assert said_of("1", 200, JSON, body) == said
 
 
@@ -102,11 +103,11 @@ def test_only_the_calls_own_id_speaks_for_it(body: bytes, said: Said) -> None:
         (events(RESULT, end=b"\r\n"), APPLIED),
         (events(RESULT, end=b"\r"), APPLIED),
         (events(RESULT).rstrip(), APPLIED),
-        (events(PROGRESS, error(-32602)), FAILED),
-        (events(PROGRESS, INPUT), Said(200, asks=True)),
+        (events(PROGRESS, error(-32602)), Said(-32602)),
+        (events(PROGRESS, INPUT), APPLIED),
         (events(error(-32602, id=99), RESULT), Said(200, alone=False)),
         (events(error(-32600, id=None), RESULT), Said(200, alone=False)),
-        (events(message(id=99, result={}), error(-32700)), Said(400, alone=False)),
+        (events(message(id=99, result={}), error(-32700)), Said(-32700, alone=False)),
         (events(message(id=99, result={})), Said(None, alone=False)),
         (events(error(-32602), RESULT), NOTHING),
         (events(RESULT, RESULT), NOTHING),
@@ -146,10 +147,10 @@ def test_of_a_notification_the_status_tells(content_type: bytes, body: bytes, sa
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (error(-32022), REFUSED),
-        (error(-32600), FAILED),
+        (error(-32022), Said(-32022)),
+        (error(-32600), Said(-32600)),
         (RESULT, NOTHING),
-        (INPUT, Said(None, asks=True)),
+        (INPUT, NOTHING),
         (error(-32600, id="server-error"), OF_OTHERS),
         (b"Session not found", SILENT),
     ],
@@ -160,28 +161,33 @@ def test_a_refusal_by_http_is_read_too(body: bytes, said: Said) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "id"),
+    ("id", "found"),
     [
-        ('{"method": "x", "id": 7}', "7"),
-        ('{"method": "x", "id": 7.0}', "7"),
-        ('{"method": "x", "id": "7"}', "7"),
-        ('{"method": "x", "id": "\\u0061"}', "a"),
-        ('{"method": "x", "id": 9007199254740993}', "9007199254740992"),
-        ('{"method": "x", "id": true}', None),
-        ('{"method": "x", "id": null}', None),
-        ('{"method": "x", "id": [1]}', None),
-        ('{"id": "e1", "result": {}}', None),
-        ("{}", None),
-        ("[]", None),
-        ("7", None),
+        ("7", "7"),
+        ("7.0", "7"),
+        ("-0", "0"),
+        ('"7"', "7"),
+        ('"\\u0061"', "a"),
+        ("9007199254740993", "9007199254740992"),
+        ("9" * 5_000, None),
+        ("true", None),
+        ("null", None),
+        ("[1]", None),
     ],
+    ids=lambda one: None if one is None else one[:20],
 )
-def test_an_id_is_compared_as_servers_keep_it(call: str, id: str | None) -> None:
+def test_an_id_is_compared_as_servers_keep_it(id: str, found: str | None) -> None:
     """A number as a double, or a text of it."""
-    value = read_json(call.encode())
+    before = '{"jsonrpc": "2.0", "\N{EURO SIGN}": 1, "id": '.encode()
+    call = call_of(before + f'{id}, "method": "x"}}'.encode())
 
-    assert not isinstance(value, Refused)
-    assert id_of(value) == id
+    assert call == (None if found is None else Call(found, id.encode(), len(before)))
+
+
+@pytest.mark.parametrize("body", [b'{"jsonrpc": "2.0", "id": "e1", "result": {}}', b"{}", b"[]", b"7", b"\xff", b""])
+def test_what_is_no_call_has_none(body: bytes) -> None:
+    """Nor is it answered."""
+    assert call_of(body) is None
 
 
 @pytest.mark.parametrize("size", [400, 5_000])

@@ -12,15 +12,15 @@ ERROR = b'{"jsonrpc": "2.0", "id": 1, "error": {"code": -32700, "message": "x"}}
 NOTE = b'data: {"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "' + b"x" * 5000 + b'"}}\n\n'
 EVENT = b"data: " + ERROR + b"\n\n"
 OTHERS = EVENT.replace(b": 1,", b": 99,")
-REFUSED, NOTHING, SILENT = Said(400), Said(None), Said(None, is_silent=True)
+REFUSED, NOTHING, SILENT = Said(-32700), Said(None), Said(None, is_silent=True)
 UNREAD = Said(None, alone=False)
 _RAW = zlib.compressobj(wbits=-15)
 RAW_DEFLATE = _RAW.compress(ERROR) + _RAW.flush()
 
 
-def read(*pieces: bytes | None, coding: bytes = b"", kind: bytes = b"application/json", call: str | None = "1") -> Said:
+def read(*pieces: bytes | None, coding: bytes = b"", kind: bytes = b"application/json", id: str | None = "1") -> Said:
     coded = ((b"Content-Encoding", coding),) if coding else ()
-    reader = AnswerReader(call, 200, ((b"Content-Type", kind), *coded))
+    reader = AnswerReader(id, 200, ((b"Content-Type", kind), *coded))
     for piece in pieces:
         reader.add(piece)
     return reader.said()
@@ -82,8 +82,8 @@ def test_what_is_in_a_coding_that_cannot_be_undone_says_nothing(coding: bytes, b
 @pytest.mark.parametrize("pieces", [[b"x" * MOST, b"x"], [b"accepted"]], ids=["large", "small"])
 def test_where_no_call_is_answered_the_status_tells(pieces: list[bytes | None]) -> None:
     """Below the endpoint an MCP server is ordinary HTTP; in a stream there is nothing for a notification."""
-    assert read(*pieces, call=None) == Said(200)
-    assert read(*pieces, call=None, kind=b"text/event-stream") == NOTHING
+    assert read(*pieces, id=None) == Said(200)
+    assert read(*pieces, id=None, kind=b"text/event-stream") == NOTHING
 
 
 def test_a_streams_own_answer_is_at_hand() -> None:

@@ -279,7 +279,9 @@ def test_a_message_of_the_protocol_passes_without_a_rule(tmp_path: Path) -> None
     rule = "  - {name: a, match: POST /mcp, when: {tool: a}, resource: x}\n"
     ruleset = rules(tmp_path, HEAD + "protocol: mcp\nmount: {path: /mcp}\nwrites:\n" + rule)
     listed = request("POST", "/mcp", body='{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}')
-    called = request("POST", "/mcp", body='{"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "b"}}')
+    called = request(
+        "POST", "/mcp", body='{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "b"}}'
+    )
 
     passed, refused = explain(ruleset, listed, CALLER), explain(ruleset, called, CALLER)
 
