@@ -15,7 +15,11 @@ _ARANGO, _AMAZON = b"x-arango-async", b"x-amz-invocation-type"
 # A part of the answer. They are defined for GET alone (RFC 9110, section 14.2); servers of files that look at them
 # whatever the method refuse what they cannot read or meet (400, 416), and a handler that has acted answers with that.
 _RANGES = frozenset((b"range", b"if-range"))
-ASKING = frozenset((b"prefer", _ARANGO, _AMAZON)) | _RANGES
+# An answer before the work is done, or after a time that the agent sets: a gateway of gRPC or Connect gives up then,
+# while what it asked goes on; graphql-sse answers on another stream, Nuxeo with a place to look.
+_ELSEWHERE = frozenset((b"grpc-timeout", b"connect-timeout-ms", b"x-graphql-event-stream-token", b"nuxeo-async"))
+_NEVER = _RANGES | _ELSEWHERE | {_ARANGO}
+ASKING = frozenset((b"prefer", _AMAZON)) | _NEVER
 _WAIT = re.compile(rb'\s*wait\s*=\s*"?([0-9]{1,9})"?\s*(?:;.*)?', re.IGNORECASE)
 
 
@@ -42,7 +46,7 @@ def without_asking(plain: bytes, value: bytes) -> bytes | None:
     if plain == b"prefer":
         return without_later(value)
     # Lambda's `DryRun` acts neither now nor later.
-    return None if plain == _ARANGO or plain in _RANGES or value.strip().lower() == b"event" else value
+    return None if plain in _NEVER or value.strip().lower() == b"event" else value
 
 
 def without_later(value: bytes) -> bytes | None:

@@ -142,8 +142,9 @@ class Outcomes:
     unknown: frozenset[int]
 
 
-# Some look for a form that `Accept` allows once they have acted; who closed a slow request may have acted, too.
-_DOUBTFUL = frozenset({406, 408})
+# Some look for a form that `Accept` allows once they have acted; who closed a slow request, or was cancelled in its
+# middle (gRPC's CANCELLED), may have acted, too.
+_DOUBTFUL = frozenset({406, 408, 499})
 DEFAULT_OUTCOMES = Outcomes(frozenset(range(400, 500)) - _DOUBTFUL, frozenset(range(500, 600)) | _DOUBTFUL)
 
 
@@ -178,6 +179,7 @@ JSON_TYPES = frozenset((b"application/json",))
 class Upstream:
     """One policy file's upstream. `base_path` comes before every forwarded path; it has no slash at its end.
 
+    `conditional`: whether it compares what `If-Match` and its like say before it acts.
     `any_token_from`: where it or any of its rules takes a token from. What stands there is never forwarded.
     `replay_headers`: what a replay carries beyond the usual headers, in lower case. `protocol`: what the requests at
     the mount itself are. `observes`: whether any of its rules is in `mode: observe`.
@@ -202,6 +204,7 @@ class Upstream:
     any_token_from: tuple[TokenSource, ...] = ("fencing-token",)
     epoch_header: bytes | None = None
     native_key: NativeKey | None = None
+    conditional: bool = False
     outcomes: Outcomes = DEFAULT_OUTCOMES
     replay_headers: frozenset[bytes] = frozenset()
     protocol: Protocol = "http"

@@ -1,33 +1,60 @@
 """Which header fields a request may have where the policy lists them. What has another spelling is another field."""
 
+import re
 from dataclasses import dataclass, replace
 
 from gateway.core.field_name import plain_name
 from gateway.core.request import Headers, Request
 from gateway.core.withheld import Withheld
-from gateway.policy.reading.ordinary_headers import is_idle, is_needed
+from gateway.policy.reading.ordinary_headers import CONDITIONS, is_idle, is_needed
+
+_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_RANGE = rb"%b/%b(?: *; *%b=%b)*" % ((_TOKEN,) * 4)
+# Anything, or JSON of whatever version first: nothing behind that is preferred to it (RFC 9110, section 12.5.1).
+_ASKS_FOR_JSON = re.compile(rb"\*/\*|application/(?:[\w.-]+\+)?json(?: *, *%b)*" % _RANGE, re.ASCII)
+_JSON = b"application/json, */*;q=0.1"
+_ACCEPT, _REFERER = b"accept", b"referer"
 
 
 @dataclass(frozen=True, slots=True)
 class ListedHeaders:
-    """`names` are those that the policy lists or looks at, in lower case; `withheld` is what does not reach the API."""
+    """`names` are those that the policy lists or looks at, in lower case; `withheld` is what does not reach the API.
+
+    `is_write`: it is sent under the fence. What an agent may choose freely then must not decide what its answer says
+    once the write is done: frameworks look for a form, draw pages and compare conditions behind the deed.
+    `is_conditional`: the API compares conditions before it acts.
+    """
 
     names: frozenset[bytes]
     withheld: Withheld
+    is_write: bool = False
+    is_conditional: bool = False
 
     def stray(self, headers: Headers) -> str | None:
         """The first field that says more; none of those that are sent unasked or dropped."""
         names = (name for name in headers.names() if name not in self.names)
-        strays = (name for name in names if not (is_needed(name) or is_idle(name)))
+        strays = (name for name in names if not self._may_come(name))
         found = next((name for name in strays if not self.withheld.covers(plain_name(name))), None)
         return None if found is None else found.decode("latin-1")
 
-    def without_idle(self, request: Request) -> Request:
+    def sent(self, request: Request) -> Request:
         """The request as it is sent: a field that nobody asked for need not reach an API that binds it to a name."""
-        if not any(map(self._drops, request.headers.names())):
+        keeps_accept = not self.is_write or _ACCEPT in self.names or _asks_for_json(request.headers)
+        if keeps_accept and not any(map(self._drops, request.headers.names())):
             return request
-        pairs = (pair for pair in request.headers.pairs if not self._drops(pair[0].lower()))
+        pairs = [pair for pair in request.headers.pairs if not self._drops(pair[0].lower())]
+        if not keeps_accept:
+            pairs = [*(pair for pair in pairs if pair[0].lower() != _ACCEPT), (b"Accept", _JSON)]
         return replace(request, headers=Headers(pairs))
 
+    def _may_come(self, name: bytes) -> bool:
+        if self.is_write and not self.is_conditional and name in CONDITIONS:
+            return False
+        return is_needed(name) or is_idle(name)
+
     def _drops(self, name: bytes) -> bool:
-        return is_idle(name) and name not in self.names
+        return name not in self.names and (is_idle(name) or (self.is_write and name == _REFERER))
+
+
+def _asks_for_json(headers: Headers) -> bool:
+    return all(_ASKS_FOR_JSON.fullmatch(value.strip().lower()) for value in headers.all(_ACCEPT))

@@ -62,7 +62,7 @@ class Only:
 
     def sent(self, request: Request) -> Request:
         """The request as it goes to the API."""
-        return request if self.header is None else self.header.without_idle(request)
+        return request if self.header is None else self.header.sent(request)
 
     @property
     def lists_body(self) -> bool:

@@ -198,7 +198,7 @@ class Capabilities(Shape):
 
 class Outcomes(Shape):
     not_applied: Values = ["4xx"]
-    unknown: Values = [406, 408, "5xx"]
+    unknown: Values = [406, 408, 499, "5xx"]
 
 
 class Notify(Shape):

@@ -24,9 +24,10 @@ DECLARED = Outcomes(not_applied=frozenset((409, 500)), unknown=frozenset((202, 4
         (Replied(400, complete=True), "not_applied"),
         (Replied(412, complete=True), "not_applied"),
         (Replied(429, complete=True), "not_applied"),
-        (Replied(499, complete=True), "not_applied"),
+        (Replied(498, complete=True), "not_applied"),
         (Replied(406, complete=True), "unknown"),
         (Replied(408, complete=True), "unknown"),
+        (Replied(499, complete=True), "unknown"),
         (Replied(500, complete=True), "unknown"),
         (Replied(503, complete=True), "unknown"),
         (Replied(599, complete=True), "unknown"),
@@ -40,7 +41,7 @@ DECLARED = Outcomes(not_applied=frozenset((409, 500)), unknown=frozenset((202, 4
     ids=str,
 )
 def test_by_default_only_bytes_that_never_left_and_a_whole_4xx_prove_a_no(evidence: Evidence, outcome: Outcome) -> None:
-    """2xx and 3xx are applied; 406, 408, 5xx, no answer and half an answer prove nothing."""
+    """2xx and 3xx are applied; 406, 408, 499, 5xx, no answer and half an answer prove nothing."""
     assert judge(DEFAULT_OUTCOMES, evidence) == outcome
 
 

@@ -38,6 +38,8 @@ def test_a_preference_that_cannot_be_read_is_none(value: bytes) -> None:
     ("name", "value", "left"),
     [
         (b"prefer", b"respond-async, wait=10", b"wait=10"),
+        *((name, b"1", None) for name in (b"grpc-timeout", b"connect-timeout-ms", b"nuxeo-async")),
+        (b"x-graphql-event-stream-token", b"t", None),
         (b"range", b"bytes=99999-", None),
         (b"if-range", b'"1"', None),
         (b"x-arango-async", b"store", None),

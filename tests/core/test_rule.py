@@ -26,9 +26,9 @@ def test_host_is_sent_without_the_schemes_own_port(
 
 
 def test_by_default_4xx_is_a_no_and_5xx_is_open() -> None:
-    """But for 406 and 408, which prove nothing; no status is in both."""
-    assert DEFAULT_OUTCOMES.unknown == {406, 408, *range(500, 600)}
-    assert DEFAULT_OUTCOMES.not_applied == {*range(400, 500)} - {406, 408}
+    """But for 406, 408 and 499, which prove nothing; no status is in both."""
+    assert DEFAULT_OUTCOMES.unknown == {406, 408, 499, *range(500, 600)}
+    assert DEFAULT_OUTCOMES.not_applied == {*range(400, 500)} - {406, 408, 499}
 
 
 def test_by_default_a_rule_wants_a_lease_and_admits_one_write_at_a_time() -> None:

@@ -19,7 +19,7 @@ _OTHER_TYPES = (
     *(_FORM + b"; a=+json", _PARTS, _PARTS + b"q7; boundary=x", _PARTS + b'"q 7"', _FORM, _JSON, _PARTS + b"q7"),
 )
 # What is listed beside what clients send by themselves, and what is neither.
-_LISTED = (b"X-N", b"X-A", b"Host", b"If-Match", b"Cookie")
+_LISTED = (b"X-N", b"X-A", b"Host", b"If-Match", b"Accept", b"Cookie")
 _OTHER_FIELDS = (
     *(
         b"X-B: 1",

@@ -1,10 +1,12 @@
 """A closed list of headers: what says more than those that are sent unasked has to be on it."""
 
+from pathlib import Path
+
 import pytest
 
 from gateway.core.caller import Caller
 from gateway.core.decision import Refused
-from gateway.policy.match import Matched
+from gateway.policy.match import Matched, Read
 from gateway.policy.ruleset import RuleSet
 from tests.policy.asking import HEAD, name_of, request, rules
 
@@ -24,11 +26,11 @@ writes:
     only: {header: [X-Trace, Cookie]}
 """
 UNASKED = [
-    *("Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Connection", "Keep-Alive", "TE"),
-    *("Content-Type", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Expect", "If-Match", "Origin"),
+    *("Host", "User-Agent", "Accept-Charset", "Accept-Encoding", "Accept-Language", "Connection", "Keep-Alive", "TE"),
+    *("Content-Type", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Expect", "Origin"),
     *("Authorization", "Idempotency-Key", "Traceparent", "Tracestate", "B3", "X-Request-Id"),
     *("X-Datadog-Trace-Id", "Sentry-Trace", "Uber-Trace-Id", "Newrelic", "Elastic-APM-Traceparent"),
-    *("Sec-Fetch-Mode", "Sec-WebSocket-Key", "Referer"),
+    *("Sec-Fetch-Mode", "Sec-WebSocket-Key"),
 ]
 IDLE = [
     *("Via", "Cache-Control", "Pragma", "Priority", "DNT", "Max-Forwards", "Baggage", "Sec-CH-UA", "SEC-CH-Any"),
@@ -40,6 +42,7 @@ IDLE = [
         "Ot-Tracer-Traceid",
         "X-Dynatrace",
         "CloudFront-Viewer-Country",
+        "Referer",
         "Sec-Fetch-Storage-Access",
     ),
 ]
@@ -50,6 +53,7 @@ DROPPED = [
 SAYING = [
     *("Cookie", "X-Purge", "Is-Purge", "Content-Disposition", "Content-Owner", "If-Purge", "Accept-Purge", "Sec-Purge"),
     *("Date", "From", "Warning", "Digest", "Sec-Fetch-Any", "X-Datadog-Any", "Via.", "Max_Forwards", "Sec_CH-UA"),
+    *("If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"),
     *("Prefer", "Range", "X-Token", "User_Agent", "Content_Type", "Idempotency_Key", "Accept.", "Dry", "X-Dry"),
 ]
 
@@ -92,6 +96,72 @@ def test_what_is_listed_arrives(tmp_path_factory: pytest.TempPathFactory) -> Non
         found = ruleset.match(asked, Caller())
         assert isinstance(found, Matched) and found.entry.only is not None
         assert set(found.entry.only.sent(asked).headers.names()) == told
+
+
+JSON = b"application/json, */*;q=0.1"
+
+
+@pytest.mark.parametrize(
+    ("accept", "sent"),
+    [
+        *((value, value) for value in ("*/*", "application/json", "Application/JSON", "application/vnd.api+json")),
+        *((value, value) for value in ("application/json, text/html", "application/json, text/plain, */*;q=0.5")),
+        ("application/graphql-response+json, application/json;q=0.9, a/b;v=1", None),
+        *((value, JSON.decode()) for value in ("text/html", "text/html, application/json", "image/png", "x", "", "*")),
+        *((value, JSON.decode()) for value in ("application/json;q=0.1", "application/json, x", "application/json,")),
+        *((value, JSON.decode()) for value in ("application/xml", "*/*, x", "json", "application/json\0")),
+    ],
+)
+def test_what_an_agent_would_like_does_not_decide_what_runs_behind_the_deed(
+    ruleset: RuleSet, accept: str, sent: str | None
+) -> None:
+    """Frameworks look for a form, draw a page or refuse a field once they have saved. Who asks for JSON first, or for
+    anything, gets what the API answers."""
+    asked = request("PUT", "/n/7", ("Accept", accept))
+    found = ruleset.match(asked, Caller())
+
+    assert isinstance(found, Matched) and found.entry.only is not None
+    assert found.entry.only.sent(asked).headers.all(b"accept") == [(sent or accept).encode()]
+
+
+def test_two_fields_are_looked_at_both(ruleset: RuleSet) -> None:
+    """As servers join them."""
+    for values, sent in ((("*/*", "application/json"), None), (("*/*", "text/html"), [JSON])):
+        asked = request("PUT", "/n/7", *(("Accept", value) for value in values))
+        found = ruleset.match(asked, Caller())
+        assert isinstance(found, Matched) and found.entry.only is not None
+        assert found.entry.only.sent(asked).headers.all(b"accept") == (sent or [value.encode() for value in values])
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "policy"),
+    [
+        ("POST", "/r", 'read_only:\n  - {match: POST /r, when: {header: {x: "1"}}, only: {header: []}}\n'),
+        ("PUT", "/a", "writes:\n  - {name: a, match: PUT /a, resource: a, only: {header: [Accept]}}\n"),
+        ("PUT", "/a", "writes:\n  - {name: a, match: PUT /a, resource: a, mode: observe, only: {header: []}}\n"),
+        ("PUT", "/a", "writes:\n  - {name: a, match: PUT /a, resource: a, only: {query: []}}\n"),
+    ],
+    ids=["a read", "listed", "observed", "headers are not listed"],
+)
+def test_elsewhere_it_arrives(tmp_path: Path, method: str, target: str, policy: str) -> None:
+    """Nothing is done behind a read, and who lists a field has looked at it."""
+    asked = request(method, target, ("Accept", "text/html"), ("X", "1"))
+    asked = asked if method == "POST" else request(method, target, ("Accept", "text/html"))
+    found = rules(tmp_path, HEAD + policy).match(asked, Caller())
+
+    assert isinstance(found, Matched | Read)
+    only = found.only if isinstance(found, Read) else found.entry.only
+    sent = asked if only is None else only.sent(asked)
+    assert sent.headers.all(b"accept") == [b"text/html"]
+
+
+@pytest.mark.parametrize("header", ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"])
+def test_conditions_reach_an_api_that_compares_them(tmp_path: Path, header: str) -> None:
+    """Others may look at them once they have acted."""
+    rule = "writes:\n  - {name: a, match: PUT /a, resource: a, only: {header: []}}\n"
+    for conditional, told in (("true", "a"), ("false", "no-policy")):
+        policy = f"{HEAD}capabilities: {{conditional: {conditional}}}\n{rule}"
+        assert name_of(rules(tmp_path, policy).match(request("PUT", "/a", (header, '"1"')), Caller())) == told
 
 
 @pytest.mark.parametrize("header", SAYING)

@@ -36,8 +36,10 @@ mount: {path: /files}
 writes:
   - {name: put, match: "PUT /files/{id}", resource: "doc/{path.id}", values: integer, only: {header: []}}
 """
-# What a proxy does not pass on, or passes on as its own; answers to intents are asked for without a coding.
+# What a proxy does not pass on, or passes on as its own; answers to intents are asked for without a coding, and what
+# stands in a closed list of headers is told no page.
 OWN = {
+    "referer",
     "connection",
     "accept-encoding",
     "host",

@@ -133,7 +133,7 @@ async def test_an_api_is_not_asked_to_act_after_its_answer(store_url: str, tmp_p
 
 async def test_an_answer_before_the_work_may_prove_nothing(store_url: str, tmp_path: Path) -> None:
     """Where an API takes a write as a job without being asked: its policy holds the key until somebody knows."""
-    outcomes = "http://localhost:{port}\noutcomes: {{unknown: [202, 406, 408, 5xx]}}"
+    outcomes = "http://localhost:{port}\noutcomes: {{unknown: [202, 406, 408, 499, 5xx]}}"
     async with mail(store_url, tmp_path, url=outcomes) as gate:
         gate.upstream.answer = answering(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
         first, second = await send(gate), await send(gate)

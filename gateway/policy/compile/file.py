@@ -86,6 +86,7 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
         any_token_from=tuple(dict.fromkeys(chain(shape.token_from, *(rule.token_from or () for rule in shape.writes)))),
         epoch_header=_epoch_header(report, shape.capabilities.fencing_token),
         native_key=_native_key(report, shape.capabilities.idempotency_key),
+        conditional=shape.capabilities.conditional,
         outcomes=report.take(("outcomes",), outcomes) or DEFAULT_OUTCOMES,
         replay_headers=frozenset(
             report.take_each(("replay_headers",), shape.replay_headers, header_to_replay, "header `{}`")

@@ -81,7 +81,7 @@ def _lists(report: Report, where: Path, listed: schema.Only, upstream: Upstream,
     members = None if listed.json_ is None else _compiled(report, (*where, "json"), listed.json_, _pointer)
     form = None if listed.form is None else _compiled(report, (*where, "form"), listed.form, _form_name)
     header = None if listed.header is None else _compiled(report, (*where, "header"), listed.header, header_to_list)
-    own = OF_MCP if upstream.protocol == "mcp" else frozenset()
+    own = OF_MCP if upstream.protocol == "mcp" else frozenset[bytes]()
     return Only(
         None if query is None else frozenset(one.name for one in query),
         None if members is None else _tree(report, members),
@@ -89,7 +89,10 @@ def _lists(report: Report, where: Path, listed: schema.Only, upstream: Upstream,
         None
         if header is None
         else ListedHeaders(
-            own.union(one.name for one in header), withheld(upstream, believed=False, observed=observed)
+            own.union(one.name for one in header),
+            withheld(upstream, believed=False, observed=observed),
+            is_write=not observed,
+            is_conditional=upstream.conditional,
         ),
         _values(report, query or (), form or (), header or ()),
     )

@@ -15,11 +15,12 @@ from gateway.policy.header_name import header_to_list
 from gateway.policy.openapi.form_fields import bracketed, fields_of, values_of_fields
 from gateway.policy.openapi.left_out import left_out
 from gateway.policy.openapi.listed import Listed, either, listed_by
+from gateway.policy.openapi.listed_whole import listed_whole
 from gateway.policy.openapi.media import FORM, JSON, JSON_TOO, MULTIPART, content_of, ends_in_json, plain_type
 from gateway.policy.openapi.members import may_be_object, members_of, pointers, values_at
 from gateway.policy.openapi.parameter import parameters
 from gateway.policy.openapi.tree import Node, Tree, is_true, security_schemes, text_of
-from gateway.policy.reading.ordinary_headers import is_needed
+from gateway.policy.reading.ordinary_headers import CONDITIONS, is_needed
 
 # In a patch of this type a null takes out whatever stands there, an object too.
 _MERGE_PATCH = "application/merge-patch+json"
@@ -37,7 +38,8 @@ Values = Mapping[str, Listed]
 class Documented:
     """The names of a query's parameters, the pointers into a JSON body, and the names of a form's fields; None where
     it is not all of them, and `why`. `header`: those beyond what clients send unasked; with `Cookie`, if any is named.
-    `values`: of some of these all that may stand there. `left_out`: pointers to what only answers have.
+    `values`: of some of these all that may stand there. `left_out`: pointers to what only answers have; `whole`:
+    to listed objects of which it is not listed what is below.
     """
 
     query: tuple[str, ...] | None = ()
@@ -47,6 +49,7 @@ class Documented:
     header: tuple[str, ...] = ()
     values: Mapping[Part, Values] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
 
 
 def documented(tree: Tree, item: Node, operation: Node) -> Documented:
@@ -72,6 +75,7 @@ def documented(tree: Tree, item: Node, operation: Node) -> Documented:
         header=header,
         values=every,
         left_out=tuple(dict.fromkeys(one for schema in schemas for one in left_out(tree, schema, passing))),
+        whole=tuple(dict.fromkeys(one for schema in schemas for one in listed_whole(tree, schema, json or ()))),
     )
 
 
@@ -113,7 +117,7 @@ def _headers(tree: Tree, item: Node, operation: Node) -> _Names:
     for place, parameter in (*named, *_keys(tree)):
         name = "Cookie" if place == "cookie" else parameter
         lower = header_to_list(name) if place in ("header", "cookie") else None
-        if not isinstance(lower, bytes) or lower in known or is_needed(lower):
+        if not isinstance(lower, bytes) or lower in known or (is_needed(lower) and lower not in CONDITIONS):
             continue
         if is_control_header(lower) or overrides_request(Headers(((lower, b""),))) is not None:
             continue

@@ -6,6 +6,8 @@ Of names that begin alike not all are such: WordPress takes a file's name from `
 
 from gateway.core.hop_by_hop import HOP_BY_HOP
 
+# Some compare them once they have acted, as nginx does for Lua (RFC 9110, section 13.2.1, wants it before).
+CONDITIONS = frozenset((b"if-match", b"if-modified-since", b"if-none-match", b"if-unmodified-since"))
 # They reach the API with a request whose headers are listed: it cannot do without them, or checks them.
 NEEDED = HOP_BY_HOP | frozenset(
     (
@@ -129,7 +131,9 @@ IDLE_BEGINNINGS = (
     b"x-stainless-",
 )
 # MCP, transports: each message of a session has them.
-OF_MCP = frozenset((b"last-event-id", b"mcp-method", b"mcp-name", b"mcp-protocol-version", b"mcp-session-id"))
+OF_MCP = frozenset(
+    (b"accept", b"last-event-id", b"mcp-method", b"mcp-name", b"mcp-protocol-version", b"mcp-session-id")
+)
 
 
 def is_needed(name: bytes) -> bool:

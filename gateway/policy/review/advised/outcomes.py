@@ -7,12 +7,12 @@ from gateway.policy.review.advised.warning import first_of_each, upstream_warnin
 from gateway.policy.ruleset import RuleSet
 
 _SERVER_ERRORS = frozenset(range(500, 600))
-# Rails and Spring may answer 406 once they have saved, servers 408 to what they have read.
-_DOUBTFUL = frozenset({406, 408})
+# Rails and Spring may answer 406 once they have saved, servers 408 to what they have read, gRPC's 499 in the middle.
+_DOUBTFUL = frozenset({406, 408, 499})
 
 
 def proved_too_much(rules: RuleSet) -> Iterator[Finding]:
-    """An upstream to which a 5xx proves a write, or a 406 or 408 that there was none, as no list says otherwise."""
+    """An upstream to which a 5xx proves a write, or a 406, 408 or 499 that there was none, as no list says other."""
     for entry, _ in first_of_each(rules.entries, lambda _: True):
         outcomes = entry.rule.upstream.outcomes
         applied = _SERVER_ERRORS - outcomes.unknown - outcomes.not_applied
@@ -24,7 +24,8 @@ def proved_too_much(rules: RuleSet) -> Iterator[Finding]:
             if codes:
                 said.append(f"{_listed(codes)} for proof that {what}")
         if said:
-            why = f"takes {', and '.join(said)}; `outcomes.unknown` replaces the default: add `406, 408, 5xx` to it"
+            how = "`outcomes.unknown` replaces the default: add `406, 408, 499, 5xx` to it"
+            why = f"takes {', and '.join(said)}; {how}"
             yield upstream_warning(entry, why)
 
 
