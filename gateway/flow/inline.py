@@ -7,6 +7,7 @@ the gateway is stopped in between. What the caller does meanwhile changes nothin
 """
 
 import asyncio
+from functools import partial
 
 from gateway.core.clock import Clock, Deadline
 from gateway.core.coding import over_stream_limit
@@ -121,7 +122,8 @@ class Inline:
         admitted, deadline = got
         upstream = admitted.write.rule.upstream
         began = self._clock.boot()
-        ticket = Ticket(self._store, self._tasks, self._observer, admitted, request.trace)
+        left_s = partial(self._clock.left, deadline)
+        ticket = Ticket(self._store, self._tasks, self._observer, admitted, request.trace, left_s)
         request.enter("forward")
         try:
             self._observer.sent(upstream)

@@ -5,7 +5,7 @@ from gateway.core.intent import KeptAnswer, keep_answer
 from gateway.core.outcome import Outcome, Replied, judge
 from gateway.core.request import HeaderPairs
 from gateway.core.write import Write
-from gateway.flow.own_id import OwnId
+from gateway.flow.own_id import OwnId, Restoring
 from gateway.policy.reading.graphql_answer import RefusalReader
 from gateway.policy.reading.jsonrpc_reader import MOST, AnswerReader
 
@@ -25,6 +25,7 @@ class Keeping:
         self._status = status
         self._headers, self._own_headers = headers
         self._own_id = own_id
+        self._restoring = None if own_id is None else Restoring()
         self._plain = self._of_status(status)
         # Only an MCP server's answer is read: any other API may answer with what an agent wrote into it.
         self._reader = self._answers() if write.rule.upstream.protocol == "mcp" else None
@@ -33,15 +34,17 @@ class Keeping:
         self._pieces: list[bytes] | None = None if write.intent is None else []
         self._left = write.rule.intent.store_response
         self._answers_others = False
+        self.lacks_word = write.call is not None
+        """Whether nothing has told that a call is over, as far as its answer was read."""
 
     def take(self, piece: bytes) -> bytes:
         """The next piece of the body; returns what its caller is given by now, under the id that its call had."""
         self.add(piece)
-        return piece if self._own_id is None else self._own_id.feed(piece)
+        return piece if self._restoring is None else self._restoring.feed(piece)
 
     def rest(self) -> bytes:
         """What its caller is given behind the last piece."""
-        return b"" if self._own_id is None else self._own_id.rest()
+        return b"" if self._restoring is None else self._restoring.rest()
 
     def add(self, piece: bytes | None) -> None:
         """The next piece of the body, of which nobody is given anything; None for one that is too large."""
@@ -77,11 +80,13 @@ class Keeping:
         outcome = self._plain
         if self._refusal is not None and not self._refusal.proves_something:
             return "unknown"
-        if outcome == "unknown" or self._reader is None:
+        if self._reader is None:
             return outcome
         said = self._reader.said()
         self._answers_others = not said.alone
-        if outcome == "not_applied" and said.is_silent:
+        is_refused = outcome == "not_applied" and said.is_unheard and not self._reader.is_stream
+        self.lacks_word = said.is_unheard and not is_refused
+        if outcome == "unknown" or is_refused:
             return outcome
         return "unknown" if said.status is None else self._of_status(said.status)
 

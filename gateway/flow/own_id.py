@@ -3,51 +3,103 @@
 Servers look for the stream of an answer by the id of its call. Where another call of the session has the same id, the
 first answer of the two ends both: a write would seem to have ended while its tool is still at work, and the next
 holder be let in. MCP forbids such ids, which keeps nobody from sending them. An id that nobody else knows has no twin.
+
+It says what its caller's was: an answer may come later and on another stream, where a client comes back for it.
 """
 
+import base64
+import re
 import secrets
 
 from gateway.core.call import Call
-from gateway.flow.ports import Body
+from gateway.flow.ports import Answer, Body
 
-# Digits that every reader of numbers keeps, also one that writes no more than 14 of a double's.
-_DIGITS = 14
-_TEXT_BYTES = 16
+_RANDOM_BYTES = 16
+_BEGINNING = b'"fencegate-'
+# Bytes of a caller's id, as it is spelled: all of an own one is held back until it has ended.
+LONGEST_ID = 256
+_OWN = re.compile(rb'"fencegate-[0-9a-f]{32}-([A-Za-z0-9_=-]{1,344})"')
+_LONGEST = len(_BEGINNING) + 32 + 1 + 344 + 1
 
 
 class OwnId:
-    """One call's. `spelled` is never shorter than the caller's, which takes its place in answers with blanks before it:
-    no announced length changes. A number stays a number where it can."""
+    """One call's: a text, whatever its caller's is."""
 
-    __slots__ = ("_callers", "_held", "call", "id", "spelled")
+    __slots__ = ("call", "id", "spelled")
 
     def __init__(self, call: Call) -> None:
         self.call = call
-        if call.spelled.startswith(b'"') or len(call.spelled) > _DIGITS:
-            self.id = secrets.token_hex(_TEXT_BYTES).ljust(len(call.spelled), "0")
-            self.spelled = b'"%b"' % self.id.encode("ascii")
-        else:
-            self.id = str(10 ** (_DIGITS - 1) + secrets.randbelow(9 * 10 ** (_DIGITS - 1)))
-            self.spelled = self.id.encode("ascii")
-        self._callers = call.spelled.rjust(len(self.spelled))
-        self._held = b""
+        callers = base64.urlsafe_b64encode(call.spelled).decode("ascii")
+        self.id = f"fencegate-{secrets.token_hex(_RANDOM_BYTES)}-{callers}"
+        self.spelled = f'"{self.id}"'.encode("ascii")
 
     def restored(self, text: bytes) -> bytes:
         """A whole text, with the caller's id in it and nothing else."""
         return text.replace(self.spelled, self.call.spelled)
 
+
+class Restoring:
+    """What comes of an MCP server, piece by piece, with its callers' ids. Blanks before them keep each length as it was
+    announced."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held = b""
+
     def feed(self, piece: bytes) -> bytes:
-        """What of an answer can be passed on by now: the next piece, but for an end that may be the id's beginning."""
-        text = (self._held + piece).replace(self.spelled, self._callers)
-        lengths = range(min(len(self.spelled), len(text)), 0, -1)
-        held = next((length for length in lengths if self.spelled.startswith(text[-length:])), 0)
-        self._held = text[len(text) - held :]
-        return text[: len(text) - held]
+        """What can be passed on by now: all but an end that may be the beginning of an id."""
+        text = self._held + piece
+        if _BEGINNING in text:
+            text = _OWN.sub(_callers, text)
+        at = _begins_at(text)
+        self._held = text[at:]
+        return text[:at]
 
     def rest(self) -> bytes:
         """What was held back, once nothing follows."""
         held, self._held = self._held, b""
         return held
+
+
+class Restored:
+    """Implements `Answer`: another one, with its callers' ids."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.status, self.reason, self.is_stream = answer.status, answer.reason, answer.is_stream
+        self.headers, self.own_headers = answer.headers, answer.own_headers
+        self.close = answer.close
+        self._answer = answer
+        self._restoring = Restoring()
+
+    async def read(self, within_s: float | None) -> bytes:
+        while piece := await self._answer.read(within_s):
+            if shown := self._restoring.feed(piece):
+                return shown
+        return self._restoring.rest()
+
+    async def read_small(self, limit: int) -> tuple[bytes, bool]:
+        piece, whole = await self._answer.read_small(limit)
+        shown = self._restoring.feed(piece)
+        return shown + self._restoring.rest() if whole else shown, whole
+
+
+def _callers(own: re.Match[bytes]) -> bytes:
+    try:
+        callers = base64.urlsafe_b64decode(own[1])
+    except ValueError:
+        return own[0]
+    return callers.rjust(len(own[0]))
+
+
+def _begins_at(text: bytes) -> int:
+    """Where an id begins that has not ended yet; the text's length where none does."""
+    quote = text.rfind(b'"', max(0, len(text) - _LONGEST))
+    if quote < 0:
+        return len(text)
+    end = text[quote:]
+    is_one = _BEGINNING.startswith(end) or end.startswith(_BEGINNING)
+    return quote if is_one else len(text)
 
 
 class Respelled:
@@ -76,7 +128,7 @@ class Respelled:
         while piece := await self._body.read():
             at = self._at
             self._at += len(piece)
-            # Of a caller's id that lies on two pieces nothing may be left of the first one.
+            # Of a caller's id that lies on two pieces nothing may be left of the second one.
             if shown := self._with_own(piece, at):
                 return shown
         return b""

@@ -22,6 +22,7 @@ from gateway.core.rule import Upstream
 from gateway.core.write import ResourceKey
 from gateway.flow.admission import RETRY_AFTER_S
 from gateway.flow.marks import Marks
+from gateway.flow.own_id import Restored
 from gateway.flow.ports import Answer, BodySource, Caller, Sender, Store
 from gateway.flow.standing import Standing
 
@@ -59,7 +60,9 @@ class Reading:
             return refused
         try:
             is_known = None if self._standing is None else partial(self._standing.is_known, request.headers)
-            await relay(upstream, marks, answer, caller, is_known)
+            # A client that comes back for a call's answer gets it on a stream that is no write's.
+            shown = Restored(answer) if upstream.protocol == "mcp" else answer
+            await relay(upstream, marks, shown, caller, is_known)
         except BrokenAnswer as broken:
             refused = _failed(NoReply("closed", str(broken)))
             caller.refuse(refused)

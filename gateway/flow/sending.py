@@ -1,6 +1,7 @@
 """One delivery, from its ticket to its end: as a write whose caller waits, but there is no caller."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from gateway.core.clock import Clock, Deadline
@@ -44,7 +45,8 @@ class Sending:
     async def run(self, taken: Taken, admitted: Admitted, deadline: Deadline, request: Request) -> Outcome | None:
         """Send under the ticket and settle it; the outcome, None while the store that should hear it is away."""
         attempt = _Attempt(self._queue, taken, self._spread())
-        ticket = Ticket(attempt, self._tasks, self._observer, admitted, request.trace)
+        left_s = partial(self._clock.left, deadline)
+        ticket = Ticket(attempt, self._tasks, self._observer, admitted, request.trace, left_s)
         upstream, began = admitted.write.rule.upstream, self._clock.boot()
         request.enter("forward")
         try:

@@ -1,6 +1,7 @@
 """An admitted write's ticket, settled exactly once, whatever becomes of whoever held it (G5)."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 from gateway.core.compensation import Kept
@@ -17,6 +18,10 @@ from gateway.flow.tasks import Tasks
 _SETTLE_PAUSE_S = 0.5
 
 
+def _no_time() -> float:
+    return 0.0
+
+
 class Witness(Incidents, Protocol):
     """Who counts what is learned when a ticket is settled."""
 
@@ -24,10 +29,19 @@ class Witness(Incidents, Protocol):
 
 
 class Ticket:
-    """Held while a write is in flight. Closed without having been settled, it ends as unknown."""
+    """Held while a write is in flight. Closed without having been settled, it ends as unknown.
+
+    `left_s`: until its deadline.
+    """
 
     def __init__(
-        self, store: Settling, tasks: Tasks, observer: Witness, admitted: Admitted, trace: Trace | None = None
+        self,
+        store: Settling,
+        tasks: Tasks,
+        observer: Witness,
+        admitted: Admitted,
+        trace: Trace | None = None,
+        left_s: Callable[[], float] = _no_time,
     ) -> None:
         self.admitted = admitted
         self._trace = trace
@@ -35,6 +49,8 @@ class Ticket:
         self._tasks = tasks
         self._observer = observer
         self._concluded = False
+        self._left_s = left_s
+        self._keeping: Keeping | None = None
         call = admitted.write.call
         # What is only observed arrives as its caller sent it.
         self._own_id = None if call is None or admitted.write.rule.mode == "observe" else OwnId(call)
@@ -47,11 +63,19 @@ class Ticket:
 
     def keeping(self, status: int, headers: Told) -> Keeping:
         """Who hears the answer."""
-        return Keeping(self.admitted.write, status, headers, self._own_id)
+        self._keeping = Keeping(self.admitted.write, status, headers, self._own_id)
+        return self._keeping
 
     async def settle(self, outcome: Outcome, reason: str, kept: Kept | None = None) -> Settled | None:
-        """Settle; None if the store is away now, and the settling goes on by itself."""
+        """Settle; None if the settling goes on by itself: the store is away now, or nothing has told yet that it is
+        over. A server ends the answer to a call when its session is closed, by whoever knows that, and lets its tool go
+        on: it counts as in flight until its time is over.
+        """
         self._concluded = True
+        if outcome == "unknown" and self._may_run_on() and (left_s := self._left_s()) > 0:
+            # A gateway that is stopped does not wait for this: then the store ends the ticket in time.
+            asyncio.get_running_loop().call_later(left_s, self.settle_later, "unknown", reason)
+            return None
         if self._trace is not None:
             self._trace.enter("settle")
         try:
@@ -65,6 +89,11 @@ class Ticket:
             raise
         self._observe(settled)
         return settled
+
+    def _may_run_on(self) -> bool:
+        if self.admitted.write.call is None:
+            return False
+        return self._keeping is None or self._keeping.lacks_word
 
     def settle_later(self, outcome: Outcome, reason: str) -> None:
         """Settle without waiting for it: the holder is being stopped."""

@@ -23,6 +23,7 @@ from tests.playbook.given import INTENT, INTENT_ID, UPSTREAM, request, write
 from tests.playbook.script import Transcript
 from tests.playbook.store import ADMIT, SETTLED, Admit, ScriptedStore, Settle, unpaused
 from tests.playbook.upstream import ScriptedAnswer, ScriptedSender
+from tests.until import until
 
 REQUIRED = IntentTerms("required")
 JSON = (b"Content-Type", b"application/json")
@@ -227,20 +228,20 @@ async def test_a_refusal_of_a_further_attempt_proves_nothing_about_the_one_befor
     assert told in played.said
 
 
-# A call's own id at its server, where chance gives the smallest one.
-ID = 10**13
+# The own id of call 1, where chance gives this.
+ID = f"fencegate-{'0' * 32}-MQ=="
 
 
 @pytest.fixture
 def _own_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.flow.own_id.secrets.randbelow", lambda _: 0)
+    monkeypatch.setattr("gateway.flow.own_id.secrets.token_hex", lambda _: "0" * 32)
 
 
 @pytest.mark.usefixtures("_own_id")
 @pytest.mark.parametrize("protocol", ["mcp", "http"])
 async def test_an_answer_that_asks_for_more_input_is_an_answer(protocol: Protocol) -> None:
     """The tool has run, and may have acted before it asked: a repeat gets the question again, and runs nothing."""
-    asks = b'{"jsonrpc": "2.0", "id": %d, "result": {"resultType": "input_required", "inputRequests": {}}}' % ID
+    asks = f'{{"jsonrpc": "2.0", "id": "{ID}", "result": {{"resultType": "input_required"}}}}'.encode()
     play = Play(answer(200, (asks, True), headers=(JSON,)))
     play.rule = replace(play.rule, upstream=replace(UPSTREAM, protocol=protocol))
     play.call = Call("1", b"1", 0) if protocol == "mcp" else None
@@ -252,7 +253,7 @@ async def test_an_answer_that_asks_for_more_input_is_an_answer(protocol: Protoco
 
 EVENTS = (b"Content-Type", b"text/event-stream")
 NOTE = b'data: {"jsonrpc": "2.0", "method": "notifications/message"}\n\n'
-RESULT = b'data: {"jsonrpc": "2.0", "id": %d, "result": {}}\n\n' % ID
+RESULT = f'data: {{"jsonrpc": "2.0", "id": "{ID}", "result": {{}}}}\n\n'.encode()
 
 
 @pytest.mark.usefixtures("_own_id")
@@ -261,10 +262,9 @@ RESULT = b'data: {"jsonrpc": "2.0", "id": %d, "result": {}}\n\n' % ID
     [
         (
             answer(200, (NOTE * 2000, False), RESULT, b"", headers=(EVENTS,)),
-            f"applied: answered 200, {RESULT.decode().replace(str(ID), '1')}",
+            "applied: answered 200, " + RESULT.decode().replace(f'"{ID}"', "1"),
         ),
         (answer(200, (NOTE * 2000, False), RESULT, RESULT, b"", headers=(EVENTS,)), "unknown: answered 200"),
-        (answer(200, (NOTE * 2000, False), b"", headers=(EVENTS,)), "unknown: answered 200"),
         (answer(200, (b" " * (1 << 20), False), RESULT[6:], b"", headers=(JSON,)), "unknown: answered 200"),
         (answer(200, (RESULT[6:], True), headers=(JSON, (b"Content-Encoding", b"br"))), "unknown: answered 200"),
         (answer(400, (b"x", True), headers=(JSON, (b"Content-Encoding", b"br"))), "unknown: answered 400"),
@@ -273,7 +273,6 @@ RESULT = b'data: {"jsonrpc": "2.0", "id": %d, "result": {}}\n\n' % ID
     ids=[
         "long stream",
         "answered twice",
-        "no answer",
         "too large",
         "in a coding",
         "a refusal in a coding",
@@ -290,6 +289,32 @@ async def test_an_mcp_answer_counts_by_what_was_read_of_it(evidence: object, set
 
     [line] = [line for line in play.said if line.startswith("settle")]
     assert line.replace("keeping 200 ", "") == f"settle t1 {settled}"
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        answer(200, (NOTE * 2000, False), b"", headers=(EVENTS,)),
+        answer(200, (NOTE, True), headers=(EVENTS,)),
+        answer(202, (b"", True)),
+        answer(500, (b"Session terminated", True)),
+        NoReply("closed", "it closed"),
+    ],
+    ids=["a stream", "a short one", "accepted", "a fault", "no answer at all"],
+)
+async def test_a_call_of_which_nothing_is_heard_is_in_flight_until_its_time_is_over(evidence: object) -> None:
+    """A server ends answers where a session is closed, by whoever knows that, and its tool goes on: no other holder is
+    let in meanwhile."""
+    play = Play(evidence)
+    timeouts = replace(UPSTREAM.timeouts, total_s=0.5)
+    play.rule = replace(play.rule, upstream=replace(UPSTREAM, protocol="mcp", timeouts=timeouts))
+    play.call = Call("1", b"1", 0)
+
+    await play.run(b"1")
+    at_once = [line for line in play.said if line.startswith("settle")]
+    await until(lambda: any(line.startswith("settle t1 unknown") for line in play.said))
+
+    assert at_once == []
 
 
 @pytest.mark.parametrize(("size", "kept"), [(5, ", keeping 200 12345"), (6, "")])

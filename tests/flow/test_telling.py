@@ -62,3 +62,12 @@ def test_where_operations_of_graphql_are_sent_an_error_may_come_behind_the_deed(
 
     assert isinstance(written, Write)
     assert written.is_graphql
+
+
+def test_an_id_is_no_longer_than_is_held_of_an_answer(tmp_path: Path) -> None:
+    """What stands in for it says what it was."""
+    refused = told(tmp_path, "mcp", f'"id": "{"x" * 255}", ')
+
+    assert isinstance(refused, Refused)
+    assert refused.decision.name == "ambiguous-target"
+    assert isinstance(told(tmp_path, "mcp", f'"id": "{"x" * 254}", '), Write)

@@ -30,7 +30,7 @@ _CREDENTIALS = frozenset((b"authorization", b"cookie", b"key", b"token"))
 _ONCE = (b"fencing-token", b"fencing-holder", b"fencing-sequence", b"idempotency-key", b"fencegate-key")
 _OVERRIDES = frozenset((b"x-http-method-override", b"x-http-method", b"x-method-override", b"x-original-url"))
 _SHORTEST_SECRET = 22
-_ID = re.compile(rb'^(\{"jsonrpc":"2.0","id":)[0-9]+')
+_ID = re.compile(rb'^(\{"jsonrpc":"2.0","id":)(?:[0-9]+|"fencegate-[^"]*")')
 
 
 @dataclass(frozen=True)

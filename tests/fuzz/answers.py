@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tests.fuzz.reader import Message
 
-_ID = re.compile(rb'"id":(\d+)')
+_ID = re.compile(rb'"id":([0-9]+|"fencegate-[^"]*")')
 # What no caller may be given.
 _STRAY = b"HTTP/1.1 409 Conflict\r\nX-Echo: 00\r\nContent-Length: 2\r\n\r\nno"
 
@@ -45,7 +45,7 @@ def _body(message: Message, number: bytes) -> bytes:
     said: dict[str, object] = {"number": number.hex()}
     if message.target.startswith(b"/mcp"):
         found = _ID.search(message.body)
-        said = {"jsonrpc": "2.0", "id": int(found[1]) if found else None, "result": said}
+        said = {"jsonrpc": "2.0", "id": json.loads(found[1]) if found else None, "result": said}
     return json.dumps(said).encode()
 
 

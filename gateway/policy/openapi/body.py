@@ -17,6 +17,8 @@ _SCHEMAS = 100
 _NESTED = 4
 _MADE_OF = ("allOf", *ALTERNATIVES)
 _ATTRIBUTES = "attributes"
+# What an id may be: of text that is said more of, it is none.
+_IDS: frozenset[Kind] = frozenset({"hexadecimal", "integer", "text", "ulid", "uuid"})
 # A member that holds all that is said, and not one that refers to another thing.
 _HOLDERS = frozenset(
     {
@@ -43,7 +45,8 @@ class BodyMembers:
     `exact`: the body is JSON in any case, and of one schema that the document spells out. `required`: members that no
     body is without. `is_file`: the body is neither JSON nor a form, so that its names cannot be read. `within`: the one
     member at the top, whose object has those told here, as JSON:API's `data`; of a list of objects `[]`. `with_ids`:
-    those that are an object with an id of its own.
+    those that are an object with an id of its own. `listed`: by the name of each that is a list of objects what these
+    have; `is_ids`: the body is a list of what may be ids.
     """
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
@@ -52,6 +55,8 @@ class BodyMembers:
     is_file: bool = False
     within: str = ""
     with_ids: frozenset[str] = frozenset()
+    listed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    is_ids: bool = False
 
 
 def body_members(tree: Tree, operation: Node, path: str = "") -> BodyMembers:
@@ -70,6 +75,7 @@ def body_members(tree: Tree, operation: Node, path: str = "") -> BodyMembers:
         plain = plain and not any(name in schema for name in _MADE_OF)
         found += islice(schemas_in(tree, schema), _SCHEMAS)
     kinds, within = _kinds(tree, found), ""
+    lists = [one for one in found if "items" in one]
     if len(kinds) < 2:
         member = next(iter(kinds), None)
         within, inner = ("", []) if member and not _holds_all(member, path) else _within(tree, found, member)
@@ -79,7 +85,14 @@ def body_members(tree: Tree, operation: Node, path: str = "") -> BodyMembers:
     is_file = bool(media) and not any(_is_read(name) for name, _ in media)
     with_ids = {name for one in found for name in _with_ids(tree, one)}
     return BodyMembers(
-        kinds, exact, frozenset(required & kinds.keys()), is_file, within, frozenset(with_ids & kinds.keys())
+        kinds=kinds,
+        exact=exact,
+        required=frozenset(required & kinds.keys()),
+        is_file=is_file,
+        within=within,
+        with_ids=frozenset(with_ids & kinds.keys()),
+        listed={name: inner for name, inner in _listed(tree, found).items() if name in kinds},
+        is_ids=not within and any(tree.once(kind_of, one["items"]) in _IDS for one in lists),
     )
 
 
@@ -147,6 +160,22 @@ def _with_ids(tree: Tree, schema: Node) -> Iterator[str]:
         own = None if isinstance(described, Wrong) else described.get("properties")
         if isinstance(name, str) and isinstance(own, Mapping) and "id" in own:
             yield name
+
+
+def _listed(tree: Tree, schemas: list[Node]) -> dict[str, frozenset[str]]:
+    """Members that are lists of objects, each with what these have."""
+    found: dict[str, frozenset[str]] = {}
+    for members in (one.get("properties") for one in schemas):
+        for name, value in list(members.items())[:_MEMBERS] if isinstance(members, Mapping) else ():
+            inner = tree.once(_in_items, value)
+            if isinstance(name, str) and inner:
+                found[name] = found.get(name, frozenset()) | inner
+    return found
+
+
+def _in_items(tree: Tree, value: object) -> frozenset[str]:
+    lists = [one["items"] for one in _below(tree, value) if "items" in one][:_MERGED]
+    return frozenset(name for items in lists for name in _kinds(tree, _below(tree, items)))
 
 
 def _kinds(tree: Tree, schemas: list[Node]) -> dict[str, Kind]:

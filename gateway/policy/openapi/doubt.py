@@ -64,6 +64,11 @@ class Doubt:
     exact: Item | None = None
     about: tuple[str, Place] | None = None
 
+    @property
+    def is_of_another(self) -> bool:
+        """Whether it is asked already if what another path writes is written."""
+        return self.asks is not None and self.about is None
+
 
 class Items:
     """Where the paths of a document name one of many things."""

@@ -20,10 +20,16 @@ def left_out(tree: Tree, schema: object, listed: Iterable[str]) -> tuple[str, ..
 
 
 def _every(tree: Tree, schema: object) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_read_only(tree, schema, "", 0, iter(range(_SCHEMAS)))))
+    found = members_below(tree, schema)
+    return tuple(dict.fromkeys(pointer for pointer, one in found if is_true(one.get("readOnly"))))
 
 
-def _read_only(tree: Tree, schema: object, above: str, depth: int, left: Iterator[int]) -> Iterator[str]:
+def members_below(tree: Tree, schema: object) -> Iterator[tuple[str, Node]]:
+    """Each with its pointer, in which items stand for their list; none below what is read-only."""
+    return _below(tree, schema, "", 0, iter(range(_SCHEMAS)))
+
+
+def _below(tree: Tree, schema: object, above: str, depth: int, left: Iterator[int]) -> Iterator[tuple[str, Node]]:
     top = tree.resolved(schema)
     for one in _made_of(tree, top, left) if not isinstance(top, Wrong) and depth < _NESTED else ():
         members = one.get("properties")
@@ -32,12 +38,11 @@ def _read_only(tree: Tree, schema: object, above: str, depth: int, left: Iterato
             described = tree.resolved(value)
             if isinstance(described, Wrong):
                 continue
-            if is_true(described.get("readOnly")):
-                yield pointer
-                continue
-            yield from _read_only(tree, value, pointer, depth + 1, left)
+            yield pointer, described
+            if not is_true(described.get("readOnly")):
+                yield from _below(tree, value, pointer, depth + 1, left)
         if "items" in one:
-            yield from _read_only(tree, one["items"], above, depth + 1, left)
+            yield from _below(tree, one["items"], above, depth + 1, left)
 
 
 def _made_of(tree: Tree, top: Node, left: Iterator[int]) -> Iterator[Node]:

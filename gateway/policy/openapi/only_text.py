@@ -31,6 +31,11 @@ def only_lines(each: Proposal, indent: str, *, of_read: bool = False) -> Iterato
         # Who changes a member of an answer and sends it back whole sends these, too.
         told = f"Not listed, as the document calls them read-only: {some_of(answered)}"
         yield f"{indent}# {comment(told, REASON_LENGTH)}."
+    if said.whole:
+        told = (
+            "Listed with whatever is below, where a null, a text, a list in a list or other names may be, or too many"
+        )
+        yield f"{indent}# {comment(f'{told}: {some_of(said.whole)}', REASON_LENGTH)}."
     lists: dict[Part, tuple[str, ...]] = {"query": _with(said.query, each.path.query)}
     if said.json is not None:
         lists["json"] = _with(said.json, _read_by(each))

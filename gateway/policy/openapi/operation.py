@@ -56,6 +56,7 @@ class Operation:
     """One writing operation. `path` as the document has it, `server` one of its own, `faults` what was not readable.
 
     `kinds`: what the parameters of its path are, by name; `query`: those of its query, of which it wants `wanted`.
+    `cookies`: the names of its own.
     `listed`: of those of its path that are one of some words, all of these.
     `rests`: those of its path that may be several segments. `marked`: those with a mark before each value.
     `documented`: all that requests say beside, where that was asked for. `body_types`: all types of its body; None
@@ -74,6 +75,7 @@ class Operation:
     body: BodyMembers = field(default_factory=BodyMembers)
     query: Mapping[str, Kind] = field(default_factory=dict)
     wanted: frozenset[str] = frozenset()
+    cookies: frozenset[str] = frozenset()
     rests: frozenset[str] = frozenset()
     marked: frozenset[str] = frozenset()
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -165,6 +167,7 @@ def _operations(tree: Tree, path: str, item: Node, *, names_all: bool) -> Iterat
             body=body_members(tree, found, path),
             query=parameter_kinds(tree, item, found, "query"),
             wanted=beside.wanted,
+            cookies=beside.cookies,
             rests=beside.rests,
             marked=beside.marked,
             listed=listed_values(tree, item, found),
@@ -199,6 +202,7 @@ class _Beside:
 
     headers: tuple[Header, ...]
     wanted: frozenset[str]
+    cookies: frozenset[str]
     rests: frozenset[str]
     marked: frozenset[str]
     faults: tuple[str, ...]
@@ -208,6 +212,7 @@ def _beside(tree: Tree, item: Node, operation: Node) -> _Beside:
     """The operation's own parameters over those of its path."""
     headers: dict[str, Header] = {}
     wanted: dict[str, bool] = {}
+    cookies: set[str] = set()
     rests: dict[str, bool] = {}
     marked: dict[str, bool] = {}
     faults: list[str] = []
@@ -221,11 +226,13 @@ def _beside(tree: Tree, item: Node, operation: Node) -> _Beside:
                 headers[name.lower()] = Header(name, is_required)
             case "query":
                 wanted[name] = is_required
+            case "cookie":
+                cookies.add(name)
             case "path":
                 rests[name] = is_true(found.get("x-multi-segment"))
                 marked[name] = found.get("style") in _MARKED
     told = tuple(dict.fromkeys(faults))
-    return _Beside(tuple(headers.values()), _held(wanted), _held(rests), _held(marked), told)
+    return _Beside(tuple(headers.values()), _held(wanted), frozenset(cookies), _held(rests), _held(marked), told)
 
 
 def _held(names: Mapping[str, bool]) -> frozenset[str]:

@@ -12,8 +12,8 @@ from gateway.policy.source import reads_as
 from gateway.policy.value_form import ValueForm, misfit
 
 # `signed`: an integer that may be below 0. `word`: one of some words that the document lists, or made of such letters.
-# `named`: a number, or a text. `list`, `integers`: several values in one segment. `other`: of a format that is not
-# known here. `mixed`: not one kind.
+# `named`: a number, or a text. `list`, `integers`, `uuids`: several values in one segment. `other`: of a format that is
+# not known here. `mixed`: not one kind.
 Kind = Literal[
     "text",
     "word",
@@ -37,6 +37,7 @@ Kind = Literal[
     "encoded",
     "list",
     "integers",
+    "uuids",
     "other",
     "mixed",
 ]
@@ -67,6 +68,9 @@ _OF_FORMAT: Mapping[str, Kind] = {
     "boolean": "boolean",
 }
 _WORDS: frozenset[Kind] = frozenset({"word", "lowercase", "uppercase"})
+# By what one is what several are.
+_SEVERAL: Mapping[Kind, Kind] = {"integer": "integers", "uuid": "uuids"}
+LISTS: frozenset[Kind] = frozenset({"list", *_SEVERAL.values()})
 # A boolean is a word in each of its spellings; a word is no list of two.
 FORMS: Mapping[Kind, ValueForm] = {
     "word": "word",
@@ -81,6 +85,7 @@ FORMS: Mapping[Kind, ValueForm] = {
     "encoded": "base64",
     "list": "word",
     "integers": "integer",
+    "uuids": "uuid",
 }
 # What has several spellings in whatever form: which of them an API takes, no document says.
 DOUBTFUL: Mapping[Kind, str] = {
@@ -98,6 +103,7 @@ DOUBTFUL: Mapping[Kind, str] = {
     "encoded": "base64 (padding and the alphabet may make no difference)",
     "list": "a list (`7,8` may write two things; as a word it is one thing alone)",
     "integers": "a list (`7,8` may write two things; as an integer it is one thing alone)",
+    "uuids": "a list (two with a comma in between may write two things; as a UUID it is one thing alone)",
     "other": "text of a format that is not known here, and may have several spellings of one value",
     "mixed": "described in several ways, each of which has its own spellings",
 }
@@ -158,11 +164,12 @@ def common_kind(kinds: set[Kind]) -> Kind:
     """Of what may be one thing or another: a number as text is a number that has more spellings."""
     if len(kinds) == 1:
         return min(kinds)
-    if kinds <= {"integer", "integers"}:
-        return "integers"
+    for one, several in _SEVERAL.items():
+        if kinds <= {one, several}:
+            return several
     if kinds <= _WORDS:
         return "word"
-    if not kinds.isdisjoint({"list", "integers"}):
+    if not kinds.isdisjoint(LISTS):
         return "list"
     if not kinds.isdisjoint({"integer", "named"}) and kinds <= {"integer", "named", "text", *_WORDS}:
         return "named"
@@ -188,7 +195,7 @@ def _of_type(tree: Tree, schema: Node, of_type: str, depth: int, left: Iterator[
             return "number"
         case "array":
             of_items = _kind(tree, schema.get("items"), depth + 1, left)
-            return "integers" if of_items == "integer" else "list"
+            return _SEVERAL.get(of_items, "list")
         case "object":
             return "list"
         case "string":

@@ -9,7 +9,7 @@ from gateway.policy.header_name import header_to_send
 from gateway.policy.openapi.account_header import account_questions
 from gateway.policy.openapi.beside_path import NamesInBodies, name_in_body, names_elsewhere, names_in_bodies
 from gateway.policy.openapi.bodies_text import bodies_option, listed_bodies
-from gateway.policy.openapi.ids_of_others import ids_of_others
+from gateway.policy.openapi.ids_of_others import Ruled, ids_of_others
 from gateway.policy.openapi.only_text import is_whole, only_lines
 from gateway.policy.openapi.operation import Document, Header
 from gateway.policy.openapi.proposal import Proposal, has_plus, has_slash, native_key, propose, unread_keys
@@ -117,7 +117,9 @@ def _elsewhere(ruled: Iterable[Proposal]) -> Iterator[str]:
     """What names the thing in a header, a query or a body, and is no part of its resource."""
     writing = [each for each in ruled if not each.reads_like]
     yield from account_questions((each.operation, each.resource) for each in writing)
-    yield from ids_of_others((each.operation, each.path, each.resource) for each in writing)
+    yield from ids_of_others(
+        Ruled(each.operation, each.path, each.resource, each.doubt.is_of_another) for each in writing
+    )
 
 
 def _formats(proposals: Iterable[Proposal]) -> Iterator[str]:

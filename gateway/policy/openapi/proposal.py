@@ -93,7 +93,10 @@ def _asking(every: list[Proposal], own: CallersOwn) -> Iterator[Proposal]:
             continue
         of_path = [] if each.doubt.asks is None or each.doubt.about in asked else [each.doubt.asks]
         asked |= set() if each.doubt.about is None else {each.doubt.about}
-        beside = (*own.asks(each.operation, each.path), *ends.asks(each.operation, each.path))
+        beside = (
+            *own.asks(each.operation, each.path),
+            *ends.asks(each.operation, each.path, knows_other=each.doubt.is_of_another),
+        )
         rest = _asks_of_rest(each)
         if rest is not None and each.path.texts not in asked:
             asked.add(each.path.texts)

@@ -15,7 +15,7 @@ from gateway.policy.openapi.vocabulary import GENERIC, singular, words
 from gateway.policy.openapi.wording import comment
 
 # What things of one kind are to each other, in the singular.
-_PEERS = frozenset(
+PEERS = frozenset(
     {
         *("ancestor", "block", "blocked", "child", "children", "contact", "dependency", "dependent", "descendant"),
         *("duplicate", "follow", "follower", "following", "friend", "friendship", "mute", "muted", "neighbor"),
@@ -98,7 +98,7 @@ def _ends_of_one_kind(path: Translation) -> tuple[str, str] | None:
             is_alike = _kind(one.name) == _kind(other.name)
         else:
             kind = _thing(before)
-            is_alike = bool(kind) and (_thing(str(between[0])) in _PEERS | {kind} or _kind(other.name)[-1:] == [kind])
+            is_alike = bool(kind) and (_thing(str(between[0])) in PEERS | {kind} or _kind(other.name)[-1:] == [kind])
         if is_alike:
             return names[at], names[at + 1]
     return None

@@ -7,6 +7,30 @@ import re
 
 _HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile("[A-Za-z][a-z]*")
+_LAST_WORD = re.compile("[a-z]+$")
+# Plurals that their ends do not tell, and singulars that end as plurals do.
+_ODD = {
+    "children": "child",
+    "criteria": "criterion",
+    "indices": "index",
+    "mice": "mouse",
+    "people": "person",
+    "matrices": "matrix",
+    "vertices": "vertex",
+    "men": "man",
+    "women": "woman",
+    "caches": "cache",
+    "cookies": "cookie",
+    "movies": "movie",
+    "quizzes": "quiz",
+    "shelves": "shelf",
+    **{f"{one}es": one for one in ("alias", "atlas", "bias", "canvas", "gas", "iris", "lens")},
+    **{f"{one}es": f"{one}is" for one in ("analys", "ax", "cris", "diagnos", "hypothes", "synops", "thes")},
+    **{f"{one}s": one for one in ("cpu", "ecu", "gpu", "menu", "ou", "sku", "submenu", "tpu", "vcpu")},
+    **{one: one for one in ("alias", "atlas", "bias", "canvas", "gas", "iris", "lens", "news", "series", "species")},
+}
+# What stands before an `s` that is the word's own, or before an `es` that is all of its plural's end.
+_HISSING = ("ss", "us", "sh", "ch", "x", "zz")
 # Names of placeholders and members that do not say what is named.
 GENERIC = frozenset({"code", "guid", "id", "iid", "key", "name", "no", "number", "pk", "slug", "uid", "uuid", "value"})
 # What stands in many places and is another thing in each.
@@ -219,8 +243,20 @@ def snake_name(text: str) -> str:
 
 
 def singular(word: str) -> str:
-    """Of a word in English, as far as its end tells."""
-    return f"{word.removesuffix('ies')}y" if word.endswith("ies") else word.removesuffix("s")
+    """Of a word in English, or of a name that ends with one, as far as its end tells; of a singular itself."""
+    last = _LAST_WORD.search(word)
+    if last is None:
+        return word
+    before, told = word[: last.start()], last[0]
+    if told in _ODD:
+        return before + _ODD[told]
+    if told.endswith("ies") and len(told) > len("ties"):
+        return f"{before}{told[:-3]}y"
+    # `houses` and `causes` are of a word with an `e`.
+    if told.endswith("es") and told[:-2].endswith(_HISSING) and not told.endswith(("ouses", "auses")):
+        return before + told[:-2]
+    is_own = told.endswith(("ss", "us", "sis", "axis"))
+    return word if is_own else before + told.removesuffix("s")
 
 
 def reading_word(operation_id: str, last_segment: str) -> str | None:

@@ -24,12 +24,12 @@ class Said:
     """`status`: that of HTTP, or the code of a JSON-RPC error; None where it does not tell what became of the call.
 
     `alone`: no answer to another call, and no batch, is in it: with another id it is the answer to a repeat.
-    `is_silent`: no stream, and no answer to the call is in it.
+    `is_unheard`: no answer to the call is in it.
     """
 
     status: int | None
     alone: bool = True
-    is_silent: bool = False
+    is_unheard: bool = False
 
 
 def call_of(body: bytes) -> Call | None:
@@ -76,7 +76,7 @@ class Answers:
             return Said(None if is_stream or self._has_error else status)
         own, alone = self._own, self._is_alone
         if own is None:
-            return Said(None, alone=alone, is_silent=not is_stream)
+            return Said(None, alone=alone, is_unheard=True)
         if not self._is_single or ("result" in own) == ("error" in own):
             return Said(None, alone=alone)
         if "result" in own:

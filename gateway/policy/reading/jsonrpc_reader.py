@@ -25,7 +25,7 @@ class AnswerReader:
         self._id = id
         self._status = status
         self._codings = fields.all(b"content-encoding")
-        self._is_stream = is_event_stream(fields.first(b"content-type") or b"")
+        self.is_stream = is_event_stream(fields.first(b"content-type") or b"")
         self._answers = Answers(id)
         self._events = EventStream(MOST)
         self._held = bytearray()
@@ -38,7 +38,7 @@ class AnswerReader:
             self._held.clear()
         elif self._is_lost:
             return
-        elif self._is_stream and not self._codings:
+        elif self.is_stream and not self._codings:
             self._hear_events(piece)
         else:
             self._held += piece
@@ -46,18 +46,18 @@ class AnswerReader:
     @property
     def lacks_answer(self) -> bool:
         """Whether a last event could be the call's answer: none was, and nobody can come back for what follows."""
-        is_read = self._is_stream and not self._codings and not self._is_lost
+        is_read = self.is_stream and not self._codings and not self._is_lost
         return is_read and self.own is None and self._events.is_between and not self._events.has_ids
 
     def said(self) -> Said:
         """Once, when the body is whole."""
         plain = decoded(bytes(self._held), self._codings, MOST)
         is_read = not self._is_lost and not isinstance(plain, Refused)
-        if not isinstance(plain, Refused) and self._is_stream:
+        if not isinstance(plain, Refused) and self.is_stream:
             self._hear_events(plain, ends=True)
         elif not isinstance(plain, Refused):
             self._answers.hear(plain)
-        said = self._answers.said(self._status, is_stream=self._is_stream)
+        said = self._answers.said(self._status, is_stream=self.is_stream)
         if (is_read and not self._events.is_lost) or self._id is None:
             return said
         return Said(None, alone=False)

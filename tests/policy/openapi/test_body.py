@@ -25,7 +25,7 @@ def sent(*types: str, schema: Any) -> dict[str, Any]:
         (sent("application/json", schema={"allOf": [{"$ref": "#/components/schemas/Pet"}, "nonsense"]}), KINDS, False),
         (sent("application/json", schema={"oneOf": [{"allOf": [PET]}, {}]}), KINDS, False),
         (sent("application/json", schema={**PET, "anyOf": []}), KINDS, False),
-        (sent("application/json", schema={"type": "array", "items": {"type": "integer"}}), {}, True),
+        (sent("application/json", schema={"type": "array", "items": {"type": "boolean"}}), {}, True),
         (sent("application/json", schema={"$ref": "https://x.example"}), {}, False),
         ({"requestBody": {"$ref": "#/components/requestBodies/B"}}, {}, False),
         ({"requestBody": {"content": ["application/json"]}}, {}, False),
@@ -81,6 +81,47 @@ def test_what_the_whole_body_consists_of_is_looked_through(schema: Any, within: 
 def test_what_no_body_is_without() -> None:
     """But for what only answers have."""
     assert body_members(TREE, sent("application/json", schema={**PET, "required": ["id", "made"]})).required == {"id"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "listed"),
+    [
+        ({"properties": {"pets": {"type": "array", "items": PET}}}, {"pets": {"id", "name"}}),
+        ({"properties": {"pets": {"items": {"$ref": "#/components/schemas/Pet"}}}}, {"pets": {"id", "name"}}),
+        ({"properties": {"pets": {"anyOf": [{"items": PET}, {"type": "null"}]}}}, {"pets": {"id", "name"}}),
+        (
+            {"properties": {"pets": {"items": {"allOf": [PET, {"properties": {"x": {}}}]}}}},
+            {"pets": {"id", "name", "x"}},
+        ),
+        ({"allOf": [{"properties": {"a": {"items": PET}}}, {"properties": {"a": {"items": TYPED}}}]}, None),
+        ({"properties": {"pets": {"items": PET, "readOnly": True}, "x": {}}}, {}),
+        ({"properties": {"pets": PET, "ids": {"items": {"type": "integer"}}}}, {}),
+    ],
+    ids=["objects", "referred to", "or null", "merged", "in two places", "only answered", "no list of objects"],
+)
+def test_lists_of_objects_are_known_by_what_these_have(schema: Any, listed: dict[str, set[str]] | None) -> None:
+    """Without what only answers have."""
+    found = body_members(TREE, sent("application/json", schema=schema)).listed
+
+    assert found == (listed if listed is not None else {"a": {"id", "name", "type", "attributes"}})
+
+
+@pytest.mark.parametrize(
+    ("items", "are_ids"),
+    [
+        ({"type": "integer"}, True),
+        ({"type": "string", "format": "uuid"}, True),
+        ({"type": "string"}, True),
+        ({"type": "string", "format": "email"}, False),
+        ({"type": "string", "enum": ["a", "b"]}, False),
+        ({"type": "number"}, False),
+        (PET, False),
+        ({"type": "array", "items": {"type": "integer"}}, False),
+    ],
+)
+def test_a_list_of_numbers_or_of_text_may_be_ids(items: Any, are_ids: bool) -> None:
+    """What more is said of, is no id."""
+    assert body_members(TREE, sent("application/json", schema={"type": "array", "items": items})).is_ids is are_ids
 
 
 @pytest.mark.parametrize(

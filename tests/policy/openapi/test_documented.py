@@ -113,7 +113,10 @@ def body(*types: str, schema: Any = AT) -> dict[str, Any]:
         (body("application/vnd.api+json"), Documented((), ("/x", "/y"))),
         (body(JSON, "text/json", "application/*+json"), Documented((), ("/x", "/y"))),
         (body(JSON, schema={"properties": {"at": AT}}), Documented((), ("/at/x", "/at/y"))),
-        (body("application/merge-patch+json", schema={"properties": {"at": AT}}), Documented((), ("/at",))),
+        (
+            body("application/merge-patch+json", schema={"properties": {"at": AT}}),
+            Documented((), ("/at",), whole=("/at",)),
+        ),
         (body(FORM), Documented((), None, ("x", "y"))),
         (body("multipart/form-data"), Documented((), None, ("x", "y"))),
         (body(JSON, FORM), Documented((), ("/x", "/y"), ("x", "y"))),
@@ -124,7 +127,7 @@ def body(*types: str, schema: Any = AT) -> dict[str, Any]:
     ],
 )
 def test_a_bodys_names_are_those_of_all_its_types(operation: Any, said: Documented) -> None:
-    """In a merge patch a null takes out an object, so that its members are not listed one by one."""
+    """In a merge patch a null takes out an object, so that its members are not listed one by one, which is told."""
     assert documented(Tree({}), {}, operation) == said
 
 

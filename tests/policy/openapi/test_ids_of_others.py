@@ -42,7 +42,7 @@ def asked(directory: Path, paths: Any) -> list[str]:
         ({**USER, "/ban": {"post": body("user_id", required=False)}}, False),
         ({**USER, "/profile": {"put": query("user_id", required=False)}}, False),
         ({**USER, "/users/{user_id}/ban": {"post": body("user_id")}}, False),
-        ({"/users/{id}": {"put": {}}, "/ban": {"post": body("id")}}, False),
+        ({"/users/{id}": {"put": {}}, "/ban": {"post": body("id")}}, True),
         ({"/users/{id}": {"put": {}}, "/ban": {"post": body("user_id")}}, True),
         ({"/users/{id}": {"put": {}}, "/ban": {"post": query("userId")}}, True),
         ({"/users/{id}": {"put": {}}, "/users/{id}/ban": {"post": body("user_id")}}, False),
@@ -61,7 +61,7 @@ def asked(directory: Path, paths: Any) -> list[str]:
         "left out at will",
         "left out of the query",
         "in the path too",
-        "any id",
+        "of anything",
         "called as a collection",
         "so in the query",
         "of the path's own",
@@ -77,6 +77,92 @@ def asked(directory: Path, paths: Any) -> list[str]:
 def test_an_id_that_another_path_has(tmp_path: Path, paths: Any, is_asked: bool) -> None:
     """It is asked whether what that path names is written."""
     assert bool(asked(tmp_path, paths)) is is_asked
+
+
+UUID = {"type": "string", "format": "uuid"}
+PEOPLE: dict[str, Any] = {"/people/{id}": {"put": {}}, "/statuses/{id}": {"put": {}}, "/companies/{id}": {"put": {}}}
+
+UUIDS = {"type": "array", "items": UUID}
+
+
+def having(schema: Any) -> dict[str, Any]:
+    return {"requestBody": {"content": {"application/json": {"schema": schema}}}}
+
+
+def objects(member: str, *names: str) -> dict[str, Any]:
+    items = {"type": "object", "properties": dict.fromkeys(names, UUID)}
+    return having({"properties": {member: {"type": "array", "items": items}, "note": {}}})
+
+
+def place(where: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"parameters": [{"name": name, "in": where, **more}]}
+
+
+@pytest.mark.parametrize(
+    ("line", "operation", "thing"),
+    [
+        ("POST /reassign", body("personId"), "people"),
+        ("POST /boost", body("status_id"), "statuses"),
+        ("POST /close", listing("companies", "integer"), "companies"),
+        ("POST /close", having({"properties": {"companies": UUIDS}, "required": ["companies"]}), "companies"),
+        ("POST /close", body("company_ids"), "companies"),
+        ("POST /publish", place("cookie", "person_id"), "people"),
+        ("POST /publish", place("header", "X-Person-Id"), "people"),
+        ("POST /publish", place("header", "X-Trace-Id"), None),
+        ("PUT /reassign", objects("data", "note_id", "personId"), "people"),
+        ("PUT /reassign", objects("faces", "person_id"), "people"),
+        ("PUT /reassign", objects("faces", "person"), None),
+        ("PATCH /reorder", objects("people", "id"), "people"),
+        ("PATCH /reorder", objects("people", "uuid"), "people"),
+        ("PATCH /reorder", objects("people", "name"), None),
+        ("POST /people/{id}/faces", objects("faces", "person_id"), None),
+        ("POST /faces/{id}/people", listing("personIds", "integer"), "people"),
+        ("POST /faces/{id}/people", objects("people", "id"), "people"),
+        ("PATCH /reorder/{id}", objects("parts", "id"), None),
+        ("POST /faces/{id}/people", body("personId"), None),
+        ("PUT /faces/{id}/people", listing("personIds", "integer"), None),
+        ("POST /reassign", having({"type": "array", "items": {"properties": {"personId": UUID}}}), "people"),
+    ],
+)
+def test_names_of_one_and_of_several_are_told_as_far_as_english_goes(
+    tmp_path: Path, line: str, operation: dict[str, Any], thing: str | None
+) -> None:
+    """In a body, in its lists of numbers, of UUIDs and of objects, in a header and in a cookie."""
+    method, path = line.split(" ")
+    found = asked(tmp_path, {**PEOPLE, path: {method.lower(): operation}})
+
+    wanted = [] if thing is None else [f"does it write what `/{thing}/{{id}}`"]
+    assert [one.partition("): ")[2].partition(" writes?")[0] for one in found] == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "operation", "written"),
+    [
+        ("POST /restore", body("ids"), "`/people/{id}` or another path"),
+        ("POST /trash/restore/people", body("ids"), "`/people/{id}`"),
+        ("POST /restore-statuses/now", body("ids"), "`/people/{id}` or another path"),
+        ("POST /archive", having({"type": "array", "items": {"type": "integer"}}), "`/people/{id}` or another path"),
+        ("POST /archive", query("id"), "`/people/{id}` or another path"),
+        ("POST /archive", query("id", required=False), None),
+        ("POST /people/archive", body("ids"), None),
+        ("POST /notes", body("id"), None),
+        ("DELETE /notes", body("ids"), "`/people/{id}` or another path"),
+        ("POST /notes/search", body("ids"), None),
+    ],
+)
+def test_ids_that_are_called_as_nothing_may_be_of_anything(
+    tmp_path: Path, line: str, operation: dict[str, Any], written: str | None
+) -> None:
+    """The path may tell of what they are; where it is asked already if it writes that, no more is asked."""
+    method, path = line.split(" ")
+    found = asked(tmp_path, {**PEOPLE, path: {method.lower(): operation}})
+
+    assert [f"does it write what {written} writes?" in one for one in found] == ([True] if written else [])
+
+
+def test_where_no_path_names_one_thing_nothing_is_asked(tmp_path: Path) -> None:
+    """There is no other fence."""
+    assert asked(tmp_path, {"/people": {"post": {}}, "/restore": {"post": body("ids")}}) == []
 
 
 def test_each_name_is_one_question(tmp_path: Path) -> None:

@@ -88,6 +88,8 @@ def test_rules_that_list_not_all_are_counted(tmp_path: Path) -> None:
         ),
         (
             body({"properties": {"m": {"additionalProperties": True, "properties": {"id": READ}}}}),
+            "    # Listed with whatever is below, where a null, a text, a list in a list or other names may be, or too "
+            "many: /m.\n"
             "    only: {query: [], json: [/m], header: []}",
         ),
         (

@@ -165,17 +165,18 @@ def test_what_a_path_and_a_body_hold_is_read(tmp_path: Path) -> None:
 
 
 def test_parameters_are_wanted_or_may_be_several_segments(tmp_path: Path) -> None:
-    """An operation's own stand over those of its path."""
+    """An operation's own stand over those of its path. Of cookies the names are known."""
     of_path = [{"name": name, "in": "query", "required": True} for name in ("a", "b")]
     own = [
         {"name": "b", "in": "query"},
+        {"name": "c", "in": "cookie"},
         {"name": "file", "in": "path", "required": True, "x-multi-segment": True},
         {"name": "id", "in": "path", "required": True},
     ]
 
     (operation,) = document(tmp_path, {"/{id}/{file}": {"parameters": of_path, "put": {"parameters": own}}}).operations
 
-    assert (set(operation.wanted), set(operation.rests)) == ({"a"}, {"file"})
+    assert (set(operation.wanted), set(operation.rests), set(operation.cookies)) == ({"a"}, {"file"}, {"c"})
 
 
 def test_what_stands_beside_a_paths_reference_is_an_operation_too(tmp_path: Path) -> None:

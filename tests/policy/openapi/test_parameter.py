@@ -46,6 +46,7 @@ TREE = Tree({"components": {"schemas": {"Id": {"type": ["integer"]}}}})
         ({"anyOf": [{"type": "string", "format": "uuid"}, {"type": "string"}]}, "mixed"),
         ({"type": "array"}, "list"),
         ({"type": "array", "items": {"type": "integer"}}, "integers"),
+        ({"type": "array", "items": {"type": "string", "format": "uuid"}}, "uuids"),
         ({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, "list"),
         ({"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}, "integers"),
         ({"type": "object"}, "list"),
@@ -53,7 +54,7 @@ TREE = Tree({"components": {"schemas": {"Id": {"type": ["integer"]}}}})
         ({"$ref": "https://x.example/y"}, "text"),
         (None, "text"),
     ],
-    ids=range(39),
+    ids=range(40),
 )
 def test_a_schema_says_what_a_value_is(schema: Any, kind: Kind) -> None:
     """What it does not say, or cannot be read, is text."""

@@ -29,6 +29,7 @@ def query(**members: Any) -> dict[str, Any]:
     return {"operationId": "it", "parameters": listed}
 
 
+FACES = {"type": "array", "items": {"type": "object", "properties": {"personId": INTEGER}}}
 IN_DATA = body({"data": {"properties": {"user": {}}}})
 
 
@@ -49,6 +50,15 @@ IN_DATA = body({"data": {"properties": {"user": {}}}})
         ("POST /tasks/{id}/add-dependents", body({"dependents": LIST}), "dependents"),
         ("POST /tasks/{id}/setParent", body({"parent_id": INTEGER}), "parent_id"),
         ("POST /teams/{id}/removeUser", IN_DATA, "user"),
+        ("PUT /docs/{id}/children", body({"children": {"type": "array", "items": INTEGER}}), "children"),
+        ("PUT /docs/{id}/parent", body({"parentId": INTEGER}), "parentId"),
+        ("PUT /docs/{id}/contact", body({"contact": {"type": "object"}}), None),
+        ("PUT /people/{id}/reassign", body({"data": FACES}), "personId"),
+        ("PUT /people/{personId}/reassign", body({"data": FACES}), "personId"),
+        ("PUT /people/{id}", body({"data": FACES, "name": {}}), None),
+        ("POST /docs/{id}/merge", body({"ids": LIST}), "ids"),
+        ("POST /docs/{id}/merge", body({"with": INTEGER}), "with"),
+        ("POST /docs/{id}/merge", query(**{"with": {}}), None),
         ("POST /tasks/{id}/setStatus", body({"status": ENUM}), None),
         ("POST /tasks/{id}/tasks", body({"task": {}}), None),
         ("POST /transfers", body({"from_account_id": {}, "to_account_id": {}}), "to_account_id"),
@@ -77,3 +87,16 @@ def test_it_is_asked_once_of_a_thing(tmp_path: Path) -> None:
     paths = {"/a/{id}": {"put": operation, "patch": operation}, "/a/{x}/b": {"post": operation}, "/c/{id}": {}}
 
     assert asked(tmp_path, {**paths, "/c/{id}": {"put": operation}}) == ["it target_id", "it-4 target_id"]
+
+
+def test_ids_without_a_name_are_asked_about_at_each_path_that_takes_them(tmp_path: Path) -> None:
+    """They may be of other things there. Where the path is asked about already, that is enough."""
+    ids = body({"ids": LIST})
+    paths = {
+        "/docs/{id}": {"put": {}},
+        "/docs/{id}/merge": {"post": ids, "put": ids},
+        "/docs/{id}/swap": {"post": ids},
+        "/users/{id}/docs": {"put": ids},
+    }
+
+    assert asked(tmp_path, paths) == ["it ids", "it-3 ids"]

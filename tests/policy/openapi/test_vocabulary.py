@@ -30,10 +30,22 @@ def test_names_of_one_thing_are_one(name: str) -> None:
     assert snake_name(name) == "pet_id"
 
 
-@pytest.mark.parametrize(("word", "one"), [("pets", "pet"), ("categories", "category"), ("pet", "pet"), ("", "")])
-def test_a_plural_is_told_by_its_end(word: str, one: str) -> None:
-    """As far as that goes in English."""
-    assert singular(word) == one
+@pytest.mark.parametrize(
+    ("several", "one"),
+    [
+        *(("pets", "pet"), ("categories", "category"), ("apis", "api"), ("menus", "menu"), ("keys", "key")),
+        *(("statuses", "status"), ("addresses", "address"), ("buses", "bus"), ("processes", "process")),
+        *(("databases", "database"), ("releases", "release"), ("houses", "house"), ("causes", "cause")),
+        *(("licenses", "license"), ("responses", "response"), ("aliases", "alias"), ("analyses", "analysis")),
+        *(("boxes", "box"), ("branches", "branch"), ("caches", "cache"), ("movies", "movie"), ("ties", "tie")),
+        *(("people", "person"), ("children", "child"), ("indices", "index"), ("salespeople", "salespeople")),
+        *(("user_people", "user_person"), ("user-statuses", "user-status"), ("news", "news"), ("v2", "v2"), ("", "")),
+    ],
+)
+def test_a_plural_is_told_by_its_end(several: str, one: str) -> None:
+    """As far as that goes in English; what is one stays so."""
+    assert singular(several) == one
+    assert singular(one) == one
 
 
 def test_a_verb_says_one_thing() -> None:

@@ -13,7 +13,7 @@ from gateway.policy.reading.jsonrpc_answer import Answers, Said, call_of
 JSON = b"application/json"
 EVENTS = b"text/event-stream; charset=utf-8"
 APPLIED, FAILED, NOTHING = Said(200), Said(500), Said(None)
-SILENT, OF_OTHERS = Said(None, is_silent=True), Said(None, alone=False, is_silent=True)
+UNHEARD, OF_OTHERS = Said(None, is_unheard=True), Said(None, alone=False, is_unheard=True)
 
 
 def message(**members: object) -> bytes:
@@ -75,20 +75,20 @@ PROGRESS = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"
         (error(-32602, id=99), OF_OTHERS),
         (error(-32600, id=None), OF_OTHERS),
         (error(-32602, id=True), OF_OTHERS),
-        (RESULT.replace(b"2.0", b"1.0"), SILENT),
-        (RESULT.replace(b'"id"', b'"id": 1, "id"'), SILENT),
-        (RESULT + b"x", SILENT),
-        (message(), SILENT),
-        (message(method="ping", error={"code": -32602}), SILENT),
+        (RESULT.replace(b"2.0", b"1.0"), UNHEARD),
+        (RESULT.replace(b'"id"', b'"id": 1, "id"'), UNHEARD),
+        (RESULT + b"x", UNHEARD),
+        (message(), UNHEARD),
+        (message(method="ping", error={"code": -32602}), UNHEARD),
         (b"[" + RESULT + b"]", Said(200, alone=False)),
         (b"[" + error(-32700) + b", " + RESULT + b"]", Said(None, alone=False)),
         (b"[]", OF_OTHERS),
-        (b"null", SILENT),
-        (b"accepted", SILENT),
-        (b"[" * 100_000, SILENT),
-        (b"\xff", SILENT),
-        (b"", SILENT),
-        (events(RESULT), SILENT),
+        (b"null", UNHEARD),
+        (b"accepted", UNHEARD),
+        (b"[" * 100_000, UNHEARD),
+        (b"\xff", UNHEARD),
+        (b"", UNHEARD),
+        (events(RESULT), UNHEARD),
     ],
 )
 def test_only_the_calls_own_id_speaks_for_it(body: bytes, said: Said) -> None:
@@ -108,20 +108,20 @@ def test_only_the_calls_own_id_speaks_for_it(body: bytes, said: Said) -> None:
         (events(error(-32602, id=99), RESULT), Said(200, alone=False)),
         (events(error(-32600, id=None), RESULT), Said(200, alone=False)),
         (events(message(id=99, result={}), error(-32700)), Said(-32700, alone=False)),
-        (events(message(id=99, result={})), Said(None, alone=False)),
+        (events(message(id=99, result={})), OF_OTHERS),
         (events(error(-32602), RESULT), NOTHING),
         (events(RESULT, RESULT), NOTHING),
         (events(error(-32602, result={})), NOTHING),
-        (events(PROGRESS), NOTHING),
+        (events(PROGRESS), UNHEARD),
         (b": " + events(error(-32602)) + events(RESULT), APPLIED),
         (b"event: " + events(error(-32602)) + events(RESULT), APPLIED),
-        (b'data: {"jsonrpc": "2.0", "id": 1,\ndata: "result": {}}\n\n', NOTHING),
-        (b"data: " + error(-32602) + b"\ndata: x\n\n", NOTHING),
-        (b"data: " + error(-32602) + b"\r\ndata: x\r\n\r\n", NOTHING),
-        (b"\xef\xbb\xbf" + events(RESULT), NOTHING),
-        (b"id: 1\nretry: 10\ndata: \n\n", NOTHING),
-        (RESULT, NOTHING),
-        (b"", NOTHING),
+        (b'data: {"jsonrpc": "2.0", "id": 1,\ndata: "result": {}}\n\n', UNHEARD),
+        (b"data: " + error(-32602) + b"\ndata: x\n\n", UNHEARD),
+        (b"data: " + error(-32602) + b"\r\ndata: x\r\n\r\n", UNHEARD),
+        (b"\xef\xbb\xbf" + events(RESULT), UNHEARD),
+        (b"id: 1\nretry: 10\ndata: \n\n", UNHEARD),
+        (RESULT, UNHEARD),
+        (b"", UNHEARD),
     ],
 )
 def test_in_a_stream_any_event_may_be_the_answer(body: bytes, said: Said) -> None:
@@ -152,7 +152,7 @@ def test_of_a_notification_the_status_tells(content_type: bytes, body: bytes, sa
         (RESULT, NOTHING),
         (INPUT, NOTHING),
         (error(-32600, id="server-error"), OF_OTHERS),
-        (b"Session not found", SILENT),
+        (b"Session not found", UNHEARD),
     ],
 )
 def test_a_refusal_by_http_is_read_too(body: bytes, said: Said) -> None:
@@ -195,5 +195,5 @@ def test_an_id_beyond_all_numbers_is_nobodys(size: int) -> None:
     """An answer may have any digits in it."""
     assert said_of("1", 200, JSON, RESULT.replace(b'"id": 1', b'"id": ' + b"9" * size)) in (
         OF_OTHERS,
-        SILENT,
+        UNHEARD,
     )

@@ -12,7 +12,7 @@ ERROR = b'{"jsonrpc": "2.0", "id": 1, "error": {"code": -32700, "message": "x"}}
 NOTE = b'data: {"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "' + b"x" * 5000 + b'"}}\n\n'
 EVENT = b"data: " + ERROR + b"\n\n"
 OTHERS = EVENT.replace(b": 1,", b": 99,")
-REFUSED, NOTHING, SILENT = Said(-32700), Said(None), Said(None, is_silent=True)
+REFUSED, NOTHING, UNHEARD = Said(-32700), Said(None), Said(None, is_unheard=True)
 UNREAD = Said(None, alone=False)
 _RAW = zlib.compressobj(wbits=-15)
 RAW_DEFLATE = _RAW.compress(ERROR) + _RAW.flush()
@@ -34,7 +34,7 @@ def read(*pieces: bytes | None, coding: bytes = b"", kind: bytes = b"application
         ([ERROR, b" " * MOST], UNREAD),
         ([b" " * MOST, b" ", ERROR], UNREAD),
         ([None], UNREAD),
-        ([b""], SILENT),
+        ([b""], UNHEARD),
     ],
     ids=["in pieces", "large", "too large", "too large before it", "late and too large", "empty"],
 )
@@ -49,8 +49,8 @@ def test_an_answer_is_read_whole_or_not_at_all(pieces: list[bytes | None], said:
         ([NOTE] * 300 + [EVENT], REFUSED),
         ([NOTE] * 300 + [EVENT[:20], EVENT[20:-2]], REFUSED),
         ([EVENT] + [NOTE] * 300, REFUSED),
-        ([NOTE] * 300, NOTHING),
-        ([NOTE] * 300 + [OTHERS], UNREAD),
+        ([NOTE] * 300, UNHEARD),
+        ([NOTE] * 300 + [OTHERS], Said(None, alone=False, is_unheard=True)),
         ([EVENT, b"data: ", b"x" * MOST, b"\n\n"], UNREAD),
     ],
     ids=["its answer last", "not ended", "its answer first", "no answer", "another's answer", "an event too large"],

@@ -19,7 +19,7 @@ RULE = '{name: one, match: "PUT /x/{id}", resource: "x/{path.id}"}'
         ("{not_applied: [409]}", None),
         (
             "{unknown: [202]}",
-            "takes 500, 501, 502 and others for proof that a write was applied, and 406, 408, 499 for proof that it was",
+            "takes 500, 501, 502 and others for proof that a write was applied, and 406, 408, 499 for proof that",
         ),
         ("{unknown: [502, 406, 408, 499]}", "takes 500, 501, 503 and others for proof that a write was applied;"),
         ("{unknown: [408, 499, 5xx]}", "takes 406 for proof that it was not, so that a repeat runs again"),
