@@ -156,7 +156,8 @@ class Inline:
         ticket.known_at = self._clock.boot()
         refused = _without_answer(admitted, evidence)
         try:
-            await ticket.settle(judge(admitted.write.rule.upstream.outcomes, evidence), evidence.detail)
+            outcome = judge(admitted.write.rule.upstream.outcomes, evidence)
+            await ticket.settle(outcome, evidence.detail, runs_on=evidence.cause == "caller-broke")
         except asyncio.CancelledError:
             # The gateway is stopped; what is to be told of the write is known all the same.
             caller.refuse(refused)

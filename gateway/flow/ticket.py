@@ -66,13 +66,16 @@ class Ticket:
         self._keeping = Keeping(self.admitted.write, status, headers, self._own_id)
         return self._keeping
 
-    async def settle(self, outcome: Outcome, reason: str, kept: Kept | None = None) -> Settled | None:
-        """Settle; None if the settling goes on by itself: the store is away now, or nothing has told yet that it is
-        over. A server ends the answer to a call when its session is closed, by whoever knows that, and lets its tool go
-        on: it counts as in flight until its time is over.
+    async def settle(
+        self, outcome: Outcome, reason: str, kept: Kept | None = None, *, runs_on: bool = False
+    ) -> Settled | None:
+        """Settle; None if the settling goes on by itself: the store is away now, or the caller itself may have ended
+        what would have told that it is over. Then it is in flight until its time is over, or a newer holder would be
+        let in beside it. `runs_on`: its body broke off. A server ends the answer to a call, too, when its session is
+        closed, by whoever knows that, and lets its tool go on.
         """
         self._concluded = True
-        if outcome == "unknown" and self._may_run_on() and (left_s := self._left_s()) > 0:
+        if outcome == "unknown" and (runs_on or self._may_run_on()) and (left_s := self._left_s()) > 0:
             # A gateway that is stopped does not wait for this: then the store ends the ticket in time.
             asyncio.get_running_loop().call_later(left_s, self.settle_later, "unknown", reason)
             return None

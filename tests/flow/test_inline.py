@@ -23,6 +23,8 @@ from tests.playbook.store import Admit, Settle
         ),
         (NoReply("timeout", "too slow"), ["settle t1 unknown: too slow", "refuse outcome-unknown"]),
         (NoReply("closed", "closed"), ["settle t1 unknown: closed", "refuse outcome-unknown"]),
+        # The API may be at work on what it was given: in flight until its time is over.
+        (NoReply("caller-broke", "gone"), ["refuse outcome-unknown"]),
         (NotSent("unreachable", "refused"), ["settle t1 not_applied: refused", "refuse upstream-unreachable"]),
         (NotSent("caller-broke", "gone"), ["settle t1 not_applied: gone", "refuse upstream-unreachable"]),
         (
@@ -51,6 +53,7 @@ from tests.playbook.store import Admit, Settle
         "an answer that breaks off",
         "no answer in time",
         "closed without an answer",
+        "the caller's body broke off in the middle",
         "not reached",
         "the caller's body broke off before the first byte",
         "a large answer",
