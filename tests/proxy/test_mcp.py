@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.proxy.notes import EVENTS, POLICY, RESULT, answering_calls, call, chunk, error, named, post, whole
+from tests.proxy.notes import EVENTS, POLICY, RESULT, answering_calls, call, chunk, error, named, post, told, whole
 from tests.raw import RawClient, ask, request
 from tests.recording import Seen, answering
 from tests.stack import Stack, stack
@@ -273,6 +273,21 @@ async def test_a_call_whose_caller_closes_the_stream_is_finished_and_recorded(ga
     again = await post(gate, call(id="8", key="k"), fields[1])
     assert again.body == note + last.replace(b'"id": 7', b'"id": 8')
     assert len(gate.upstream.seen) == 1
+
+
+async def test_an_answer_that_comes_on_another_stream_is_the_callers(gate: Stack) -> None:
+    """A client may come back for it (GET, with the last event's id), to any gateway: there the call has its id, too."""
+    await gate.lease("note/7")
+    gate.upstream.answer = answering(EVENTS + chunk(b"id: 1\nretry: 10\ndata: \n\n") + b"0\r\n\r\n")
+    token = f"Fencing-Token: {gate.tokens['agent-a']}"
+    first = await post(gate, call(id='"mine"'), token)
+    late = named(b'data: {"jsonrpc": "2.0", "id": 7, "result": {}}\n\n', gate.upstream.seen[0])
+    gate.upstream.answer = answering(EVENTS + chunk(late[:40]) + chunk(late[40:]) + b"0\r\n\r\n")
+    resumed = await ask(gate.port, "GET", "/mcp", "Accept: text/event-stream", "Last-Event-ID: 1")
+
+    assert (first.decision, resumed.decision) == ("forwarded", "passed")
+    assert b"fencegate-" in late
+    assert told(resumed.body) == b'data: {"jsonrpc": "2.0", "id": "mine", "result": {}}\n\n'
 
 
 async def test_a_silent_event_stream_ends_with_its_caller(store_url: str, tmp_path: Path) -> None:

@@ -140,6 +140,31 @@ async def test_a_read_under_the_id_of_a_write_ends_no_write(
         assert (written.decision, "7 is x" in written.body.decode()) == ("forwarded", True)
 
 
+@pytest.mark.parametrize("json_response", [False, True], ids=["events", "JSON"])
+async def test_who_closes_a_session_lets_no_other_holder_in(
+    store_url: str, tmp_path: Path, *, json_response: bool
+) -> None:
+    """The server ends the answer to a write in it, and may let its tool go on: the write is in flight until its time
+    is over."""
+    async with (
+        serving(json_response=json_response) as notes,
+        stack(store_url, tmp_path, POLICY.replace("PORT", str(notes.port))) as gate,
+    ):
+        notes.may_end.clear()
+        await gate.lease("note/7")
+        session = await _session(gate)
+        token = f"Fencing-Token: {gate.tokens['agent-a']}"
+        writing = asyncio.ensure_future(_call(gate, "write", {"note": "7", "text": "x"}, session, token))
+        await until(lambda: bool(notes.written))
+        closed = await ask(gate.port, "DELETE", "/mcp", session)
+        written = await writing
+        granted = json.loads((await gate.lease("note/7", "agent-b", takeover=True)).body)
+
+        assert (closed.decision, written.decision) == ("passed", "forwarded")
+        assert written.value("Fencing-Outcome") != "applied"
+        assert (granted["in_flight"], granted["drained"]) == (1, False)
+
+
 FIELDS = ("Content-Type: application/json", "Accept: application/json, text/event-stream")
 
 
