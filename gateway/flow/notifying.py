@@ -89,8 +89,9 @@ class Notifying:
 
     async def _begin(self) -> None:
         """Begin to send some of what is due; what is on its way already is left out."""
-        endpoints = self._endpoints()
-        for due in await self._outbox.due(endpoints.keys()) if endpoints else ():
+        # One whose receiver is slow has its share in hand, and the others' are looked for behind its own.
+        asked = {each for each in self._endpoints() if len(self._sending.get(each, ())) < _OF_A_TURN}
+        for due in await self._outbox.due(asked) if asked else ():
             sending = self._sending.setdefault(due.upstream, set())
             if due.id not in sending and len(sending) < _OF_A_TURN:
                 sending.add(due.id)

@@ -114,6 +114,7 @@ reserve, give_back, confirm: what a rule's budgets still allow
 quarantine: what came too late is kept within bounds     drop, recount: it goes, and is counted anew
 peek, look, recall, glance, fate, usage: show, and move nothing
 
-Each knows its own request when it comes twice: by the ticket's id, the digest of the secret, or the request's id.
+Each knows its own request when it comes twice: by the ticket's id, the digest of the secret, or the request's id. An
+intent's record keeps the last of those that made an attempt of it (`calls`): behind the attempt's end they do nothing.
 What acts on somebody's right or word does nothing once its call has failed (asking.py).
 """

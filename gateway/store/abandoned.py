@@ -44,6 +44,10 @@ class Abandoned:
             self._add(write, ticket, also, _AGAIN_S)
             raise
 
+    def later(self, write: Write, ticket: TicketId) -> None:
+        """When its life is over: it was answered without a ticket, and its admission may still be made once more."""
+        self._add(write, ticket, "", write.rule.upstream.timeouts.total_s + _GRACE_S)
+
     def _add(self, write: Write, ticket: TicketId, also: str, after_s: float) -> None:
         if len(self._due) < _REMEMBERED:
             heapq.heappush(self._due, (self._loop.time() + after_s, next(self._order), write, ticket, also))

@@ -11,7 +11,6 @@ from gateway.store.answer import Answer, number, read_answer, text
 from gateway.store.clock import StoreClock
 from gateway.store.durable import Durable
 from gateway.store.keys import probe, resource_keys
-from gateway.store.links.link import Link
 from gateway.store.links.topology import Topology, places
 from gateway.store.loss.acknowledged import Acknowledged
 from gateway.store.loss.recent import Recent
@@ -128,10 +127,14 @@ class Asking:
         self.on_call(script.name, answered - asked)
         return answer
 
-    def _acted_on_at(self, resource: ResourceKey) -> Link:
-        """The connection over which the resource is asked about what is acted on."""
+    def asked_twice(self, resource: ResourceKey) -> Callable[[], bool]:
+        """Tells whether what is asked about the resource from now on, to be acted on, went out over two connections:
+        one of them may bring it to the store behind its end.
+        """
         key = resource_keys(resource)[0]
-        return self.link.at(key) if self.durable is None else self.durable.link_at(key)
+        link = self.link.at(key) if self.durable is None else self.durable.link_at(key)
+        breaks = link.breaks
+        return lambda: link.breaks != breaks
 
     def _ask(self, script: Script, resource: ResourceKey, *arguments: str | bytes) -> Coroutine[None, None, Answer]:
         return self.run(script, resource_keys(resource), *arguments)
@@ -165,6 +168,26 @@ class Asking:
         at what may have changed meanwhile, where the answer took long.
         """
         return await self._in_time(lambda: self._ask_in_era(script, resource, spelled), looks_again=looks_again)
+
+    async def _once_over(self, told: Answer, look: Callable[[], Coroutine[None, None, Answer]]) -> Answer:
+        """The answer to a grant that was asked over two connections, and told over the second: by the first one it
+        would be granted once more, and evict who came meanwhile. So it is as `look` finds it once that can do nothing
+        any more. `look` asks whether it was granted, and grants nothing, however often it comes to the store.
+        """
+        over_ms = self.given_up_ms()
+        for _ in range(_IN_TIME):
+            await asyncio.sleep(max(over_ms + 1 - self._clock.heard_ms(), 1) / 1000)
+            found = await look()
+            if found.now_ms > over_ms:
+                break
+        else:
+            raise StoreUnavailable("the store's clock was set back while a lease was granted")
+        if found.word == "granted":
+            # The first answer tells whom it was taken from.
+            return told if found.rest[0] == told.rest[0] else found
+        if told.word == "granted":
+            raise StoreUnavailable("the lease was granted, and has ended before that could be told")
+        return told
 
     async def run_in_time(self, script: Script, keys: Sequence[str], *arguments: str | bytes) -> Answer:
         """As `run`, of such a script: its last argument is when the call has been given up."""

@@ -51,12 +51,15 @@ class Compensations:
         ttl_s = write.rule.upstream.timeouts.total_s
         self._store.lasting.note(ttl_s)
         words = compensation_words(write, queued=queued) + self._store.times(ttl_s)
+        asked_twice = self._store.asked_twice(write.resource)
         answer = await self._store.run_in_time(
             COMPENSATE,
             resource_keys(write.resource),
             *(write.resource, first.id, second, ticket, self._store.gateway, str(self._store.expected_ms())),
             *(words, about, note, by),
         )
+        if answer.word != "admitted" and asked_twice():
+            self._store.abandoned.later(write, ticket)
         match answer.word:
             case "admitted":
                 epoch, attempt = answer.rest

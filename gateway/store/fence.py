@@ -106,16 +106,16 @@ class FenceStore(Asking):
     async def admit(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         self.lasting.note(ttl_s)
         words = self._words.admit(write, ttl_s, queued=queued, behind=behind) + self.times(ttl_s)
-        link = self._acted_on_at(write.resource)
-        breaks = link.breaks
+        asked_twice = self.asked_twice(write.resource)
         answer = await self._ask_to_admit(write, ticket, words)
         answer = self._acknowledged.compared(answer, write.resource)
         found = reply.admit_reply(answer, write, ticket)
         if isinstance(found, Admitted):
             self.has_admitted(found, ttl_s)
-            if link.breaks != breaks:
-                return replace(found, asked_twice=True)
-        elif isinstance(found, Refused):
+            return replace(found, asked_twice=True) if asked_twice() else found
+        if asked_twice():
+            self.abandoned.later(write, ticket)
+        if isinstance(found, Refused):
             self._acknowledged.doubt_where(answer, write.resource)
         return found
 
@@ -137,8 +137,9 @@ class FenceStore(Asking):
             return refused
         place = await take_place(self.link, one.bytes, write.principal, self.parked_bytes)
         words = self._words.park(write, one.digest, place.room) + self.times(0.0)
+        call = self.new_ticket(write.resource)
         try:
-            answer = await self._ask_to_admit(write, _NO_TICKET, words, one.packed, looked_at=looked_at)
+            answer = await self._ask_to_admit(write, call, words, one.packed, looked_at=looked_at)
         except ErrorReply:
             await give_place_back(self.link, place)
             raise
@@ -173,6 +174,7 @@ class FenceStore(Asking):
         words = self._words.deliver(write, ttl_s, queued=queued, behind=behind) + self.times(ttl_s)
         about = write.resource, ticket, self.gateway, reply.intent_of(write, ticket), self._expected()
         taken = str(write.epoch), write.keeping
+        asked_twice = self.asked_twice(write.resource)
         answer = await self._ask_in_time(
             DELIVER,
             write.resource,
@@ -182,6 +184,8 @@ class FenceStore(Asking):
         found = reply.admit_reply(answer, write, ticket)
         if isinstance(found, Admitted):
             self.has_admitted(found, ttl_s)
+        elif asked_twice():
+            self.abandoned.later(write, ticket)
         return found
 
     async def extend(self, admitted: Admitted, *, ttl_s: float) -> ExtendReply:
@@ -265,19 +269,23 @@ class FenceStore(Asking):
         known, marked = self._acknowledged, () if mark is None else (mark.spelled,)
         repeats = mark is not None and mark.repeats
         asks = " ".join(["takeover"] * takeover + ["watch"] * watch + ["repeats"] * repeats)
+        counts = "" if counts_for is None else f" counts:{counts_for}"
+        asks += f" lasts:{self.lasts_ms()}{self._clock.told()}{counts}"
+        about = resource, self.gateway, holder, secret_digest, str(ttl_ms)
         looked_at = self._clock.read()
-        asks += f" lasts:{self.lasts_ms()}{self._clock.told()}" + (
-            f" counts:{counts_for}" if counts_for is not None else ""
-        )
-        about = resource, self.gateway, holder, secret_digest, str(ttl_ms), self._expected()
         origin = known.origin(resource) or await self._learn_origin(resource)
 
-        def spelled() -> tuple[str | bytes, ...]:
+        def spelled(looked_at: float, also: str = "") -> tuple[str | bytes, ...]:
             largest = known.largest(resource)
-            words = asks + self.until(looked_at) + " known" * (0 < largest == known.must_have(resource))
-            return *about, str(largest), words, origin, str(known.era(resource)), *marked
+            words = asks + also + self.until(looked_at) + " known" * (0 < largest == known.must_have(resource))
+            return *about, self._expected(), str(largest), words, origin, str(known.era(resource)), *marked
 
-        answer = await self._ask_in_time(GRANT, resource, spelled)
+        asked_twice = self.asked_twice(resource)
+        answer = await self._ask_in_time(GRANT, resource, lambda: spelled(looked_at))
+        if asked_twice():
+            answer = await self._once_over(
+                answer, lambda: self._ask_in_time(GRANT, resource, lambda: spelled(self._clock.read(), " looks"))
+            )
         lease = reply.lease_reply(answer, Asked("Not granted", resource, None))
         if isinstance(lease, Lease):
             known.note(resource, lease.epoch, answer.era, leased=True)
@@ -358,7 +366,7 @@ class FenceStore(Asking):
             ADMIT,
             resource,
             lambda: (*about, words + self.until(looked_at) + known.words(write), *says),
-            looks_again=ticket != _NO_TICKET,
+            looks_again=looked_at is None and ticket != _NO_TICKET,
         )
         known.heard(answer, write)
         return answer

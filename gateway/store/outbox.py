@@ -5,7 +5,7 @@ The scripts put them there, in the same step as what they tell of (scripts/parts
 
 import asyncio
 import itertools
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import cast
 
 from gateway.core.epoch import Epoch
@@ -24,8 +24,11 @@ from gateway.store.script import SENDING_PARTS, Script
 CLAIM = Script("claim", SENDING_PARTS)
 REPORT = Script("report", SENDING_PARTS)
 
-# Of one shard at one look; the rest at the next.
-_AT_ONCE = 100
+# Of one shard in one page.
+_PAGE = 100
+# Beside the first page of each shard, at one look, of all shards together: where a shard has more than that, or many
+# have, the next look goes on where this one stopped. A page costs this process a fifth of a millisecond.
+_PAGES = 64
 # Longer than an attempt may take, so that no other gateway makes it too; a dead gateway's is made this much later.
 _CLAIM_MS = 60_000
 
@@ -36,6 +39,8 @@ class Outbox:
     def __init__(self, store: FenceStore) -> None:
         self._store = store
         self._calls = itertools.count(1)
+        # Of shards with more than a page, how much of what is due there was looked at.
+        self._looked_at: dict[str, int] = {}
 
     async def due(self, upstreams: Collection[str]) -> list[Due]:
         """Some of what is due of these upstreams, what waited longest first.
@@ -44,13 +49,26 @@ class Outbox:
         tells of it.
         """
         now_ms = self._store.expected_ms()
-        asked = (self._waiting(shard, now_ms) for shard in shards())
+        asked = (self._page(shard, 0, now_ms) for shard in shards())
         found: list[Due] = []
         for shard, answer in zip(shards(), await asyncio.gather(*asked, return_exceptions=True), strict=True):
-            if not isinstance(answer, BaseException):
-                found += (due for due in _read(answer, shard) if due.upstream in upstreams)
-            elif not (isinstance(answer, StoreUnavailable) and self._store.healthy):
-                raise answer
+            page = self._read(answer, shard)
+            found += _of(upstreams, page)
+            if len(page) == _PAGE:
+                self._looked_at.setdefault(shard, _PAGE)
+            else:
+                self._looked_at.pop(shard, None)
+        for _ in range(_PAGES):
+            if not self._looked_at:
+                break
+            # The shards take turns. What is behind the last page is looked at again from the first one.
+            shard = next(iter(self._looked_at))
+            at = self._looked_at.pop(shard)
+            (answer,) = await asyncio.gather(self._page(shard, at, now_ms), return_exceptions=True)
+            page = self._read(answer, shard)
+            found += _of(upstreams, page)
+            if len(page) == _PAGE:
+                self._looked_at[shard] = at + _PAGE
         return sorted(found, key=lambda due: due.at_ms)
 
     async def claim(self, due: Due) -> Claimed | None:
@@ -69,14 +87,22 @@ class Outbox:
         arguments = (str(claimed.attempt), word, why, str(after_ms))
         await self._store.run(REPORT, _keys(claimed.notification.id), *about, *arguments)
 
-    def _waiting(self, shard: str, now_ms: int) -> asyncio.Future[Reply]:
-        key, asked = notifications(shard, "waiting"), ("BYSCORE", "LIMIT", 0, _AT_ONCE, "WITHSCORES")
+    def _page(self, shard: str, at: int, now_ms: int) -> asyncio.Future[Reply]:
+        key, asked = notifications(shard, "waiting"), ("BYSCORE", "LIMIT", at, _PAGE, "WITHSCORES")
         # A coroutine for each shard would take three times as long.
         return self._store.link.at(key).send(pack("ZRANGE", key, "-inf", now_ms, *asked))
 
+    def _read(self, answer: Reply | BaseException, shard: str) -> list[Due | None]:
+        """A page; None for a member that no gateway wrote."""
+        if not isinstance(answer, BaseException):
+            return [_read_due(member, score, shard) for member, score in pairs(answer)]
+        if isinstance(answer, StoreUnavailable) and self._store.healthy:
+            return []
+        raise answer
 
-def _read(reply: Reply, shard: str) -> list[Due]:
-    return [due for member, score in pairs(reply) if (due := _read_due(member, score, shard)) is not None]
+
+def _of(upstreams: Collection[str], page: list[Due | None]) -> Iterator[Due]:
+    return (due for due in page if due is not None and due.upstream in upstreams)
 
 
 def _told(outcome: Received | Again | Dead) -> tuple[str, str, int]:
@@ -90,7 +116,6 @@ def _told(outcome: Received | Again | Dead) -> tuple[str, str, int]:
 
 
 def _read_due(member: Reply, score: Reply, shard: str) -> Due | None:
-    """None for a member that no gateway wrote."""
     assert isinstance(member, bytes)
     id, _, upstream = member.decode("utf-8", "replace").partition(" ")
     return Due(id, upstream, int(float(text(score)))) if shard_of_id(id) == shard else None

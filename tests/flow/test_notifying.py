@@ -5,7 +5,7 @@ import contextlib
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +192,27 @@ async def test_a_slow_receiver_holds_up_no_other(store: FenceStore, raw: Any, tm
         receiver.hold.set()
         await until(lambda: gateway.counted["unknown", "sent"] == 9)
         assert len(set(receiver.ids)) == len(receiver.ids) == 9
+
+
+async def test_a_receiver_that_hangs_keeps_nobody_elses_from_being_seen(store: FenceStore, tmp_path: Path) -> None:
+    """However many wait for it in the same shard, all of them longer."""
+    slow_rule = replace(TOLD, upstream=replace(TOLD.upstream, name="slow"))
+    for _ in range(150):
+        await unknown(store, bare(42, of=slow_rule))
+    async with receiving() as (slow, hangs), receiving() as (there, receiver):
+        hangs.hold.clear()
+        (tmp_path / "policies").mkdir()
+        also = "mount: {path: /slow}" + POLICY.replace("reports", "slow").format(
+            notify=NOTIFY.format(port=slow.port, secret=SECRET)
+        )
+        (tmp_path / "policies" / "slow.yaml").write_text(also)
+        async with sending(store, tmp_path, there.port):
+            await until(lambda: len(hangs.told) == 4)
+            await unknown(store)
+            await until(lambda: intents_told(receiver.told) == [INTENT])
+
+            assert len(hangs.told) == 4
+            hangs.hold.set()
 
 
 async def test_two_gateways_do_not_both_send(store_url: str, tmp_path: Path) -> None:

@@ -386,6 +386,7 @@ class Fence:
             if before is not None:
                 record.unknown_since = before.unknown_since if before.holds else 0
                 record.holds = record.holds or before.holds
+                record.former = [before.ticket, *before.former][:3]
             record.doubtful = admitted.in_doubt or record.state == "unknown"
             outcome = record.conclude(outcome)
             record.step("in_flight", self.trail)

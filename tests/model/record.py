@@ -33,6 +33,7 @@ class Record:
     `done_before`: one was executed, as turned out since. `unknown_since`: the order in which records became unknown, 0
     for one that is not in doubt; `holds`: while it is, nothing else of its resource is admitted. `no_after_s`: from its
     end as unknown on, how long no query's no counts at least, by the rules that its attempts in doubt were sent by.
+    `former`: the tickets of its last attempts before this one, which are known once more.
     """
 
     id: IntentId
@@ -52,6 +53,7 @@ class Record:
     unknown_since: int = 0
     holds: bool = False
     no_after_s: float = 0.0
+    former: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.holds = self.write.rule.fence.after_unknown == "hold"
@@ -89,6 +91,8 @@ class Record:
         held = self.state == "unknown" and self.holds
         self.unknown_since = self.unknown_since if held else 0
         self.holds = held or write.rule.fence.after_unknown == "hold"
+        if self.attempts:
+            self.former = [self.ticket, *self.former][:3]
         self.write, self.holder, self.ticket = write, holder, ticket
         self.attempts += 1
         self.answer, self.resolved_by, self.evidence = None, None, b""

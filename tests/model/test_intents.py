@@ -8,6 +8,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from gateway.core.faults import StoreUnavailable
 from gateway.core.intent import Intent, IntentId, KeptAnswer, ResolvedBy
 from gateway.core.outcome import Outcome
 from gateway.core.rule import Rule
@@ -60,12 +61,16 @@ class IntentMachine(StoreMachine):
     @precondition(lambda self: self.admitted)
     @rule(data=st.data(), gateway=drawn.gateways)
     def admit_again(self, data: st.DataObject, gateway: int) -> None:
-        """A call whose answer was lost; one that arrives after its ticket has ended is another story."""
+        """A call whose answer was lost; or one of an intent's that comes once more behind its end, and does nothing."""
         one = self.any_admitted(data)
         fence = self.fence(one.write.resource)
+        record = None if one.write.intent is None else fence.records.get(one.intent)
         if one.ticket in fence.tickets or one.ticket in fence.older:
             assert told(self.ask(gateway, one.write, one.ticket)) == fence.admit(one.write, one.ticket)
             self.see(gateway, one.write.resource, one.write.epoch)
+        elif record is not None and one.ticket in (record.ticket, *record.former):
+            with pytest.raises(StoreUnavailable, match="later than it was asked"):
+                self.ask(gateway, one.write, one.ticket)
 
     @precondition(lambda self: self.admitted)
     @rule(data=st.data(), gateway=drawn.gateways, outcome=drawn.outcomes, answer=drawn.answers)

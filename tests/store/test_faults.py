@@ -63,7 +63,7 @@ async def test_a_lost_reply_is_not_its_own_duplicate(store: FenceStore, store_ur
     """Each answer is lost once after the store has executed the call: the repeat finds what the first one did."""
     # The functions' text is larger than a piece on that wire.
     await ended(store, bare(1), "not_applied")
-    async with lossy(store_url, tmp_path) as (wire, url), opened(url) as store:
+    async with lossy(store_url, tmp_path) as (wire, url), opened(url, timeout_s=5) as store:
         lease = await granted(store)
         write = Write(
             rule(Fence(sequence="contiguous"), authority="lease", counts=True), RESOURCE, lease.epoch, None, SECRET, 1

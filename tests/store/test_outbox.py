@@ -292,3 +292,43 @@ async def test_all_shards_are_looked_at(store: FenceStore, raw: Any) -> None:
         raw.zadd(notifications(shard, "waiting"), {f"{shard}{at}-0 {UPSTREAM}": at})
 
     assert [due.id[:3] for due in await Outbox(store).due({UPSTREAM})] == ["002", "001", "000"]
+
+
+def _crowd(raw: Any, count: int, upstream: str = "gone") -> str:
+    """So many notifications of another upstream, all older than the one of this resource's own; returns its shard."""
+    shard = shard_of(RESOURCE)
+    raw.zadd(notifications(shard, "waiting"), {f"{shard}{number}-0 {upstream}": number for number in range(count)})
+    return shard
+
+
+async def test_what_nobody_sends_hides_nothing(store: FenceStore, raw: Any) -> None:
+    """Of an upstream that has no `notify` any more; nothing moves it before it is pruned."""
+    _crowd(raw, 350)
+    await unknown(store)
+
+    (due,) = await due_of(Outbox(store))
+    assert due.upstream == UPSTREAM
+
+
+async def test_a_look_goes_on_where_the_last_one_stopped(
+    store: FenceStore, raw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that none costs more than it may, and all is seen at some time: again and again, whoever comes meanwhile."""
+    monkeypatch.setattr("gateway.store.outbox._PAGES", 1)
+    shard = _crowd(raw, 350)
+    raw.zadd(notifications(shard, "waiting"), {f"{shard}999-0 {UPSTREAM}": 999})
+    raw.zadd(notifications("000", "waiting"), {f"000{number}-0 gone": number for number in range(250)})
+    outbox = Outbox(store)
+
+    found = [len(await outbox.due({UPSTREAM})) for _ in range(15)]
+
+    assert set(found) == {0, 1}
+    assert 2 <= sum(found) <= 3
+
+
+async def test_a_shard_that_cannot_be_read_hides_nothing(store: FenceStore, raw: Any) -> None:
+    """The others' notifications are found all the same."""
+    raw.set(notifications("000" if shard_of(RESOURCE) != "000" else "001", "waiting"), "no list")
+    await unknown(store)
+
+    assert len(await due_of(Outbox(store))) == 1

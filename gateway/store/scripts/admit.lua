@@ -1,18 +1,18 @@
 -- Promise  G1, G3 and G4: compares, records and admits one write in one step. No older epoch is admitted afterwards,
 --          nothing while an older one is in flight, and no intent that may have taken effect.
 -- KEYS     the resource's seven, as in parts/epoch.lua
--- ARGV     1 resource, 2 ticket id, 3 gateway, 4 epoch, 5 holder ('' where none was named), 6 digest of the secret (''
---          under header authority), 7 expected store ms, 8 upstream, 9 rule, 10 what rule and request ask for, in
---          words: ttl:MS, lasts:MS (of a write of another upstream, where that is longer), set-back:MS (by how much the
---          clock was, where this gateway saw that) and before:MS (where it stood then), older:MS/FROM/TO (as in
---          parts/epoch.lua), strict, serial, increasing:N or contiguous:N, counts, if-revision:N, queued, behind,
---          until:MS (as in grant.lua), seen:E, told (E is larger, and of before a loss that was told of), known (this
---          epoch is seen), era:B (in which this gateway knows the resource's epochs, where it is not the first),
---          observes, holds, probes, principal:NAME, notify:EVENTS, trace:ID, and of an intent retain:MS, query:MS,
---          no-after:MS, retry:MS, native:HEADER; and where it is not to be sent now, parks:STATE, room:BYTES, digest:D,
---          risk:R, approve:MS; 11 the intent's id ('' without one), 12 its fingerprint, 13 its key, tenant and target
---          in one text, 14 what the shard began with ('' where this gateway does not know it), 15 the request to be
---          kept
+-- ARGV     1 resource, 2 ticket id (the call's name, of what is not to be sent now), 3 gateway, 4 epoch, 5 holder (''
+--          where none was named), 6 digest of the secret ('' under header authority), 7 expected store ms, 8 upstream,
+--          9 rule, 10 what rule and request ask for, in words: ttl:MS, lasts:MS (of a write of another upstream, where
+--          that is longer), set-back:MS (by how much the clock was, where this gateway saw that) and before:MS (where
+--          it stood then), older:MS/FROM/TO (as in parts/epoch.lua), strict, serial, increasing:N or contiguous:N,
+--          counts, if-revision:N, queued, behind, until:MS (as in grant.lua), seen:E, told (E is larger, and of before
+--          a loss that was told of), known (this epoch is seen), era:B (in which this gateway knows the resource's
+--          epochs, where it is not the first), observes, holds, probes, principal:NAME, notify:EVENTS, trace:ID, and of
+--          an intent retain:MS, query:MS, no-after:MS, retry:MS, native:HEADER; and where it is not to be sent now,
+--          parks:STATE, room:BYTES, digest:D, risk:R, approve:MS; 11 the intent's id ('' without one), 12 its
+--          fingerprint, 13 its key, tenant and target in one text, 14 what the shard began with ('' where this gateway
+--          does not know it), 15 the request to be kept
 -- Returns  {admitted, now, n, attempt, in doubt or '', when the intent's first attempt in doubt was admitted (0 without
 --          one)}, or {ready, now, in doubt or ''} where it only probes;
 --          {replayed, now, answer, resolved by, evidence}; {parked, now, by how many bytes more is kept, the record's
@@ -62,8 +62,8 @@ local function refuse(word)
     -- An expired lease's secret proves whose it was; an older one's is not known any more.
     local of = word == 'lease-expired' and fence.h or holder
     audit.refused({
-      id = intent, resource = resource, ticket = id, epoch = mine, holder = of, upstream = ARGV[8], rule = ARGV[9],
-      fingerprint = fingerprint, principal = asks.principal, trace = asks.trace,
+      id = intent, resource = resource, ticket = asks.parks and '' or id, epoch = mine, holder = of,
+      upstream = ARGV[8], rule = ARGV[9], fingerprint = fingerprint, principal = asks.principal, trace = asks.trace,
     }, word, gateway)
   end
   waiters.give_up(resource, gateway, asks, now)
@@ -89,6 +89,7 @@ local function park(of)
   local one = record or intents.new(intent, '', now)
   -- Its key may be free again: who asked for it before has asked for it.
   local senders = record and intents.senders(record, asks.principal or '')
+  one.calls = id ~= '' and id .. ' ' .. intents.calls(one) or intents.calls(one)
   one.ticket, one.epoch, one.holder, one.upstream, one.rule, one.resource = '', mine, of, ARGV[8], ARGV[9], resource
   one.principal, one.notify, one.holds = asks.principal or '', asks.notify or '', asks.holds and '1' or ''
   one.fingerprint, one.about, one.in_doubt = fingerprint, ARGV[13], ''
@@ -109,6 +110,11 @@ local own = in_flight + older > 0 and tickets.find(id)
 if own then
   local since = record and record.ticket == id and record.sent_at or 0
   return { 'admitted', now, fence.n or '0', own.attempt or 1, own.in_doubt or '', since }
+end
+
+-- It comes once more behind its own end: what it asked for has been done.
+if record and intents.was_made_by(record, id) then
+  return asks.parks and { 'parked', now, 0, unpack(intents.shown(record)) } or epochs.refusal('late', now)
 end
 
 -- Its connection stood still until its gateway gave it up, which sends nothing under this ticket and has said so.
@@ -201,6 +207,9 @@ end
 local parked = lives and (record.state == 'queued' or record.state == 'awaiting_approval')
 if asks.parks and (parked or lives and record.state == 'in_flight' and record.parking ~= '') then
   record.trace = asks.trace
+  if id ~= '' then
+    intents.found_by(record, id)
+  end
   intents.adopt(record, mine, h, asks.principal or '', now, gateway)
   return { 'parked', now, 0, unpack(intents.shown(record)) }
 end
@@ -300,6 +309,7 @@ end
 local one = record or intents.new(intent ~= '' and intent or id, '', now)
 -- A rule that wants an approval may take it next.
 one.senders = record and intents.senders(record, asks.principal or '') or ''
+one.calls = record and intents.calls(record) or ''
 one.ticket, one.epoch, one.holder, one.upstream, one.rule, one.resource = id, mine, h, ARGV[8], ARGV[9], resource
 one.principal, one.notify, one.trace = asks.principal or '', asks.notify or '', asks.trace
 one.holds = asks.holds and '1' or lives and one.holds or ''

@@ -44,8 +44,8 @@ if own then
   return { 'admitted', now, own.epoch, own.attempt }
 end
 
--- Its gateway has given it up, and sends nothing under this ticket.
-if now > tonumber(ARGV[11]) then
+-- Its gateway has given it up, and sends nothing under this ticket; or it comes once more behind its own end.
+if now > tonumber(ARGV[11]) or second and intents.was_made_by(second, id) then
   return { 'late', now }
 end
 
@@ -92,6 +92,7 @@ if waiting > 0 and not waiters.none_before(gateway, asks.queued, now) then
 end
 
 local two = second or intents.new(ARGV[3], ARGV[8], now)
+two.calls = second and intents.calls(second) or ''
 two.ticket, two.attempts, two.about, two.sent_at = id, two.attempts + 1, ARGV[8], now
 -- Where there is none, an operator had the record of its lease collected.
 two.epoch, two.holder = e or first.epoch, h or ''

@@ -43,7 +43,8 @@ if own then
   return { 'admitted', now, n or '0', own.attempt, '', record and record.ticket == id and record.sent_at or 0 }
 end
 
-if asks['until'] and now > tonumber(asks['until']) then
+-- Given up; or it comes once more behind its own end.
+if asks['until'] and now > tonumber(asks['until']) or record and intents.was_made_by(record, id) then
   return epochs.refusal('late', now)
 end
 

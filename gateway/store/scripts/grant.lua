@@ -1,12 +1,13 @@
 -- Promise  G2: from the moment of the grant every older epoch is refused, even if the new one has written nothing.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 gateway, 3 holder, 4 digest of the secret, 5 ttl in ms, 6 expected store ms, 7 the largest
---          epoch that this gateway has seen for the resource, 8 words: takeover, watch, repeats, known (the store must
---          have that epoch, or has lost it), lasts:MS (how long a write may be in flight), until:MS (when the call has
---          been given up, by this gateway's idea of the store's clock), older:MS/FROM/TO (as in parts/epoch.lua),
---          counts:PRINCIPAL (whose quota the lease counts for); 9 what the shard began with ('' where this gateway does
---          not know it); 10 the era in which it knows the resource's epochs; 11 of a call with a key: 16 bytes that
---          name it, and those that make its secret this grant's alone
+--          epoch that this gateway has seen for the resource, 8 words: takeover, watch, repeats, looks (whether it
+--          was granted by this call), known (the store must have that epoch, or has lost it), lasts:MS (how long a
+--          write may be in flight), until:MS (when the call has been given up, by this gateway's idea of the store's
+--          clock), older:MS/FROM/TO (as in parts/epoch.lua), counts:PRINCIPAL (whose quota the lease counts for); 9
+--          what the shard began with ('' where this gateway does not know it); 10 the era in which it knows the
+--          resource's epochs; 11 of a call with a key: 16 bytes that name it, and those that make its secret this
+--          grant's alone
 -- Returns  {granted, now, e, h, l, x, older writes in flight}, of one taken over that counts for a quota also its e, s
 --          and c; or a refusal {word, now, e, h, x, n}: lease-held, epochs-exhausted, store-regressed, began-anew,
 --          other-era; late: it is executed behind `until`; key-used: the lease of the call's key has ended; key-in-use:
@@ -112,6 +113,11 @@ end
 -- Its own repeat: the reply was lost, the lease is there.
 if lives and s == secret then
   return granted(e, h, l, x, tickets.older_in_flight(resource, now, judged, false))
+end
+
+-- It may have been granted by this very call, and nothing is granted now.
+if asks.looks then
+  return epochs.refusal('lease-held', now)
 end
 
 -- A key is granted once: a secret whose epoch is dead must not come back with another, nor a late duplicate evict who

@@ -233,7 +233,7 @@ local function restore()
   if kept then
     own.state, own.created_at = record and record.state or '', record and record.created_at or now
     own.parking, own.heir = record and record.parking or '', record and record.heir or ''
-    own.senders = record and record.senders or ''
+    own.senders, own.calls = record and record.senders or '', record and intents.calls(record) or ''
     own.holds = own.holds ~= '' and own.holds or record and record.holds or ''
     if own.state == 'unknown' and own.in_doubt == '' then
       -- That attempt was judged before the failover, or was made after it, and nobody can tell.

@@ -76,6 +76,10 @@ class ShelfStore(FenceStore):
         reply, self.state = self._shelf.call(self.state, script.name, keys, arguments)
         return read_answer(reply)
 
+    def asked_twice(self, _resource: ResourceKey) -> Callable[[], bool]:
+        """Each call is one: what is asked again is a call of its own here."""
+        return lambda: False
+
     def remember(self, memory: Memory) -> None:
         recent = Recent()
         if memory.seen:

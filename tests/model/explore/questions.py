@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
+from gateway.core.faults import StoreUnavailable
 from gateway.core.intent import Intent
 from gateway.core.lease import Lease
 from gateway.core.outcome import Outcome
@@ -104,9 +105,13 @@ async def register(store: ShelfStore, holder: int, token: Token) -> int | Refuse
     return await store.register(RESOURCE, Epoch(token.epoch), HOLDERS[holder], watch=False)
 
 
-async def admit(store: ShelfStore, slot: Slot, token: Token, retries: bool) -> AdmitReply:
+async def admit(store: ShelfStore, slot: Slot, token: Token, retries: bool) -> AdmitReply | None:
+    """None where it comes once more behind its own end, and nothing is done."""
     write = write_of(slot, token, retries)
-    return await store.admit(write, ticket_of(slot), ttl_s=TTL_MS / 1000, queued=False, behind=0)
+    try:
+        return await store.admit(write, ticket_of(slot), ttl_s=TTL_MS / 1000, queued=False, behind=0)
+    except StoreUnavailable:
+        return None
 
 
 async def settle(store: ShelfStore, attempt: Known, outcome: str) -> Outcome:

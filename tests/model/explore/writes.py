@@ -87,7 +87,7 @@ class Writes:
         broken: Broken = ()
         if isinstance(reply, Admitted) and not had:
             broken = promises.at_admission(world, attempt)
-        if not (isinstance(reply, Refused) and reply.decision.name in _UNPROVED):
+        if reply is not None and not (isinstance(reply, Refused) and reply.decision.name in _UNPROVED):
             after = after._replace(seen=max(after.seen, attempt.token.epoch))
         attempt = attempt._replace(made=attempt.made or isinstance(reply, Admitted))
         return after.with_attempt(attempt), broken, reply
@@ -103,6 +103,10 @@ class Writes:
                 stage="admitted", on_way=False, trusted_ms=trusted, number=reply.attempt, in_doubt=reply.in_doubt
             )
             return Move(words, after.with_attempt(attempt), broken)
+        if reply is None:
+            # Its ticket was swept, and nobody has sent anything: as where its gateway gives up.
+            abandoned = attempt._replace(stage="abandoned", on_way=False, proved=True)
+            return Move(words, self._settled(after, abandoned, "abandoned"), broken)
         if attempt.made:
             # Its ticket was swept before its gateway heard of it.
             return Move(words, after.with_attempt(attempt._replace(stage="done", on_way=False, proved=True)), broken)
@@ -197,4 +201,6 @@ def _word_of(reply: object) -> str:
             return f"it has to wait, {why}"
         case Refused(decision=decision):
             return decision.name
+        case None:
+            return "it is over"
     raise AssertionError(reply)

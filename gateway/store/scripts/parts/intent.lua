@@ -12,7 +12,7 @@ local RECORD = '>I6I6I6I6I6I3I4Bc0Bc0Bc0Hc0Bc0Bc0I3c0Hc0Hc0Bc0I3c0I3c0I3c0'
 -- What few records have, a map in MessagePack: '' is what is not in it. A new field belongs here.
 local RARE = {
   'in_doubt', 'resolved_by', 'evidence', 'incidents', 'notify', 'parking', 'holds', 'compensates', 'heir',
-  'senders', 'no_after', 'era',
+  'senders', 'no_after', 'era', 'calls',
 }
 -- Where the length of the state is: behind the seven numbers.
 local STATE_AT = #MARK + 38
@@ -97,8 +97,33 @@ function intents.new(id, about, now)
     resource = '', about = about, fingerprint = '', created_at = now, updated_at = now, sent_at = now, reason = '',
     retain = RESOLVED_MS, query = 0, asked = 0, in_doubt = '', resolved_by = '', evidence = '', answer = '',
     incidents = '', principal = '', native = '', notify = '', parking = '', holds = '',
-    compensates = '', heir = '', senders = '', no_after = '', era = '',
+    compensates = '', heir = '', senders = '', no_after = '', era = '', calls = '',
   }
+end
+
+-- Of so many calls that have made attempts of it, or have found one, a copy is known, beside the last one's.
+local CALLS = '^%S+ %S+ %S+ '
+
+-- The calls that have made its attempts so far, the latest first, with a blank behind each.
+function intents.calls(record)
+  local all = record.ticket ~= '' and record.ticket .. ' ' .. record.calls or record.calls
+  return string.match(all, CALLS) or all
+end
+
+-- A call has found it, and would make an attempt of it where it comes once more.
+function intents.found_by(record, call)
+  local all = call .. ' ' .. record.calls
+  record.calls = string.match(all, CALLS) or all
+  intents.keep(record)
+end
+
+-- Whether this very call has made an attempt of it that is over, or has found one. It comes once more, over another
+-- connection than the one by which it was answered.
+function intents.was_made_by(record, call)
+  if record.ticket == call then
+    return call ~= '' and record.state ~= 'in_flight'
+  end
+  return record.calls ~= '' and call ~= '' and string.find(' ' .. record.calls, ' ' .. call .. ' ', 1, true) ~= nil
 end
 
 -- For how many ms from its end as unknown on no query's no counts, whatever the policies in force then say: an attempt
