@@ -136,10 +136,14 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Which complete answers prove that a write did not happen, and which prove nothing. All others: applied."""
+    """Which complete answers prove that a write did not happen, and which prove nothing. All others: applied.
+
+    `is_said`: whether a policy says so.
+    """
 
     not_applied: frozenset[int]
     unknown: frozenset[int]
+    is_said: bool = field(default=False, compare=False)
 
 
 # Some look for a form that `Accept` allows once they have acted; who closed a slow request, or was cancelled in its

@@ -26,12 +26,12 @@ def parse_codes(values: list[object], *, or_errors: bool = False) -> tuple[froze
             first = int(value[0]) * 100
             classed.update(range(first, first + 100))
         else:
-            others = ", or of a JSON-RPC error, such as `-32602`" if or_errors else ""
-            return Wrong(f"`{value}` is not a status; write a code from 200 to 599, a class such as `4xx`{others}")
+            others = "; of an error of JSON-RPC its code, such as `-32602`" if or_errors else ""
+            return Wrong(f"`{value}` is not a status; write a code from 200 to 599, or a class such as `4xx`{others}")
     return frozenset(exact), frozenset(classed)
 
 
-def compile_outcomes(not_applied: list[object], unknown: list[object]) -> Outcomes | Wrong:
+def compile_outcomes(not_applied: list[object], unknown: list[object], *, is_said: bool) -> Outcomes | Wrong:
     refused, doubtful = parse_codes(not_applied, or_errors=True), parse_codes(unknown, or_errors=True)
     if isinstance(refused, Wrong):
         return refused
@@ -41,4 +41,4 @@ def compile_outcomes(not_applied: list[object], unknown: list[object]) -> Outcom
     both = (no & maybe) | (no_class & maybe_class)
     if both:
         return Wrong(f"status {min(both)} stands in both lists; leave it in one")
-    return Outcomes(no | (no_class - maybe), maybe | (maybe_class - no))
+    return Outcomes(no | (no_class - maybe), maybe | (maybe_class - no), is_said)

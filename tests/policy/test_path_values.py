@@ -1,5 +1,6 @@
 """Which resource a value of a path names: one for all spellings of a value, another for every other value."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,19 @@ def test_two_values_are_two_resources(ruleset: RuleSet) -> None:
 
     assert None not in named
     assert len(set(named)) == len(DIFFERENT)
+
+
+def test_two_values_beside_each_other_stay_two(tmp_path: Path) -> None:
+    """Where one may have a slash in it, none is taken for the border between them."""
+    policy = one_rule("PUT /docs", "doc/{json:/team}/{json:/name}", "    values: any\n") + OPAQUE
+    ruleset, named = rules(tmp_path, policy), set()
+    for team, name in (("north", "a/b"), ("north/a", "b"), ("north%2Fa", "b"), ("north", "a%2Fb")):
+        asked = request("PUT", "/docs", body=json.dumps({"team": team, "name": name}))
+        matched = ruleset.match(asked, NOBODY)
+        assert isinstance(matched, Matched)
+        named.add(ruleset.resolve(matched, asked, NOBODY))
+
+    assert len(named) == 4 and all(isinstance(one, str) for one in named)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,8 @@ def _upstream(report: Report, shape: schema.Policy, secrets: Secrets) -> Upstrea
     url = report.take(("url",), parse_url(shape.url)) or _NOWHERE
     report.take_each(("token_from",), shape.token_from, str)
     json_types = compile_json_types(report, shape)
-    outcomes = compile_outcomes(shape.outcomes.not_applied, shape.outcomes.unknown)
+    listed = shape.outcomes
+    outcomes = compile_outcomes(listed.not_applied, listed.unknown, is_said=bool(listed.model_fields_set))
     return Upstream(
         name=shape.upstream,
         origin=url.origin,

@@ -9,7 +9,7 @@ from gateway.policy.review.advised.keys import dropped_keys, keys_forgotten_earl
 from gateway.policy.review.advised.members import members_apart
 from gateway.policy.review.advised.one_server import one_server
 from gateway.policy.review.advised.open_values import open_values
-from gateway.policy.review.advised.outcomes import proved_too_much
+from gateway.policy.review.advised.outcomes import proved_by_default, proved_too_much
 from gateway.policy.review.advised.queries import doubtful_queries
 from gateway.policy.review.advised.spellings import loose_spellings
 from gateway.policy.review.advised.tenants import apart_by_caller
@@ -24,6 +24,7 @@ _EVERY = (
     doubtful_queries,
     unbound_holders,
     proved_too_much,
+    proved_by_default,
     dropped_keys,
     keys_forgotten_early,
     apart_by_caller,

@@ -39,6 +39,7 @@ def test_a_document_has_nothing_beside_it_in_the_url(ruleset: RuleSet, document:
     [
         *("documentId", "document_id", "doc_id", "docId", "id", "queryId", "query_id", "hash", "sha256Hash", "key"),
         *("persistedQuery", "operationId", "mutation", "subscription", "operation", "operations", "queryName"),
+        *("Query", "QUERY", "Variables", "OperationName"),
         *("map", "q", "document", "statement", "script", "data", "params", "body", "json", "graphql", "0", "batch"),
     ],
 )
@@ -63,6 +64,11 @@ def updates(id: str, alias: str = "") -> str:
         (BY_DEFAULT % ISSUE, {}, "forwarded"),
         (BY_DEFAULT % OTHER, {"i": ISSUE}, "forwarded"),
         (BY_DEFAULT % ISSUE, {"i": None}, "resource-unresolved"),
+        (BY_DEFAULT.replace('"%s"', "null"), {}, "resource-unresolved"),
+        *(
+            (f"mutation{{issueUpdate(id:{spelled},input:{{}}){{success}}}}", {}, "ambiguous-target")
+            for spelled in (f'"""{ISSUE}"""', f'"\\u0031{ISSUE[1:]}"', f'" {ISSUE}"')
+        ),
         (BY_LIST, {"i": [ISSUE]}, "resource-unresolved"),
         (BY_LIST, {"i": None}, "resource-unresolved"),
         (BY_VARIABLE, json.dumps({"i": ISSUE}), "ambiguous-target"),
@@ -115,6 +121,19 @@ DOCUMENTS = {
 def test_a_document_is_one_operation_and_read_at_once(ruleset: RuleSet, document: str, decision: str) -> None:
     """What would take for ever if it were followed in all its ways is not."""
     assert told(ruleset, "POST", "/linear/graphql", body={"query": document}) == decision
+
+
+@pytest.mark.parametrize("path", ["/linear/graphql", "/linear/", "/linear/x"])
+def test_nothing_is_changed_by_a_get(ruleset: RuleSet, path: str) -> None:
+    """At any path: servers run the document of a URL."""
+    told_of = [told(ruleset, "GET", f"{path}?query={quote(document)}") for document in (READ, UPDATE, DELETE)]
+
+    assert told_of == ["passed", "ambiguous-target", "ambiguous-target"]
+
+
+def test_several_requests_are_none(ruleset: RuleSet) -> None:
+    """A server that takes a list runs them all."""
+    assert told(ruleset, "POST", "/linear/graphql", body=[{"query": READ}, {"query": UPDATE}]) == "ambiguous-target"
 
 
 @pytest.mark.parametrize(

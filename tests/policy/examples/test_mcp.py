@@ -56,8 +56,15 @@ ERROR = {"code": -1, "message": "x"}
                 [answered({"action": "decline"}), answered(SAMPLED)],
                 [answered({}), answered(SAMPLED)],
                 [answered({}), call()],
+                [answered({})],
+                [[answered({})]],
+                [call()],
+                [],
             )
         ),
+        *((answered({"action": "decline", name: "accept"}), "ambiguous-target") for name in ("Action", "ACTION")),
+        (answered({"Action": "accept"}), "ambiguous-target"),
+        (answered({"roots": [], "action": "decline"}), "no-policy"),
     ],
     ids=json.dumps,
 )
@@ -72,12 +79,62 @@ def test_an_answer_that_a_tool_could_go_on_with_does_not_pass(ruleset: RuleSet, 
         *((name, "no-policy") for name in ("tasks/update", "tasks/cancel", "notifications/x", "roots/list")),
         *((name, "no-policy") for name in ("notifications/elicitation/complete", "sampling/createMessage")),
         ("elicitation/create", "no-policy"),
-        *((name, "ambiguous-target") for name in ("Tools/Call", "tools/call ", "tools/call\u200b")),
+        *((name, "no-policy") for name in ("notifications/tools/call", "notifications/cancelled")),
+        *((name, "ambiguous-target") for name in ("Tools/Call", "tools/call ", "tools/call\u200b", " ping")),
     ],
 )
 def test_a_method_that_no_rule_names_does_not_pass(ruleset: RuleSet, method: str, decision: str) -> None:
     """Not even where it names a tool that is read."""
     assert told(ruleset, "POST", "/mcp", body=call() | {"method": method}) == decision
+
+
+CALLED = json.dumps(call("delete_note"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(call() | {name: "x"} for name in ("METHOD", "Method", "Params", "PARAMS", "Result")),
+        *(call() | {name: "x"} for name in ("param\u017f", "re\u017fult")),
+        *(call(**{name: "x"}) for name in ("Name", "NAME", "Arguments", "argument\u017f", "__proto__")),
+        *(call() | more for more in ({"method": ["tools/call"]}, {"__proto__": {}}, {"jsonrpc": "1.0"})),
+        {name: value for name, value in call().items() if name != "jsonrpc"},
+        CALLED.replace('"method"', '"method": "ping", "method"'),
+        CALLED.replace('"name"', '"name": "search", "name"'),
+        CALLED.replace('"params"', '"params": {"name": "search"}, "params"'),
+        f"{CALLED}{CALLED}",
+    ],
+    ids=lambda body: body if isinstance(body, str) else json.dumps(body),
+)  # fmt: skip
+def test_a_message_says_each_thing_once(ruleset: RuleSet, body: object) -> None:
+    """Nor is it one that only some servers take for a message."""
+    assert told(ruleset, "POST", "/mcp", body=body) == "ambiguous-target"
+
+
+@pytest.mark.parametrize(
+    ("headers", "decision"),
+    [
+        ([("Content-Type", "application/json; charset=utf-8")], "forwarded"),
+        *(
+            ([("Content-Type", kind)], "ambiguous-target")
+            for kind in (
+                *("application/json; charset=utf-16", "application/json, text/plain", "application/merge-patch+json"),
+                *("text/plain", "application/x-www-form-urlencoded"),
+            )
+        ),
+        ([("Content-Type", "application/json"), ("Content_Type", "text/plain")], "ambiguous-target"),
+        ([("Content-Encoding", "gzip")], "unsupported-coding"),
+    ],
+)
+def test_a_message_is_called_json(ruleset: RuleSet, headers: list[Header], decision: str) -> None:
+    """In UTF-8, and not coded."""
+    assert told(ruleset, "POST", "/mcp", *headers, body=call("delete_note")) == decision
+
+
+@pytest.mark.parametrize("task", [{}, None, {"ttl": 60_000}, True], ids=json.dumps)
+def test_no_write_runs_as_a_task(ruleset: RuleSet, task: object) -> None:
+    """Its answer would come before its tool is done."""
+    assert told(ruleset, "POST", "/mcp", body=call("delete_note", task=task)) == "no-policy"
 
 
 VERSIONED = {"fastmcp": {"version": "1"}}
@@ -146,9 +203,9 @@ def test_a_header_names_no_other_tool(ruleset: RuleSet, headers: list[Header], d
     ("method", "target", "decision"),
     [
         *(("POST", target, "no-policy") for target in ("/mcp/", "/mcp/x", "/mcp/messages")),
-        *((method, "/mcp", "no-policy") for method in ("PUT", "PATCH")),
-        *(("POST", target, "no-upstream") for target in ("/MCP", "/mcp%2F")),
-        *(("POST", target, "ambiguous-target") for target in ("/mcp//", "/mcp;x", "/mcp/.", "/%6dcp")),
+        *((method, "/mcp", "no-policy") for method in ("PUT", "PATCH", "DELETE", "QUERY")),
+        *(("POST", target, "no-upstream") for target in ("/MCP", "/mcp%2F", "/mcp.json", "/mcp%20")),
+        *(("POST", target, "ambiguous-target") for target in ("/mcp//", "/mcp;x", "/mcp/.", "/%6dcp", "//mcp")),
     ],
 )
 def test_calls_go_to_the_endpoint_alone(ruleset: RuleSet, method: str, target: str, decision: str) -> None:

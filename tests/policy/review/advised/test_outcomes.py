@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.policy.review.advised.outcomes import proved_too_much
+from gateway.policy.review.advised.outcomes import proved_by_default, proved_too_much
 from tests.policy.asking import HEAD, rules
 
 RULE = '{name: one, match: "PUT /x/{id}", resource: "x/{path.id}"}'
@@ -52,3 +52,25 @@ def test_a_list_of_the_unknown_replaces_the_default(tmp_path: Path, outcomes: st
         [("warning", 5, True)] if told else []
     )
     assert bool(found) is (told is not None)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "rule", "is_told"),
+    [
+        ("", "effect: {risk: high}, intent: {mode: required}", True),
+        ("outcomes: {not_applied: [4xx]}\n", "effect: {risk: high}, intent: {mode: required}", False),
+        ("outcomes: {unknown: [406, 408, 409, 499, 5xx]}\n", "effect: {risk: high}, intent: {mode: required}", False),
+        ("", "intent: {mode: required}", False),
+    ],
+    ids=["nobody has said", "a refusal is one", "what proves nothing is said", "low risk"],
+)
+def test_what_must_not_happen_twice_wants_somebody_to_have_looked(
+    tmp_path: Path, outcomes: str, rule: str, is_told: bool
+) -> None:
+    """By default any 4xx frees a key, and many APIs refuse once they have acted."""
+    writes = f'writes:\n  - {{name: one, match: "PUT /x/{{id}}", resource: "x/{{path.id}}", {rule}}}\n'
+    compiled = rules(tmp_path, f"{HEAD}{outcomes}{writes}")
+    found = list(proved_by_default(compiled))
+
+    assert bool(found) is is_told
+    assert all("rule `one` is `risk: high`, and by default any 4xx frees its key" in one.message for one in found)
