@@ -5,7 +5,7 @@ from gateway.core.intent import KeptAnswer, keep_answer
 from gateway.core.outcome import Outcome, Replied, judge
 from gateway.core.request import HeaderPairs
 from gateway.core.write import Write
-from gateway.flow.own_id import OwnId, Restoring
+from gateway.flow.own_id import OwnId, Restoring, restored
 from gateway.policy.reading.graphql_answer import RefusalReader
 from gateway.policy.reading.jsonrpc_reader import MOST, AnswerReader
 
@@ -107,7 +107,7 @@ class Keeping:
             return None
         body = self._last_event() if self._pieces is None else b"".join(self._pieces)
         if body is not None and self._own_id is not None:
-            body = self._own_id.restored(body)
+            body = restored(body)
         answer: KeptAnswer | None = None
         # With another id it would answer a repeat; two answers with that id would be one too many.
         if body is not None and not self._answers_others:

@@ -13,13 +13,20 @@ import secrets
 
 from gateway.core.call import Call
 from gateway.flow.ports import Answer, Body
+from gateway.policy.reading.mcp import OWN_BEGINNING
 
 _RANDOM_BYTES = 16
-_BEGINNING = b'"fencegate-'
+_BEGINNING = OWN_BEGINNING.encode()
 # Bytes of a caller's id, as it is spelled: all of an own one is held back until it has ended.
 LONGEST_ID = 256
-_OWN = re.compile(rb'"fencegate-[0-9a-f]{32}-([A-Za-z0-9_=-]{1,344})"')
-_LONGEST = len(_BEGINNING) + 32 + 1 + 344 + 1
+# As the value of a member `id`: a text of this form elsewhere is what an agent wrote, or a tool.
+_OWN = re.compile(rb'("id"[ \t]*:[ \t]*)("fencegate-[0-9a-f]{32}-([A-Za-z0-9_=-]{1,344})")')
+_BEGUN = re.compile(rb'"(?:i(?:d(?:"[ \t]*(?::[ \t]*(?:"[A-Za-z0-9_=-]{0,390})?)?)?)?)?\Z')
+_WITHIN = 1024
+# One number or text of JSON, and nothing that could end it sooner.
+_SCALAR = re.compile(
+    r'-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|"(?:[^"\\\0-\x1f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"'
+)
 
 
 class OwnId:
@@ -30,12 +37,13 @@ class OwnId:
     def __init__(self, call: Call) -> None:
         self.call = call
         callers = base64.urlsafe_b64encode(call.spelled).decode("ascii")
-        self.id = f"fencegate-{secrets.token_hex(_RANDOM_BYTES)}-{callers}"
+        self.id = f"{OWN_BEGINNING}{secrets.token_hex(_RANDOM_BYTES)}-{callers}"
         self.spelled = f'"{self.id}"'.encode("ascii")
 
-    def restored(self, text: bytes) -> bytes:
-        """A whole text, with the caller's id in it and nothing else."""
-        return text.replace(self.spelled, self.call.spelled)
+
+def restored(text: bytes) -> bytes:
+    """A whole text, with its callers' ids in it and no blanks before them."""
+    return _OWN.sub(_callers, text)
 
 
 class Restoring:
@@ -51,8 +59,9 @@ class Restoring:
         """What can be passed on by now: all but an end that may be the beginning of an id."""
         text = self._held + piece
         if _BEGINNING in text:
-            text = _OWN.sub(_callers, text)
-        at = _begins_at(text)
+            text = _OWN.sub(_padded, text)
+        begun = _BEGUN.search(text, max(0, len(text) - _WITHIN))
+        at = len(text) if begun is None else begun.start()
         self._held = text[at:]
         return text[:at]
 
@@ -84,22 +93,21 @@ class Restored:
         return shown + self._restoring.rest() if whole else shown, whole
 
 
+def _padded(own: re.Match[bytes]) -> bytes:
+    return own[1] + _spelled(own).rjust(len(own[2]))
+
+
 def _callers(own: re.Match[bytes]) -> bytes:
+    return own[1] + _spelled(own)
+
+
+def _spelled(own: re.Match[bytes]) -> bytes:
+    """The caller's id; the own one where it is none, as anybody may have written a text of this form."""
     try:
-        callers = base64.urlsafe_b64decode(own[1])
+        callers = base64.urlsafe_b64decode(own[3])
+        return callers if _SCALAR.fullmatch(callers.decode()) else own[2]
     except ValueError:
-        return own[0]
-    return callers.rjust(len(own[0]))
-
-
-def _begins_at(text: bytes) -> int:
-    """Where an id begins that has not ended yet; the text's length where none does."""
-    quote = text.rfind(b'"', max(0, len(text) - _LONGEST))
-    if quote < 0:
-        return len(text)
-    end = text[quote:]
-    is_one = _BEGINNING.startswith(end) or end.startswith(_BEGINNING)
-    return quote if is_one else len(text)
+        return own[2]
 
 
 class Respelled:

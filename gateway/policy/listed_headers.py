@@ -8,11 +8,12 @@ from gateway.core.request import Headers, Request
 from gateway.core.withheld import Withheld
 from gateway.policy.reading.ordinary_headers import CONDITIONS, is_idle, is_needed
 
-_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_RANGE = rb"%b/%b(?: *; *%b=%b)*" % ((_TOKEN,) * 4)
-# Anything, or JSON of whatever version first: nothing behind that is preferred to it (RFC 9110, section 12.5.1).
-_ASKS_FOR_JSON = re.compile(rb"\*/\*|application/(?:[\w.-]+\+)?json(?: *, *%b)*" % _RANGE, re.ASCII)
-_JSON = b"application/json, */*;q=0.1"
+_JSON_KIND = rb"application/(?:[\w.-]+\+)?json"
+_PARAMETER = rb" *; *(?!q *=)[\w.-]+=(?:[\w./+-]+|\"[\w ./:;,=+-]*\")"
+# What clients send behind it, of which none is a page.
+_BEHIND = rb"(?:%b|text/plain|text/javascript|text/event-stream|multipart/mixed|(?:application|\*)/\*)" % _JSON_KIND
+_ASKS_FOR_JSON = re.compile(rb"\*/\*|%b(?:%b)*(?: *, *%b(?: *; *q=[01][.0-9]*)?)*" % (_JSON_KIND, _PARAMETER, _BEHIND))
+_JSON = b"application/json"
 _ACCEPT, _REFERER = b"accept", b"referer"
 
 

@@ -1,5 +1,6 @@
 """A call of a tool goes out under an id that nobody else knows, and comes back under its caller's."""
 
+import base64
 import json
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from gateway.core.call import Call
 from gateway.core.whole_body import WholeBody
-from gateway.flow.own_id import LONGEST_ID, OwnId, Respelled, Restoring
+from gateway.flow.own_id import LONGEST_ID, OwnId, Respelled, Restoring, restored
 from gateway.policy.reading.jsonrpc_answer import call_of
 from tests.playbook.caller import NoBody
 
@@ -107,7 +108,7 @@ def test_an_answer_has_the_callers_id_wherever_it_is_cut(id: str, cuts: list[int
     assert told == answer.replace(own.spelled, id.encode().rjust(len(own.spelled)))
     assert len(told) == len(answer)
     assert json.loads(told.split(b"\n")[0][6:])["id"] == json.loads(id)
-    assert own.restored(answer) == answer.replace(own.spelled, id.encode())
+    assert restored(answer) == answer.replace(own.spelled, id.encode())
 
 
 def test_what_cannot_be_the_ids_beginning_is_not_held_back() -> None:
@@ -115,19 +116,46 @@ def test_what_cannot_be_the_ids_beginning_is_not_held_back() -> None:
     own, restoring = OwnId(Call("7", b"7", 0)), Restoring()
 
     assert restoring.feed(b'data: {"x": 1}\n\n') == b'data: {"x": 1}\n\n'
-    assert restoring.feed(b"data: " + own.spelled[:20]) == b"data: "
-    assert restoring.feed(b"\n") == b""
-    assert restoring.feed(b"x" * 500) == own.spelled[:20] + b"\n" + b"x" * 500
-    assert restoring.feed(b'"fencegate-') == b""
-    assert restoring.rest() == b'"fencegate-'
+    assert restoring.feed(b'data: {"id" : ' + own.spelled[:20]) == b"data: {"
+    assert restoring.feed(b"\n") == b'"id" : ' + own.spelled[:20] + b"\n"
+    assert restoring.feed(b'"id":"fencegate-' + b"0" * 500) == b'"id":"fencegate-' + b"0" * 500
+    assert restoring.feed(b'"i') == b""
+    assert restoring.rest() == b'"i'
     assert restoring.rest() == b""
 
 
+def own_like(callers: bytes) -> bytes:
+    return b'"fencegate-%b-%b"' % (b"0" * 32, base64.urlsafe_b64encode(callers))
+
+
 @pytest.mark.parametrize(
-    "text", [b'"fencegate-7"', b'"fencegate-' + b"0" * 32 + b'-A"', b'\\"fencegate-' + b"0" * 32 + b'-Nw==\\"']
+    "text",
+    [
+        b'{"id": "fencegate-7"}',
+        b'{"id": "fencegate-%b-A"}' % (b"0" * 32),
+        b'{"text": %b}' % own_like(b"7"),
+        b'["id", %b]' % own_like(b"7"),
+        b'{"text": "\\"id\\": \\%b"}' % own_like(b"7")[:-1],
+        *(
+            b'{"id": %b}' % own_like(callers)
+            for callers in (
+                b"",
+                b'"',
+                b'"a", "result": 0, "x": "',
+                b'"a\n"',
+                b"{}",
+                b"7 ",
+                b"1e",
+                b"NaN",
+                b"\xff",
+                b'"\\x"',
+            )
+        ),
+    ],
 )
-def test_what_is_no_id_of_the_gateway_stays(text: bytes) -> None:
-    """Nor is anything within a text taken for one."""
+def test_what_an_agent_has_written_is_put_into_no_envelope(text: bytes) -> None:
+    """Only the value of a member `id` is replaced, and by nothing but one number or one text."""
     restoring = Restoring()
 
     assert restoring.feed(text + b" ") + restoring.rest() == text + b" "
+    assert restored(text) == text

@@ -98,18 +98,22 @@ def test_what_is_listed_arrives(tmp_path_factory: pytest.TempPathFactory) -> Non
         assert set(found.entry.only.sent(asked).headers.names()) == told
 
 
-JSON = b"application/json, */*;q=0.1"
+JSON = b"application/json"
 
 
 @pytest.mark.parametrize(
     ("accept", "sent"),
     [
         *((value, value) for value in ("*/*", "application/json", "Application/JSON", "application/vnd.api+json")),
-        *((value, value) for value in ("application/json, text/html", "application/json, text/plain, */*;q=0.5")),
-        ("application/graphql-response+json, application/json;q=0.9, a/b;v=1", None),
+        *((value, value) for value in ("application/json; charset=utf-8", 'application/vnd.api+json; ext="a b"')),
+        *((value, value) for value in ("application/json, text/plain, */*;q=0.5", "application/json, application/*")),
+        ("application/json, text/javascript, */*; q=0.01", None),
+        ("application/graphql-response+json, application/json;q=0.9, text/event-stream, multipart/mixed", None),
         *((value, JSON.decode()) for value in ("text/html", "text/html, application/json", "image/png", "x", "", "*")),
         *((value, JSON.decode()) for value in ("application/json;q=0.1", "application/json, x", "application/json,")),
         *((value, JSON.decode()) for value in ("application/xml", "*/*, x", "json", "application/json\0")),
+        *((value, JSON.decode()) for value in ("application/json, text/html;level=1", "application/x+json, text/html")),
+        *((value, JSON.decode()) for value in ("application/json, */*;version=2", "application/json, text/plain;v=1")),
     ],
 )
 def test_what_an_agent_would_like_does_not_decide_what_runs_behind_the_deed(

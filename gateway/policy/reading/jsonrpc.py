@@ -12,7 +12,7 @@ from gateway.policy.reading.jsonbody import JsonValue, Member, Number, read_memb
 
 VERSION = "2.0"
 # Answers to what the server asked for, and its own notes for the next round; to other calls they are arguments.
-_ROUND_TRIP = ("inputResponses", "requestState")
+_ROUND_TRIP = _ANSWERS, _STATE = ("inputResponses", "requestState")
 _GOING_ON = frozenset(("tools/call", "prompts/get", "resources/read"))
 # Clients take the call's id for the first, and instrument each attempt with the others; none says what is to be done.
 _CORRELATION = ("progressToken", "traceparent", "tracestate")
@@ -38,11 +38,15 @@ def action_of(value: JsonValue) -> JsonValue:
 
 
 def round_of(value: JsonValue) -> JsonValue:
-    """What a call goes on with, where it was answered with `input_required`; None at its first round."""
+    """What tells the round of a call that goes on, where it was answered with `input_required`; None at its first.
+
+    What the server gave, or else the names that it asked by: an answer in other words is no other round.
+    """
     params = value.get("params") if isinstance(value, dict) and value.get("method") in _GOING_ON else None
-    if not isinstance(params, dict):
+    if not isinstance(params, dict) or not any(name in params for name in _ROUND_TRIP):
         return None
-    return {name: params[name] for name in _ROUND_TRIP if name in params} or None
+    given, answers = params.get(_STATE), params.get(_ANSWERS)
+    return [given] if given is not None else [None, *sorted(answers)] if isinstance(answers, dict) else [None]
 
 
 def _without(members: Mapping[str, JsonValue], names: tuple[str, ...]) -> dict[str, JsonValue]:

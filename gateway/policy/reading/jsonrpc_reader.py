@@ -60,7 +60,7 @@ class AnswerReader:
         said = self._answers.said(self._status, is_stream=self.is_stream)
         if (is_read and not self._events.is_lost) or self._id is None:
             return said
-        return Said(None, alone=False)
+        return Said(None, alone=False, is_unheard=self.is_stream and self.own is None)
 
     def _hear_events(self, piece: bytes, *, ends: bool = False) -> None:
         for text in chain(self._events.feed(piece), self._events.end() if ends else ()):

@@ -20,6 +20,8 @@ from gateway.policy.reading.jsonbody import JsonValue, Number
 from gateway.policy.reading.twin import squeezed
 
 CALL = "tools/call"
+# Of the ids under which fenced calls go out (flow/own_id.py).
+OWN_BEGINNING = "fencegate-"
 # Requests and notifications that change nothing at the server but the session itself. What its tools do in the name of
 # a notification or a task is not covered: `tasks/cancel` and `tasks/update`, among others, need a rule.
 READS = frozenset(
@@ -53,6 +55,7 @@ NOTIFICATIONS = frozenset(
         "notifications/tasks/status",
     }
 )
+_CANCELLED = "notifications/cancelled"
 # What `Mcp-Name` repeats of the body's params (2026-07-28, standard request headers).
 _NAMED_BY = {
     CALL: ("name",),
@@ -122,7 +125,13 @@ def _reads(message: JsonValue) -> bool | Refused:
         return _ambiguous("the message is a call and an answer at once, or its method is no text")
     if method == CALL and not isinstance(message.get("id"), str | Number):
         return _ambiguous("a call of a tool has no id, so that nobody could tell what became of it")
+    if method == _CANCELLED and _names_own(message.get("params")):
+        return _ambiguous("it cancels a call by an id that no client gave it")
     return method in READS or (method in NOTIFICATIONS and "id" not in message)
+
+
+def _names_own(params: JsonValue) -> bool:
+    return isinstance(params, dict) and any(str(one).startswith(OWN_BEGINNING) for one in params.values())
 
 
 def _has_another_spelling(members: JsonValue, known: frozenset[str]) -> bool:

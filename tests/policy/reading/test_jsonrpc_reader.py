@@ -52,8 +52,17 @@ def test_an_answer_is_read_whole_or_not_at_all(pieces: list[bytes | None], said:
         ([NOTE] * 300, UNHEARD),
         ([NOTE] * 300 + [OTHERS], Said(None, alone=False, is_unheard=True)),
         ([EVENT, b"data: ", b"x" * MOST, b"\n\n"], UNREAD),
+        ([b"data: ", b"x" * MOST, b"\n\n"], Said(None, alone=False, is_unheard=True)),
     ],
-    ids=["its answer last", "not ended", "its answer first", "no answer", "another's answer", "an event too large"],
+    ids=[
+        "its answer last",
+        "not ended",
+        "its answer first",
+        "no answer",
+        "another's answer",
+        "an event too large",
+        "no answer, and one too large",
+    ],
 )
 def test_a_stream_of_any_length_is_judged_by_its_calls_answer(pieces: list[bytes | None], said: Said) -> None:
     """Never more of it is held than one event."""

@@ -79,6 +79,8 @@ def test_a_notification_passes_and_a_request_of_its_name_does_not(ruleset: RuleS
         (call("drop"), "no-policy"),
         (message("tools/call", None, params={"name": "drop"}), "ambiguous-target"),
         (message("tools/call", None, params={"name": "search"}), "ambiguous-target"),
+        (message("notifications/cancelled", None, params={"requestId": "fencegate-0-Nw=="}), "ambiguous-target"),
+        (message("notifications/cancelled", None, params={"requestId": 7, "x": "fencegate-"}), "ambiguous-target"),
         (message("tools/call", params=["search"]), "ambiguous-target"),
         (message("notes/purge"), "purge"),
         (message("notifications/purge", None), "no-policy"),
