@@ -78,7 +78,7 @@ def _no_constant(_: str) -> object:
 
 
 # Of `{"epoch":0,"resource":0}` in base64url.
-_SHORTEST_PAYLOAD = 34
+_SHORTEST_PAYLOAD = 32
 
 
 def carries_epoch(compact: str) -> bool:

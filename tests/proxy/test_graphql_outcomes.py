@@ -62,7 +62,8 @@ async def test_a_field_that_is_refused_behind_another_holds_the_key(
     gate: Stack, status: str, body: bytes, outcome: str | None, again: str
 ) -> None:
     """Servers take the answer's status from what a resolver throws, once the fields before it have acted."""
-    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    kind = "text/html" if body == b"<html>" else "application/json"
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
     gate.upstream.answer = answering(head.encode() + body)
     await gate.lease("account/7")
     first = await pay(gate)

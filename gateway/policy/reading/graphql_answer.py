@@ -6,6 +6,8 @@ from gateway.core.coding import decoded
 from gateway.core.decision import Refused
 from gateway.core.request import HeaderPairs, Headers
 
+# In which no server answers an operation.
+_PAGES = frozenset((b"text/html", b"text/plain", b"application/problem+json"))
 # What is held of an answer at most.
 MOST = 1 << 20
 
@@ -24,11 +26,14 @@ class RefusalReader:
     path of a field, and without `data` (GraphQL, section 7.1). Servers take the status of what a resolver throws, too,
     as Apollo Server, Mercurius and Yoga do where it names one: the fields before that one have acted.
 
-    What is no GraphQL answer is by whatever stands before the server: its status counts.
+    A page, a plain text, nothing, and JSON that is no GraphQL answer are by whatever stands before the server: their
+    status counts. What else there is may be an answer in another form, such as multipart.
     """
 
     def __init__(self, headers: HeaderPairs) -> None:
-        self._codings = Headers(headers).all(b"content-encoding")
+        fields = Headers(headers)
+        self._codings = fields.all(b"content-encoding")
+        self._type = (fields.first(b"content-type") or b"").partition(b";")[0].strip().lower()
         self._held: bytearray | None = bytearray()
 
     def add(self, piece: bytes | None) -> None:
@@ -46,8 +51,10 @@ class RefusalReader:
             return False
         try:
             value = json.loads(plain)
-        except (ValueError, RecursionError):
-            return True
+        except ValueError:
+            return not plain or self._type in _PAGES
+        except RecursionError:
+            return False
         answers = value if isinstance(value, list) else [value]
         return not any(isinstance(one, dict) and _was_begun(one) for one in answers)
 

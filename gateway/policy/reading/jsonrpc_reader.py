@@ -1,5 +1,6 @@
 """The answer of an MCP server, read as it comes for what it says of its call: a stream event by event, however long."""
 
+from dataclasses import replace
 from itertools import chain
 
 from gateway.core.coding import decoded
@@ -52,14 +53,17 @@ class AnswerReader:
     def said(self) -> Said:
         """Once, when the body is whole."""
         plain = decoded(bytes(self._held), self._codings, MOST)
-        is_read = not self._is_lost and not isinstance(plain, Refused)
         if not isinstance(plain, Refused) and self.is_stream:
             self._hear_events(plain, ends=True)
         elif not isinstance(plain, Refused):
             self._answers.hear(plain)
         said = self._answers.said(self._status, is_stream=self.is_stream)
-        if (is_read and not self._events.is_lost) or self._id is None:
+        if self._id is None:
             return said
+        if not self._is_lost and not isinstance(plain, Refused) and not self._events.is_lost:
+            # Its id stands in what could not be read, as it is nested too deep.
+            is_garbled = said.is_unheard and not self.is_stream and self._id.encode() in plain
+            return replace(said, is_unheard=False) if is_garbled else said
         return Said(None, alone=False, is_unheard=self.is_stream and self.own is None)
 
     def _hear_events(self, piece: bytes, *, ends: bool = False) -> None:

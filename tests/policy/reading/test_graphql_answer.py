@@ -11,8 +11,8 @@ EARLY = b'{"errors": [{"message": "no such field", "locations": [{"line": 1, "co
 LATE = b'{"errors": [{"message": "no", "path": ["pay", "id"]}]}'
 
 
-def proves(*pieces: bytes | None, coding: bytes = b"") -> bool:
-    reader = RefusalReader(((b"Content-Encoding", coding),) if coding else ())
+def proves(*pieces: bytes | None, coding: bytes = b"", kind: bytes = b"application/json") -> bool:
+    reader = RefusalReader(((b"Content-Type", kind), *(((b"Content-Encoding", coding),) if coding else ())))
     for piece in pieces:
         reader.add(piece)
     return reader.proves_something
@@ -25,10 +25,10 @@ def proves(*pieces: bytes | None, coding: bytes = b"") -> bool:
         (b'{"errors": []}', True),
         (b'{"errors": [{"message": "x", "path": null}]}', True),
         (b'{"message": "Bad credentials"}', True),
-        (b"<html>", True),
         (b"", True),
         (b'"data"', True),
-        (b"[" * 100_000, True),
+        (b"[" * 100_000, False),
+        (b"<html>", False),
         (LATE, False),
         (b'{"errors": [{"message": "x"}, {"message": "y", "path": ["b"]}]}', False),
         (b'{"data": null, "errors": [{"message": "x"}]}', False),
@@ -51,6 +51,23 @@ def test_what_cannot_be_read_proves_nothing() -> None:
     assert not proves(EARLY, coding=b"gzip")
     assert proves(gzip.compress(EARLY), coding=b"gzip")
     assert not proves(gzip.compress(LATE), coding=b"gzip")
+
+
+@pytest.mark.parametrize(
+    ("kind", "proved"),
+    [
+        (b"text/html; charset=utf-8", True),
+        (b"TEXT/plain", True),
+        (b"application/problem+json", True),
+        (b"multipart/mixed; boundary=-", False),
+        (b"text/event-stream", False),
+        (b"application/graphql-response+json", False),
+        (b"", False),
+    ],
+)
+def test_what_is_no_json_is_a_page_or_may_be_an_answer(kind: bytes, proved: bool) -> None:
+    """Servers answer in parts, and in events, where their clients ask for that."""
+    assert proves(b"---\r\n\r\n" + LATE, kind=kind) is proved
 
 
 @pytest.mark.parametrize(

@@ -101,3 +101,17 @@ def test_a_streams_own_answer_is_at_hand() -> None:
     reader.add(NOTE + EVENT + OTHERS)
 
     assert reader.own == ERROR
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"jsonrpc": "2.0", "id": "own", "error": ' + b"[" * 100_000, NOTHING),
+        (b'{"jsonrpc": "2.0", "id": "own", "id": "own", "error": {}}', NOTHING),
+        (b'{"jsonrpc": "2.0", "id": "another", "error": ' + b"[" * 100_000, UNHEARD),
+    ],
+    ids=["too deep", "named twice", "another's"],
+)
+def test_what_has_the_calls_id_is_no_refusal_by_others(body: bytes, said: Said) -> None:
+    """Be it that it cannot be read."""
+    assert read(body, id="own") == said
