@@ -84,7 +84,7 @@ class Keeping:
             return outcome
         said = self._reader.said()
         self._answers_others = not said.alone
-        is_refused = outcome == "not_applied" and said.is_unheard and not self._reader.is_stream
+        is_refused = outcome == "not_applied" and said.is_refusal
         self.lacks_word = said.is_unheard and not is_refused
         if outcome == "unknown" or is_refused:
             return outcome

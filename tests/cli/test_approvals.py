@@ -1,5 +1,6 @@
 """`fencegate approvals` against a running gateway."""
 
+import gzip
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -77,6 +78,11 @@ HOSTILE = [
         replace(REQUEST, body='{"to": "\u202eeve\u202c", "x": "\u200b\ufeff\u2066"}\n\U000e0041'.encode()),
         [r'  {"to": "\u202eeve\u202c", "x": "\u200b\ufeff\u2066"}', r"  \U000e0041"],
         id="another direction and no width",
+    ),
+    pytest.param(
+        replace(REQUEST, body='{"amount": "100\x85000\u2028000 \\u001b[8m"}'.encode()),
+        [r'  000 \u001b[8m"}'],
+        id="other line ends and an escape",
     ),
     pytest.param(
         replace(REQUEST, headers=((b"X-Note", b"\x1b]0;owned\x07\x9b2J\r\x08"),)),
@@ -178,9 +184,17 @@ async def test_a_person_is_shown_what_is_approved(admin: Admin) -> None:
     assert approved.out.endswith(f"{ID} is queued: it is sent at once, once.\n")
 
 
-async def test_a_body_that_is_not_shown_is_exported(admin: Admin, tmp_path: Path) -> None:
+UNSHOWN = {
+    "bytes": b"\xff" * 3000,
+    "in a coding": gzip.compress(b'{"amount": 1000}', mtime=0),
+    "of two bytes a letter": '{"amount": 1000}'.encode("utf-16"),
+    "behind many blanks": b'{"amount": 1,' + b" " * 200_000 + b'"more": 1000}',
+}
+
+
+@pytest.mark.parametrize("body", UNSHOWN.values(), ids=UNSHOWN)
+async def test_a_body_that_is_not_shown_is_exported(admin: Admin, tmp_path: Path, body: bytes) -> None:
     """What is shown says how."""
-    body = b"\xff" * 3000
     parking = (await parked(admin.store, ONE, replace(REQUEST, body=body))).parking
     assert parking is not None
     named = f"{ID} --digest {parking.digest} -o"

@@ -291,16 +291,18 @@ async def test_an_mcp_answer_counts_by_what_was_read_of_it(evidence: object, set
     assert line.replace("keeping 200 ", "") == f"settle t1 {settled}"
 
 
+@pytest.mark.usefixtures("_own_id")
 @pytest.mark.parametrize(
     "evidence",
     [
         answer(200, (NOTE * 2000, False), b"", headers=(EVENTS,)),
         answer(200, (NOTE, True), headers=(EVENTS,)),
+        answer(200, (RESULT[6:].replace(b"{}", b'{"resultType": "task", "taskId": "t"}'), True), headers=(JSON,)),
         answer(202, (b"", True)),
         answer(500, (b"Session terminated", True)),
         NoReply("closed", "it closed"),
     ],
-    ids=["a stream", "a short one", "accepted", "a fault", "no answer at all"],
+    ids=["a stream", "a short one", "a task was begun", "accepted", "a fault", "no answer at all"],
 )
 async def test_a_call_of_which_nothing_is_heard_is_in_flight_until_its_time_is_over(evidence: object) -> None:
     """A server ends answers where a session is closed, by whoever knows that, and its tool goes on: no other holder is

@@ -164,13 +164,13 @@ def test_a_value_cannot_leave_its_place_in_json(tmp_path: Path) -> None:
     """It is a text, or a number where it was one and stands alone; `{{` and `}}` are braces."""
     fields = '"id": "{response.json:/id}", "n": "{json:/n}", "of": "x{json:/name}y", "gql": "m {{ a }}", "k": [1, null]'
     answer = json.dumps({"id": HOSTILE}).encode()
-    exchange = Exchange(answer=answer, body=json.dumps({"name": '", "x": "', "n": 5}).encode())
+    exchange = Exchange(answer=answer, body=json.dumps({"name": '", "x": "\u2028\\', "n": 5}).encode())
     undo = kept(exchange.undo(tmp_path, "request: POST /x/undo", f"body: '{{{fields}}}'"))
 
     assert json.loads(undo.body or b"") == {
         "id": HOSTILE,
         "n": 5,
-        "of": 'x", "x": "y',
+        "of": 'x", "x": "\u2028\\y',
         "gql": "m { a }",
         "k": [1, None],
     }

@@ -77,7 +77,26 @@ def test_a_key_is_percent_encoded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [None, "..", ".", "a/b", "../x", "a\\b", "a;b", "a\n", "a?b", "a#", "a&b", "%41"], ids=repr
+    "key",
+    [
+        None,
+        "..",
+        ".",
+        "a/b",
+        "../x",
+        "a\\b",
+        "a;b",
+        "a\n",
+        "a?b",
+        "a#",
+        "a&b",
+        "%41",
+        "?",
+        "%2e%2e",
+        "..%2f",
+        "a/../..",
+    ],
+    ids=repr,
 )
 def test_an_intent_whose_key_leads_elsewhere_is_not_asked_about(tmp_path: Path, key: str | None) -> None:
     """The wrong path would answer for another thing, and its no would let the write run again."""

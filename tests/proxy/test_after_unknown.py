@@ -100,6 +100,20 @@ async def test_a_further_attempt_resolves_it(store_url: str, tmp_path: Path) -> 
         assert [answer.status for answer in (held, again, after)] == [409, 200, 200]
 
 
+async def test_a_further_attempt_keeps_its_place(store_url: str, tmp_path: Path) -> None:
+    """Once a later one was let through, it would come behind that: it is not sent."""
+    policy = POLICY.replace("replay_headers", "capabilities: {{idempotency_key: Idempotency-Key}}\nreplay_headers")
+    policy = policy.replace("mode: required", "mode: required, on_unknown: retry")
+    async with stack(store_url, tmp_path, policy + "    fence: {{sequence: increasing}}\n", broken()) as gate:
+        await send(gate, "k-3", "Fencing-Sequence: 3")
+        gate.upstream.answer = ANSWERED
+        told = [await send(gate, f"k-{at}", f"Fencing-Sequence: {at}") for at in (4, 3, 5)]
+
+        assert [answer.decision for answer in told] == ["forwarded", "out-of-sequence", "forwarded"]
+        assert [seen.values("Idempotency-Key") for seen in gate.upstream.seen].count([]) == 0
+        assert len(gate.upstream.seen) == 3
+
+
 async def test_a_further_attempt_of_one_of_two_is_held_by_the_other(store_url: str, tmp_path: Path) -> None:
     """Which may have happened too: each other unknown write has to be resolved before one is sent again."""
     policy = HOLDS.replace("replay_headers", "capabilities: {{idempotency_key: Idempotency-Key}}\nreplay_headers")

@@ -3,6 +3,8 @@
 import base64
 from pathlib import Path
 
+import pytest
+
 from tests.raw import ask
 from tests.stack import Stack, stack
 
@@ -32,11 +34,16 @@ DROPPED = [
     *("HTTP2-Settings: AAAA", "Proxy: http://theirs", "Keep-Alive: x", "Proxy-Connection: close", "TE: trailers"),
     *("Trailer: X", "X-Original-URI: /x", "X-Forwarded-Uri: /x", "X-Forwarded-Prefix: /x", "X-Accel-Redirect: /x"),
     *("X-Forwarded-For: 1.1.1.1", "Forwarded: for=1", "X-Real-IP: 1", "Prefer: respond-async", "Sudo: root"),
+    *("X~Api~Key: theirs", "X!Api!Key: theirs", "X!Intent: theirs", "X~Fence: 9", "X.Fence: 9", "X_Intent: theirs"),
+    *("Range: bytes=0-1", "If-Range: x", "If_Range: x", "l5d-timeout: 1", "l5d-response-timeout: 1"),
+    *("X-Envoy-Upstream-Rq-Timeout-Ms: 1", "X-Amz-Invocation-Type: event", 'Prefer: "respond-async"'),
+    *("X-Middleware-Rewrite: /x", "X-Middleware-Subrequest: x", "X-Middleware-Override-Headers: x"),
     *("X-Sendfile-Type: x", "Connection: X-Api-Key, X-Fence", "Connection: upgrade, x-intent"),
 ]
 REWRITING = [
     *("X-HTTP-Method-Override", "X_HTTP_METHOD_OVERRIDE", "X-Method-Override", "X-HTTP-Method", "X-Tunneled-Method"),
     *("X-Original-URL", "X-Rewrite-URL", "X-Original-Method", "X-Script-Name", "Script-Name", "X-Service-Method"),
+    *("X-HTTP-Verb", "Next-Action", "X-October-Request-Handler", "X-Winter-Request-Handler", "SCRIPT_NAME"),
     *("x.http.method.override", "X_Original_Url", "Path_Info"),
 ]
 
@@ -67,6 +74,17 @@ async def test_what_the_gateway_sets_itself_has_no_other_spelling(store_url: str
         ]
         assert seen == dict.fromkeys(DROPPED, ("forwarded", plain))
         assert [one.body for one in gate.upstream.seen] == [b"{}"] * (len(DROPPED) + 1)
+
+
+@pytest.mark.parametrize("field", ["X-Fence", "X_Fence", "X.Fence", "X~Fence", "X-Intent", "X!Intent", "X_Api_Key"])
+async def test_nor_has_it_one_with_a_read(store_url: str, tmp_path: Path, field: str) -> None:
+    """An API that keeps the highest epoch would take the agent's word for it."""
+    async with stack(store_url, tmp_path, POLICY) as gate:
+        answers = [await ask(gate.port, "GET", "/docs/7", *more) for more in ((), (f"{field}: 9",))]
+        one, other = (seen.head for seen in gate.upstream.seen)
+
+        assert [answer.decision for answer in answers] == ["passed", "passed"]
+        assert one == other
 
 
 async def test_no_field_makes_another_request_of_a_write(store_url: str, tmp_path: Path) -> None:

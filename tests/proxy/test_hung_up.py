@@ -70,6 +70,22 @@ async def test_a_caller_that_hung_up_in_a_pause_takes_nothing_over(
         assert (await gate.write("/reports/7")).decision == "forwarded"
 
 
+@pytest.mark.parametrize("resets", [False, True], ids=["closed", "reset"])
+async def test_a_grant_under_a_key_is_had_by_its_repeat(store_url: str, tmp_path: Path, resets: bool) -> None:
+    """Whether or not the first was granted before its caller hung up: the lease is there, and writes."""
+    async with stack(store_url, tmp_path) as gate:
+        for at in range(10):
+            body = json.dumps({"resource": f"report/{at}", "holder": "agent-a", "ttl_s": 60}).encode()
+            call = request("POST", "/-/fence/leases", f"Idempotency-Key: k-{at}", body=body)
+            hang_up_at_once(gate.port, call, resets=resets)
+            async with RawClient(gate.port) as client:
+                await client.send(call)
+                granted = await client.answer()
+            gate.tokens["agent-a"] = json.loads(granted.body)["token"]
+
+            assert (granted.status, (await gate.write(f"/reports/{at}")).decision) == (201, "forwarded")
+
+
 async def test_an_epoch_from_elsewhere_counts_once_it_was_sent(store_url: str, tmp_path: Path) -> None:
     """Whoever still waits for the answer: it was granted before, and the older holder is told that it was overtaken."""
     policy = POLICY + "    authority: header\n"

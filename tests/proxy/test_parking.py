@@ -239,7 +239,11 @@ async def test_what_is_denied_is_told_as_such(verdict: str, told: str, store_url
 
 @pytest.mark.parametrize(
     ("status", "field", "state"),
-    [(422, "", "failed"), (401, "", "failed"), (500, "", "unknown"), (204, "", "applied")],
+    [
+        *((status, "", "failed") for status in (400, 401, 404, 409, 422)),
+        *((status, "", "unknown") for status in (406, 408, 500)),
+        (204, "", "applied"),
+    ],
 )
 async def test_a_delivery_ends_as_its_answer_says(
     status: int, field: str, state: str, store_url: str, tmp_path: Path

@@ -119,6 +119,27 @@ async def test_a_lease_is_taken_over_by_right_only(store_url: str, tmp_path: Pat
         assert (refused.decision, written.decision, taken.status) == ("forbidden", "forwarded", 201)
 
 
+@pytest.mark.parametrize(
+    ("asked", "decision"),
+    [
+        ({"resource": "report/7", "takeover": True}, "forbidden"),
+        ({"target": "PUT /reports/7", "takeover": True}, "forbidden"),
+        ({"resource": "report/7", "Takeover": True}, "bad-request"),
+        ({"resource": "report/7", "takeover": 1}, "bad-request"),
+        ({"resource": "report/7", "takeover": "true"}, "bad-request"),
+    ],
+)
+async def test_no_other_spelling_takes_over(
+    store_url: str, tmp_path: Path, asked: dict[str, object], decision: str
+) -> None:
+    """Nor does the way in which the resource is named."""
+    async with gateway(store_url, tmp_path) as gate:
+        await gate.grant("ada", "report/7")
+        refused = await gate.by("bob", "POST", "/-/fence/leases", body={"holder": "bob", "ttl_s": 60} | asked)
+
+        assert (refused.decision, (await gate.put("ada", "/reports/7")).decision) == (decision, "forwarded")
+
+
 async def test_a_tenant_in_a_resource_is_the_caller_s(store_url: str, tmp_path: Path) -> None:
     """Another tenant's resource is leased by nobody, whatever the globs say."""
     async with gateway(store_url, tmp_path) as gate:

@@ -136,6 +136,27 @@ async def test_what_was_approved_is_what_is_sent(
     ]
 
 
+@pytest.mark.parametrize("when", ["before the approval", "after it"])
+@pytest.mark.parametrize("path", ["nothing", "amount"])
+async def test_nor_does_a_successor_swap_it(desk: Desk, path: str, when: str) -> None:
+    """Who took over repeats what it finds, and says something else where its rule does not compare that."""
+    bodies = b'{"amount": 1, "to": "me"}', b'{"amount": 1, "to": "you"}'
+    taken = await desk.ask(path, bodies[0])
+    before = await desk.show(id_of(taken))
+    await desk.agents.lease("account/7", "agent-b", takeover=True)
+    desk.agents.tokens["agent-a"] = desk.agents.tokens["agent-b"]
+    repeat = await desk.ask(path, bodies[1])
+    waiting = await desk.show(id_of(taken))
+    await desk.approve(id_of(taken), before["digest"])
+    if when == "after it":
+        await desk.ask(path, bodies[1])
+    await desk.becomes(id_of(taken), "applied")
+    after = await desk.ask(path, bodies[1])
+
+    assert (repeat.decision, id_of(repeat), waiting["digest"]) == ("awaiting-approval", id_of(taken), before["digest"])
+    assert (after.status, after.decision, desk.sent) == (204, "replayed", [bodies[0]])
+
+
 @pytest.mark.parametrize("path", ["whole", "nothing"])
 async def test_an_approval_is_of_what_was_seen_alone(desk: Desk, path: str) -> None:
     """What the API has refused frees its key; another request under it waits for an approval of its own."""

@@ -24,12 +24,14 @@ class Said:
     """`status`: that of HTTP, or the code of a JSON-RPC error; None where it does not tell what became of the call.
 
     `alone`: no answer to another call, and no batch, is in it: with another id it is the answer to a repeat.
-    `is_unheard`: no answer to the call is in it.
+    `is_unheard`: nothing in it says that the call is over. `is_refusal`: under a status of refusal it is one by what
+    stands before the tools, as it has no answer to the call, and nobody's result.
     """
 
     status: int | None
     alone: bool = True
     is_unheard: bool = False
+    is_refusal: bool = False
 
 
 def call_of(body: bytes) -> Call | None:
@@ -55,7 +57,7 @@ class Answers:
         self._own: _Members | None = None
         self._is_single = True
         self._is_alone = True
-        self._has_error = False
+        self._has_error = self._has_result = False
 
     def hear(self, text: bytes) -> bool:
         """Take the next text; whether the call's own answer is in it."""
@@ -64,6 +66,7 @@ class Answers:
         self._is_alone &= not isinstance(value, list)
         for message in filter(_is_answer, _messages(value)):
             self._has_error |= "error" in message
+            self._has_result |= "result" in message
             if self._id is None or _comparable(message.get("id")) != self._id:
                 self._is_alone = False
                 continue
@@ -76,7 +79,7 @@ class Answers:
             return Said(None if is_stream or self._has_error else status)
         own, alone = self._own, self._is_alone
         if own is None:
-            return Said(None, alone=alone, is_unheard=True)
+            return Said(None, alone=alone, is_unheard=True, is_refusal=not is_stream and not self._has_result)
         if not self._is_single or ("result" in own) == ("error" in own):
             return Said(None, alone=alone)
         if "result" in own:
@@ -89,8 +92,9 @@ class Answers:
 def _said_by(result: object, status: int | None, *, alone: bool) -> Said:
     """Of a kind of result that is not known, and of a task that was only begun, nobody knows what became of it yet."""
     kind = result.get("resultType", _COMPLETE) if isinstance(result, dict) else _COMPLETE
-    is_begun = isinstance(result, dict) and isinstance(result.get("task"), dict)
-    return Said(None if is_begun or kind not in (_COMPLETE, _INPUT_REQUIRED) else status, alone=alone)
+    if kind not in (_COMPLETE, _INPUT_REQUIRED) or (isinstance(result, dict) and isinstance(result.get("task"), dict)):
+        return Said(None, alone=alone, is_unheard=True)
+    return Said(status, alone=alone)
 
 
 def _comparable(own: object) -> str | None:

@@ -63,7 +63,7 @@ class AnswerReader:
         if not self._is_lost and not isinstance(plain, Refused) and not self._events.is_lost:
             # Its id stands in what could not be read, as it is nested too deep.
             is_garbled = said.is_unheard and not self.is_stream and self._id.encode() in plain
-            return replace(said, is_unheard=False) if is_garbled else said
+            return replace(said, is_unheard=False, is_refusal=False) if is_garbled else said
         return Said(None, alone=False, is_unheard=self.is_stream and self.own is None)
 
     def _hear_events(self, piece: bytes, *, ends: bool = False) -> None:

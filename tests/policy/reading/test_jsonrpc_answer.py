@@ -1,6 +1,7 @@
 """What the answer of an MCP server says of the one call that it was sent for."""
 
 import json
+from dataclasses import replace
 from itertools import chain
 
 import pytest
@@ -14,6 +15,7 @@ JSON = b"application/json"
 EVENTS = b"text/event-stream; charset=utf-8"
 APPLIED, FAILED, NOTHING = Said(200), Said(500), Said(None)
 UNHEARD, OF_OTHERS = Said(None, is_unheard=True), Said(None, alone=False, is_unheard=True)
+REFUSAL, REFUSED_BY_OTHERS = replace(UNHEARD, is_refusal=True), replace(OF_OTHERS, is_refusal=True)
 
 
 def message(**members: object) -> bytes:
@@ -67,28 +69,28 @@ PROGRESS = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"
         (INPUT, APPLIED),
         (message(result={"text": "input_required"}), APPLIED),
         (message(result={"resultType": "complete"}), APPLIED),
-        (message(result={"resultType": "task", "taskId": "t", "status": "working"}), NOTHING),
-        (message(result={"resultType": ["complete"]}), NOTHING),
-        (message(result={"task": {"taskId": "t", "status": "working"}}), NOTHING),
+        (message(result={"resultType": "task", "taskId": "t", "status": "working"}), UNHEARD),
+        (message(result={"resultType": ["complete"]}), UNHEARD),
+        (message(result={"task": {"taskId": "t", "status": "working"}}), UNHEARD),
         (error(-32602, result={}), NOTHING),
         (message(id=99, result={}), OF_OTHERS),
-        (error(-32602, id=99), OF_OTHERS),
-        (error(-32600, id=None), OF_OTHERS),
-        (error(-32602, id=True), OF_OTHERS),
-        (RESULT.replace(b"2.0", b"1.0"), UNHEARD),
-        (RESULT.replace(b'"id"', b'"id": 1, "id"'), UNHEARD),
-        (RESULT + b"x", UNHEARD),
-        (message(), UNHEARD),
-        (message(method="ping", error={"code": -32602}), UNHEARD),
+        (error(-32602, id=99), REFUSED_BY_OTHERS),
+        (error(-32600, id=None), REFUSED_BY_OTHERS),
+        (error(-32602, id=True), REFUSED_BY_OTHERS),
+        (RESULT.replace(b"2.0", b"1.0"), REFUSAL),
+        (RESULT.replace(b'"id"', b'"id": 1, "id"'), REFUSAL),
+        (RESULT + b"x", REFUSAL),
+        (message(), REFUSAL),
+        (message(method="ping", error={"code": -32602}), REFUSAL),
         (b"[" + RESULT + b"]", Said(200, alone=False)),
         (b"[" + error(-32700) + b", " + RESULT + b"]", Said(None, alone=False)),
-        (b"[]", OF_OTHERS),
-        (b"null", UNHEARD),
-        (b"accepted", UNHEARD),
-        (b"[" * 100_000, UNHEARD),
-        (b"\xff", UNHEARD),
-        (b"", UNHEARD),
-        (events(RESULT), UNHEARD),
+        (b"[]", REFUSED_BY_OTHERS),
+        (b"null", REFUSAL),
+        (b"accepted", REFUSAL),
+        (b"[" * 100_000, REFUSAL),
+        (b"\xff", REFUSAL),
+        (b"", REFUSAL),
+        (events(RESULT), REFUSAL),
     ],
 )
 def test_only_the_calls_own_id_speaks_for_it(body: bytes, said: Said) -> None:
@@ -151,8 +153,9 @@ def test_of_a_notification_the_status_tells(content_type: bytes, body: bytes, sa
         (error(-32600), Said(-32600)),
         (RESULT, NOTHING),
         (INPUT, NOTHING),
-        (error(-32600, id="server-error"), OF_OTHERS),
-        (b"Session not found", UNHEARD),
+        (error(-32600, id="server-error"), REFUSED_BY_OTHERS),
+        (message(id=99, result={}), OF_OTHERS),
+        (b"Session not found", REFUSAL),
     ],
 )
 def test_a_refusal_by_http_is_read_too(body: bytes, said: Said) -> None:
@@ -195,5 +198,5 @@ def test_an_id_beyond_all_numbers_is_nobodys(size: int) -> None:
     """An answer may have any digits in it."""
     assert said_of("1", 200, JSON, RESULT.replace(b'"id": 1', b'"id": ' + b"9" * size)) in (
         OF_OTHERS,
-        UNHEARD,
+        REFUSAL,
     )

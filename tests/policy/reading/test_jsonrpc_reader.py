@@ -2,6 +2,7 @@
 
 import gzip
 import zlib
+from dataclasses import replace
 
 import pytest
 
@@ -34,7 +35,7 @@ def read(*pieces: bytes | None, coding: bytes = b"", kind: bytes = b"application
         ([ERROR, b" " * MOST], UNREAD),
         ([b" " * MOST, b" ", ERROR], UNREAD),
         ([None], UNREAD),
-        ([b""], UNHEARD),
+        ([b""], replace(UNHEARD, is_refusal=True)),
     ],
     ids=["in pieces", "large", "too large", "too large before it", "late and too large", "empty"],
 )
@@ -108,7 +109,7 @@ def test_a_streams_own_answer_is_at_hand() -> None:
     [
         (b'{"jsonrpc": "2.0", "id": "own", "error": ' + b"[" * 100_000, NOTHING),
         (b'{"jsonrpc": "2.0", "id": "own", "id": "own", "error": {}}', NOTHING),
-        (b'{"jsonrpc": "2.0", "id": "another", "error": ' + b"[" * 100_000, UNHEARD),
+        (b'{"jsonrpc": "2.0", "id": "another", "error": ' + b"[" * 100_000, replace(UNHEARD, is_refusal=True)),
     ],
     ids=["too deep", "named twice", "another's"],
 )
