@@ -16,9 +16,9 @@ from gateway.policy.reading.operation import Operation
 from gateway.policy.reading.parameters import read_query
 
 _MEMBERS = ("query", "operationName", "variables", "extensions")
-# `documentId` is the draft's name for a document that the server has. Each of these wins over the body at some server
-# when it stands in the URL.
-_PARAMETERS = (*_MEMBERS, "documentId")
+# Names for a document that the server has: the draft's, those of webonyx' parser (Lighthouse runs mutations by them at
+# GET, too), and Relay's. Each of these wins over the body at some server when it stands in the URL.
+_PARAMETERS = (*_MEMBERS, "documentId", "queryId", "id", "doc_id")
 # A hand-written document is a hundred lines. The parser needs 5 us a token; what stands in a URL is parsed at once.
 _MOST_TOKENS, _MOST_TOKENS_IN_URL = 10_000, 1_000
 _NAME = re.compile("[_A-Za-z][_0-9A-Za-z]*")

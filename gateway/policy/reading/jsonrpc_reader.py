@@ -62,7 +62,7 @@ class AnswerReader:
             return said
         if not self._is_lost and not isinstance(plain, Refused) and not self._events.is_lost:
             # Its id stands in what could not be read, as it is nested too deep.
-            is_garbled = said.is_unheard and not self.is_stream and self._id.encode() in plain
+            is_garbled = said.is_refusal and self._id.encode() in plain
             return replace(said, is_unheard=False, is_refusal=False) if is_garbled else said
         return Said(None, alone=False, is_unheard=self.is_stream and self.own is None)
 
