@@ -93,7 +93,19 @@ def test_what_another_server_could_run_otherwise_is_ambiguous(value: JsonValue) 
 
 @pytest.mark.parametrize(
     "query",
-    ["query=mutation{b}", "Query=x", "query[]=x", "operationName=B", "extensions={}", "documentId=1", "queryId=1", "QUERYID=1", "id=1", "doc_id=1", "a;query=x"],
+    [
+        "query=mutation{b}",
+        "Query=x",
+        "query[]=x",
+        "operationName=B",
+        "extensions={}",
+        "documentId=1",
+        "queryId=1",
+        "QUERYID=1",
+        "id=1",
+        "doc_id=1",
+        "a;query=x",
+    ],
 )
 def test_a_post_whose_url_asks_too_is_ambiguous(query: str) -> None:
     """Some servers read the URL before the body."""
@@ -119,7 +131,7 @@ def test_a_post_whose_url_asks_too_is_ambiguous(query: str) -> None:
         ("query=", False),
         ("documentId=1", False),
         ("queryId=1", False),
-        ("%20queryid=1", False),
+        (" queryid=1", False),
         ("id=1", False),
         ('extensions={"persistedQuery":{}}', False),
         ("query={a}&variables={", False),
