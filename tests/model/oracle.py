@@ -381,8 +381,7 @@ class Fence:
         if write.intent is not None or outcome == "unknown":
             before = self.records.get(admitted.intent)
             record = Record(admitted.intent, write, write.holder or "", admitted.ticket, admitted.attempt)
-            record.state = before.state if before else ""
-            record.native = admitted.in_doubt
+            record.state, record.native = before.state if before else "", admitted.in_doubt
             if before is not None:
                 record.unknown_since = before.unknown_since if before.holds else 0
                 record.holds = record.holds or before.holds

@@ -30,6 +30,7 @@ class Api(RecordingUpstream):
     async def _answer(self, seen: Seen, writer: asyncio.StreamWriter) -> None:
         self.at_once += 1
         self.most = max(self.most, self.at_once)
+        # An API's work: writes that overlap are seen here.
         await asyncio.sleep(self.draw.random() * 0.01)
         self.at_once -= 1
         await answer_ok(seen, writer)
