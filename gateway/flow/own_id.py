@@ -20,8 +20,8 @@ _BEGINNING = OWN_BEGINNING.encode()
 # Bytes of a caller's id, as it is spelled: all of an own one is held back until it has ended.
 LONGEST_ID = 256
 # As the value of a member `id`: a text of this form elsewhere is what an agent wrote, or a tool.
-_OWN = re.compile(rb'("id"[ \t]*:[ \t]*)("fencegate-[0-9a-f]{32}-([A-Za-z0-9_=-]{1,344})")')
-_BEGUN = re.compile(rb'"(?:i(?:d(?:"[ \t]*(?::[ \t]*(?:"[A-Za-z0-9_=-]{0,390})?)?)?)?)?\Z')
+_OWN = re.compile(rb'("id"[ \t]*:[ \t]*)("fencegate-[0-9a-f]{32}-([A-Za-z0-9_-]{1,342})")')
+_BEGUN = re.compile(rb'"(?:i(?:d(?:"[ \t]*(?::[ \t]*(?:"[A-Za-z0-9_-]{0,390})?)?)?)?)?\Z')
 _WITHIN = 1024
 # One number or text of JSON, and nothing that could end it sooner.
 _SCALAR = re.compile(
@@ -36,7 +36,8 @@ class OwnId:
 
     def __init__(self, call: Call) -> None:
         self.call = call
-        callers = base64.urlsafe_b64encode(call.spelled).decode("ascii")
+        # Without padding: some writers of JSON escape what it is made of.
+        callers = base64.urlsafe_b64encode(call.spelled).decode("ascii").rstrip("=")
         self.id = f"{OWN_BEGINNING}{secrets.token_hex(_RANDOM_BYTES)}-{callers}"
         self.spelled = f'"{self.id}"'.encode("ascii")
 
@@ -104,7 +105,7 @@ def _callers(own: re.Match[bytes]) -> bytes:
 def _spelled(own: re.Match[bytes]) -> bytes:
     """The caller's id; the own one where it is none, as anybody may have written a text of this form."""
     try:
-        callers = base64.urlsafe_b64decode(own[3])
+        callers = base64.urlsafe_b64decode(own[3] + b"=" * (-len(own[3]) % 4))
         return callers if _SCALAR.fullmatch(callers.decode()) else own[2]
     except ValueError:
         return own[2]

@@ -76,6 +76,8 @@ class Ticket:
         """
         self._concluded = True
         if outcome == "unknown" and (runs_on or self._may_run_on()) and (left_s := self._left_s()) > 0:
+            # What was heard of the answer may be a megabyte, and nobody waits here.
+            self._keeping = None
             # A gateway that is stopped does not wait for this: then the store ends the ticket in time.
             asyncio.get_running_loop().call_later(left_s, self.settle_later, "unknown", reason)
             return None

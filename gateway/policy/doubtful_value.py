@@ -63,6 +63,8 @@ _OTHERS = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 _TRUTH_LIKE = frozenset((*_OTHERS, "t", "f", "y", "n", ""))
 _BITS = (0, 1)
 _NOTHINGS = (Truth(False), Amount(Decimal(0)), Text(""))
+_READ_WHOLE, _LONGEST_WORD = 4096, 512
+_LETTER = re.compile(r"[^\W_]")
 _MAY_BE_CUT = re.compile("[%#\"']")
 # Between the items of a header's list and before the parameters of each.
 _BETWEEN_ITEMS = re.compile("[,;]")
@@ -138,6 +140,12 @@ def _is_among(text: str, has: Has) -> bool:
 
 
 def _is_alike(text: str, has: Has) -> bool:
+    if len(text) > _READ_WHOLE:
+        # Of a body's ten million letters one alone may be eighteen without its form. A word is short: what is long is
+        # another value, but where nearly nothing is left of its beginning.
+        beginning = text[:_READ_WHOLE]
+        is_filler = _LETTER.search(beginning) is None or len(_caseless(beginning).text) <= _LONGEST_WORD
+        return (is_filler and has("word")) or _is_alike(beginning, has)
     return has(_caseless(text)) or (_MAY_BE_CUT.search(text) is not None and has(_caseless(_cut(text))))
 
 
@@ -255,7 +263,8 @@ def _doubt_of_text(text: str, has: Has) -> str | None:
 
 
 def _is_truth_like(text: str) -> bool:
-    return text.strip().casefold() in _TRUTH_LIKE
+    plain = text.strip()
+    return len(plain) <= _LONGEST_WORD and plain.casefold() in _TRUTH_LIKE
 
 
 def _amount_of(text: str) -> Decimal | None:

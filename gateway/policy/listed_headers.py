@@ -9,7 +9,7 @@ from gateway.core.withheld import Withheld
 from gateway.policy.reading.ordinary_headers import CONDITIONS, is_idle, is_needed
 
 _JSON_KIND = rb"application/(?:[\w.-]+\+)?json"
-_PARAMETER = rb" *; *(?!q *=)[\w.-]+=(?:[\w./+-]+|\"[\w ./:;,=+-]*\")"
+_PARAMETER = rb" *; *(?!q *=)[\w.-]+=(?:[\w./+-]+|\"[\w ./:=+-]*\")"
 # What clients send behind it, of which none is a page.
 _BEHIND = rb"(?:%b|text/plain|text/javascript|text/event-stream|multipart/mixed|(?:application|\*)/\*)" % _JSON_KIND
 _ASKS_FOR_JSON = re.compile(rb"\*/\*|%b(?:%b)*(?: *, *%b(?: *; *q=[01][.0-9]*)?)*" % (_JSON_KIND, _PARAMETER, _BEHIND))

@@ -229,7 +229,7 @@ async def test_a_refusal_of_a_further_attempt_proves_nothing_about_the_one_befor
 
 
 # The own id of call 1, where chance gives this.
-ID = f"fencegate-{'0' * 32}-MQ=="
+ID = f"fencegate-{'0' * 32}-MQ"
 
 
 @pytest.fixture

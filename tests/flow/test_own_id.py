@@ -125,7 +125,7 @@ def test_what_cannot_be_the_ids_beginning_is_not_held_back() -> None:
 
 
 def own_like(callers: bytes) -> bytes:
-    return b'"fencegate-%b-%b"' % (b"0" * 32, base64.urlsafe_b64encode(callers))
+    return b'"fencegate-%b-%b"' % (b"0" * 32, base64.urlsafe_b64encode(callers).rstrip(b"="))
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,8 @@ JSON = b"application/json"
         *((value, JSON.decode()) for value in ("application/xml", "*/*, x", "json", "application/json\0")),
         *((value, JSON.decode()) for value in ("application/json, text/html;level=1", "application/x+json, text/html")),
         *((value, JSON.decode()) for value in ("application/json, */*;version=2", "application/json, text/plain;v=1")),
+        ('application/x+json;a=", text/html,"', JSON.decode()),
+        ('application/x+json;a="; ,text/html;q=1,"', JSON.decode()),
     ],
 )
 def test_what_an_agent_would_like_does_not_decide_what_runs_behind_the_deed(
