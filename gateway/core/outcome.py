@@ -32,10 +32,14 @@ class NotSent:
 
 @dataclass(frozen=True, slots=True)
 class NoReply:
-    """Bytes left, and no whole answer head came back: the upstream may or may not have acted."""
+    """Bytes left, and no whole answer head came back: the upstream may or may not have acted.
+
+    `in_part`: not all of the request had left. Who sends it can have that end early, and what began at its head go on.
+    """
 
     cause: Literal["timeout", "closed", "malformed", "caller-broke"]
     detail: str
+    in_part: bool = False
 
 
 @frozen

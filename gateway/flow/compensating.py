@@ -188,8 +188,7 @@ class Compensating:
             await ticket.settle(outcome, answer.detail)
             return outcome
         try:
-            keeping = ticket.keeping(answer.status, (answer.headers, answer.own_headers))
-            outcome, why, kept = await read_answer(answer, keeping)
+            outcome, why, kept = await read_answer(answer, ticket.hearing(answer))
         finally:
             answer.close()
         await ticket.settle(outcome, why, kept)

@@ -157,7 +157,7 @@ class Inline:
         refused = _without_answer(admitted, evidence)
         try:
             outcome = judge(admitted.write.rule.upstream.outcomes, evidence)
-            await ticket.settle(outcome, evidence.detail, runs_on=evidence.cause == "caller-broke")
+            await ticket.settle(outcome, evidence.detail, runs_on=isinstance(evidence, NoReply) and evidence.in_part)
         except asyncio.CancelledError:
             # The gateway is stopped; what is to be told of the write is known all the same.
             caller.refuse(refused)
@@ -170,7 +170,7 @@ class Inline:
     async def _answered(self, ticket: Ticket, answer: Answer, caller: Caller, since: float) -> Marks | Refused:
         """`since`: when it would have been sent, had it only waited as long as it did."""
         admitted = ticket.admitted
-        keeping = ticket.keeping(answer.status, (answer.headers, answer.own_headers))
+        keeping = ticket.hearing(answer)
         try:
             body, whole = await answer.read_small(_AS_IT_COMES if answer.is_stream else _SMALL)
         except BrokenAnswer as broken:

@@ -17,16 +17,21 @@ class Keeping:
     """Collects an answer's body up to the rule's `store_response`; nothing where nobody would look at it.
 
     What takes the write back is told to the upstream as it spells its fields, and not to agents. `own_id`: under which
-    the call was sent.
+    the call was sent. `is_early`: the answer came before all of the request had left.
     """
 
-    def __init__(self, write: Write, status: int, headers: Told, own_id: OwnId | None = None) -> None:
+    def __init__(
+        self, write: Write, status: int, headers: Told, own_id: OwnId | None = None, *, is_early: bool = False
+    ) -> None:
         self._write = write
         self._status = status
         self._headers, self._own_headers = headers
         self._own_id = own_id
         self._restoring = None if own_id is None else Restoring()
-        self._plain = self._of_status(status)
+        plain = self._of_status(status)
+        # Whoever passes the request on may have refused the rest of it, while the API is at work on its beginning.
+        self._plain: Outcome = "unknown" if is_early and plain == "not_applied" else plain
+        self._is_early = is_early
         # Only an MCP server's answer is read: any other API may answer with what an agent wrote into it.
         self._reader = self._answers() if write.rule.upstream.protocol == "mcp" else None
         # But for what takes a proof away: that an agent may write.
@@ -34,8 +39,8 @@ class Keeping:
         self._pieces: list[bytes] | None = None if write.intent is None else []
         self._left = write.rule.intent.store_response
         self._answers_others = False
-        self.lacks_word = write.call is not None
-        """Whether nothing has told that a call is over, as far as its answer was read."""
+        self.lacks_word = write.call is not None or (is_early and self._plain == "unknown")
+        """Whether nothing has told that the write is over, as far as its answer was read."""
 
     def take(self, piece: bytes) -> bytes:
         """The next piece of the body; returns what its caller is given by now, under the id that its call had."""
@@ -85,7 +90,7 @@ class Keeping:
         said = self._reader.said()
         self._answers_others = not said.alone
         is_refused = outcome == "not_applied" and said.is_refusal
-        self.lacks_word = said.is_unheard and not is_refused
+        self.lacks_word = (said.is_unheard and not is_refused) or (self._is_early and outcome == "unknown")
         if outcome == "unknown" or is_refused:
             return outcome
         return "unknown" if said.status is None else self._of_status(said.status)

@@ -77,7 +77,7 @@ class Restored:
 
     def __init__(self, answer: Answer) -> None:
         self.status, self.reason, self.is_stream = answer.status, answer.reason, answer.is_stream
-        self.headers, self.own_headers = answer.headers, answer.own_headers
+        self.headers, self.own_headers, self.is_early = answer.headers, answer.own_headers, answer.is_early
         self.close = answer.close
         self._answer = answer
         self._restoring = Restoring()

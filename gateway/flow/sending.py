@@ -60,7 +60,7 @@ class Sending:
                 return _outcome(await ticket.settle(judge(upstream.outcomes, answer), answer.detail))
             try:
                 attempt.answered(answer)
-                said = await read_answer(answer, ticket.keeping(answer.status, (answer.headers, answer.own_headers)))
+                said = await read_answer(answer, ticket.hearing(answer))
                 ticket.known_at = self._clock.boot()
                 return _outcome(await ticket.settle(*said))
             finally:

@@ -11,7 +11,7 @@ from gateway.core.trace import Trace
 from gateway.core.write import Admitted, Settled
 from gateway.flow.keeping import Keeping, Told, most_read
 from gateway.flow.own_id import OwnId, Respelled
-from gateway.flow.ports import Body, Incidents, Settling
+from gateway.flow.ports import Answer, Body, Incidents, Settling
 from gateway.flow.tasks import Tasks
 
 # Between two tries to settle while the store is away: its clients are many, and the ticket's deadline is seconds away.
@@ -61,18 +61,21 @@ class Ticket:
         """The body as it is sent."""
         return body if self._own_id is None else Respelled(body, self._own_id)
 
-    def keeping(self, status: int, headers: Told) -> Keeping:
+    def hearing(self, answer: Answer) -> Keeping:
         """Who hears the answer."""
-        self._keeping = Keeping(self.admitted.write, status, headers, self._own_id)
+        self._keeping = self._keeper(answer.status, (answer.headers, answer.own_headers), is_early=answer.is_early)
         return self._keeping
+
+    def _keeper(self, status: int, headers: Told, *, is_early: bool) -> Keeping:
+        return Keeping(self.admitted.write, status, headers, self._own_id, is_early=is_early)
 
     async def settle(
         self, outcome: Outcome, reason: str, kept: Kept | None = None, *, runs_on: bool = False
     ) -> Settled | None:
         """Settle; None if the settling goes on by itself: the store is away now, or the caller itself may have ended
         what would have told that it is over. Then it is in flight until its time is over, or a newer holder would be
-        let in beside it. `runs_on`: its body broke off. A server ends the answer to a call, too, when its session is
-        closed, by whoever knows that, and lets its tool go on.
+        let in beside it. `runs_on`: not all of its body had left. A server ends the answer to a call, too, when its
+        session is closed, by whoever knows that, and lets its tool go on.
         """
         self._concluded = True
         if outcome == "unknown" and (runs_on or self._may_run_on()) and (left_s := self._left_s()) > 0:
@@ -96,9 +99,9 @@ class Ticket:
         return settled
 
     def _may_run_on(self) -> bool:
-        if self.admitted.write.call is None:
-            return False
-        return self._keeping is None or self._keeping.lacks_word
+        if self._keeping is None:
+            return self.admitted.write.call is not None
+        return self._keeping.lacks_word
 
     def settle_later(self, outcome: Outcome, reason: str) -> None:
         """Settle without waiting for it: the holder is being stopped."""
@@ -125,7 +128,7 @@ class Ticket:
         # The store may have been away until now: first unknown, then known, or the second would pass for the first.
         await self._settle_later("unknown", overdue.evidence.detail, None)
         own = late.headers if late.own_headers is None else late.own_headers
-        keeping = self.keeping(late.status, (late.headers, own))
+        keeping = self._keeper(late.status, (late.headers, own), is_early=False)
         keeping.add(late.body)
         outcome, kept = keeping.concluded()
         await self._settle_later(outcome, f"answered {late.status}, late", kept)

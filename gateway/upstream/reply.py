@@ -13,6 +13,7 @@ class Reply:
         "_exchange",
         "_give_back",
         "headers",
+        "is_early",
         "is_stream",
         "own_headers",
         "read",
@@ -21,7 +22,7 @@ class Reply:
         "status",
     )
 
-    def __init__(self, exchange: Exchange, give_back: Callable[[bool], None]) -> None:
+    def __init__(self, exchange: Exchange, give_back: Callable[[bool], None], *, is_early: bool = False) -> None:
         self._exchange = exchange
         self._give_back = give_back
         self.status: int = exchange.status
@@ -29,6 +30,7 @@ class Reply:
         self.headers: HeaderPairs = exchange.headers
         self.own_headers: HeaderPairs = exchange.own_headers
         self.is_stream: bool = exchange.is_stream
+        self.is_early = is_early
         self.read = exchange.read
         self.read_small = exchange.read_small
 

@@ -260,7 +260,7 @@ class _Attempt:
     def concluded(self, result: NotSent | NoReply | None) -> "Reply | NotSent | NoReply":
         """What the sender tells: an answer whose head came keeps the connection until it is closed."""
         if result is None:
-            return Reply(self._exchange, self._give_back)
+            return Reply(self._exchange, self._give_back, is_early=not self._sent_whole)
         # Not even after NotSent: a TLS record that was made and not sent would be missing on the connection.
         self._give_back(reusable=False)
         return result
@@ -312,7 +312,7 @@ class _Attempt:
         except (CallerGone, BodyTooLarge) as error:
             # The upstream must never hold a whole request that its caller did not send whole.
             self._wire.close()
-            return NoReply("caller-broke", str(error))
+            return NoReply("caller-broke", str(error), in_part=True)
         except OSError as error:
             if self._nothing_left:
                 self._wire.close()
@@ -332,7 +332,7 @@ class _Attempt:
         why = self._exchange.broken or "no answer within the write's time"
         if self._exchange.timed_out:
             return NoReply("timeout", why)
-        return NoReply("malformed" if self._exchange.bytes_in else "closed", why)
+        return NoReply("malformed" if self._exchange.bytes_in else "closed", why, in_part=not self._sent_whole)
 
     async def _send_whole(self, piece: bytes) -> None:
         method = self._sending.request.method

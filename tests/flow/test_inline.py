@@ -24,7 +24,10 @@ from tests.playbook.store import Admit, Settle
         (NoReply("timeout", "too slow"), ["settle t1 unknown: too slow", "refuse outcome-unknown"]),
         (NoReply("closed", "closed"), ["settle t1 unknown: closed", "refuse outcome-unknown"]),
         # The API may be at work on what it was given: in flight until its time is over.
-        (NoReply("caller-broke", "gone"), ["refuse outcome-unknown"]),
+        (NoReply("caller-broke", "gone", in_part=True), ["refuse outcome-unknown"]),
+        (NoReply("closed", "it closed", in_part=True), ["refuse outcome-unknown"]),
+        (answer(413, is_early=True), ["read small", "reply unknown ok", "close"]),
+        (answer(200, is_early=True), ["read small", "settle t1 applied: answered 200", "reply applied ok", "close"]),
         (NotSent("unreachable", "refused"), ["settle t1 not_applied: refused", "refuse upstream-unreachable"]),
         (NotSent("caller-broke", "gone"), ["settle t1 not_applied: gone", "refuse upstream-unreachable"]),
         (
@@ -54,6 +57,9 @@ from tests.playbook.store import Admit, Settle
         "no answer in time",
         "closed without an answer",
         "the caller's body broke off in the middle",
+        "closed in the middle of the body",
+        "refused in the middle of the body",
+        "done in the middle of the body",
         "not reached",
         "the caller's body broke off before the first byte",
         "a large answer",

@@ -220,6 +220,8 @@ class ParkingMachine(StoreMachine):
         assert [int(epoch) for epoch in let_go] == self.line.let_go
 
 
+# Three thousand take three minutes on a busy machine.
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("examples", [30, pytest.param(3000, marks=pytest.mark.slow)], ids=["short", "long"])
 def test_parked_intents_are_the_oracles(store_url: str, examples: int) -> None:
     """Through takeovers, releases, failures, approvals and deliverers that fall silent."""

@@ -24,6 +24,7 @@ class ScriptedAnswer:
     reason: bytes = b"OK"
     headers: HeaderPairs = ()
     own_headers: HeaderPairs = ()
+    is_early: bool = False
 
     def __post_init__(self) -> None:
         self.own_headers = self.own_headers or self.headers

@@ -15,7 +15,7 @@ from tests.raw import ask
 from tests.stack import POLICY, Stack, stack
 
 THIEF = Issuer(generate_private_key(SECP256R1()))
-CLAIMED = {"epoch": 99, "holder": "agent-a", "resource": "report/7", "exp": now_s() + 600, "aud": "fence"}
+CLAIMED = {"epoch": 99, "holder": "agent-a", "resource": "report/7", "exp": now_s() + 7200, "aud": "fence"}
 
 
 def with_secret(secret: bytes) -> str:
@@ -53,8 +53,8 @@ FORGED = {
     "a payload of another spelling": f"{HEAD}.{PAYLOAD}=.{SIGNATURE}",
     "letters of the other alphabet": f"{HEAD}.{PAYLOAD}.{SIGNATURE.translate(str.maketrans('-_', '+/'))}+",
     "an empty holder": said(holder=""),
-    "a time to come": said(iat=now_s() + 90),
-    "a beginning to come": said(nbf=now_s() + 90),
+    "a time to come": said(iat=now_s() + 3600, exp=now_s() + 7200),
+    "a beginning to come": said(nbf=now_s() + 3600, exp=now_s() + 7200),
     "an end that has come": said(exp=now_s() - 61),
     "a fourth part": f"{HEAD}.{PAYLOAD}.{SIGNATURE}.x",
     "padding": f"{HEAD}.{PAYLOAD}.{SIGNATURE}=",
