@@ -144,9 +144,13 @@ def _is_alike(text: str, has: Has) -> bool:
         # Of a body's ten million letters one alone may be eighteen without its form. A word is short: what is long is
         # another value, but where nearly nothing is left of its beginning.
         beginning = text[:_READ_WHOLE]
-        is_filler = _LETTER.search(beginning) is None or len(_caseless(beginning).text) <= _LONGEST_WORD
+        is_filler = any(map(_is_filler, (beginning, _cut(beginning))))
         return (is_filler and has("word")) or _is_alike(beginning, has)
     return has(_caseless(text)) or (_MAY_BE_CUT.search(text) is not None and has(_caseless(_cut(text))))
+
+
+def _is_filler(text: str) -> bool:
+    return _LETTER.search(text) is None or len(_caseless(text).text) <= _LONGEST_WORD
 
 
 def _cut(text: str) -> str:

@@ -42,6 +42,7 @@ def in_text(named: list[str], sent: str) -> str | None:
         # Only the beginning of what is long is read: whoever drops marks may find the word behind it.
         *(("\ufdfa" * 100_000, False), ("hello " * 100_000, False), ("%41" * 100_000, False)),
         *((f"{'_' * 5000}purge", True), (f"p{chr(0x301) * 5000}urge", True), (f"purge#{'x' * 5000}", True)),
+        *((f"{escape * 2000}purge", True) for escape in ("%20", "%2520", "%22")),
     ],
 )
 def test_a_word_in_another_case_is_no_other_word(sent: str, is_refused: bool) -> None:
