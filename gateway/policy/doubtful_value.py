@@ -144,7 +144,7 @@ def _is_alike(text: str, has: Has) -> bool:
         # Of a body's ten million letters one alone may be eighteen without its form. A word is short: what is long is
         # another value, but where nearly nothing is left of its beginning.
         beginning = text[:_READ_WHOLE]
-        is_filler = any(map(_is_filler, (beginning, _cut(beginning))))
+        is_filler = any(map(_is_filler, (beginning, unquote(unquote(beginning)))))
         return (is_filler and has("word")) or _is_alike(beginning, has)
     return has(_caseless(text)) or (_MAY_BE_CUT.search(text) is not None and has(_caseless(_cut(text))))
 

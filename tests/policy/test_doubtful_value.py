@@ -40,7 +40,12 @@ def in_text(named: list[str], sent: str) -> str | None:
         *(("Purge", True), ("PURGE", True)),
         *(("preview", False), ("purged", False), ("purge it", False), ("a;b", False), ("", False), ("x" * 5000, False)),
         # Only the beginning of what is long is read: whoever drops marks may find the word behind it.
-        *(("\ufdfa" * 100_000, False), ("hello " * 100_000, False), ("%41" * 100_000, False)),
+        *(
+            ("\ufdfa" * 100_000, False),
+            ("hello " * 100_000, False),
+            (f"# {'hello ' * 1000}", False),
+            ("%41" * 100_000, False),
+        ),
         *((f"{'_' * 5000}purge", True), (f"p{chr(0x301) * 5000}urge", True), (f"purge#{'x' * 5000}", True)),
         *((f"{escape * 2000}purge", True) for escape in ("%20", "%2520", "%22")),
     ],
