@@ -11,10 +11,7 @@ _WINDOW = {b"gzip": 31, b"x-gzip": 31, b"deflate": 15}
 
 def decoded(body: bytes, codings: list[bytes], limit: int) -> bytes | Refused:
     """The body without its coding. Several codings, unknown and broken ones are a 415; over the limit, a 413."""
-    if not codings:
-        return body
-    names = [name.strip().lower() for line in codings for name in line.split(b",")]
-    names = [name for name in names if name not in (b"", b"identity")]
+    names = named_codings(codings)
     if not names:
         return body
     if len(names) > 1 or names[0] not in _WINDOW:
@@ -32,9 +29,10 @@ def decoded(body: bytes, codings: list[bytes], limit: int) -> bytes | Refused:
     return plain
 
 
-def is_coded(codings: list[bytes]) -> bool:
-    """Whether a body with these `Content-Encoding` fields has any coding."""
-    return any(name.strip().lower() not in (b"", b"identity") for line in codings for name in line.split(b","))
+def named_codings(codings: list[bytes]) -> list[bytes]:
+    """The codings that these `Content-Encoding` fields name, in lower case; `identity` is none (RFC 9110, 8.4)."""
+    names = [name.strip().lower() for line in codings for name in line.split(b",")]
+    return [name for name in names if name not in (b"", b"identity")]
 
 
 def body_limit(rule: Rule) -> int | None:

@@ -148,8 +148,8 @@ class Outcomes:
 
 # Some look for a form that `Accept` allows once they have acted; who closed a slow request, or was cancelled in its
 # middle (gRPC's CANCELLED), may have acted, too.
-_DOUBTFUL = frozenset({406, 408, 499})
-DEFAULT_OUTCOMES = Outcomes(frozenset(range(400, 500)) - _DOUBTFUL, frozenset(range(500, 600)) | _DOUBTFUL)
+DOUBTFUL = frozenset({406, 408, 499})
+DEFAULT_OUTCOMES = Outcomes(frozenset(range(400, 500)) - DOUBTFUL, frozenset(range(500, 600)) | DOUBTFUL)
 
 
 @dataclass(frozen=True, slots=True)

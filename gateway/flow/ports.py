@@ -13,7 +13,6 @@ from gateway.core.late import Extent, LateResult
 from gateway.core.lease import Lease, LeaseMark, LeaseSecret
 from gateway.core.outcome import NoReply, NotSent, Outcome, Overdue
 from gateway.core.pause import PausesInForce
-from gateway.core.quota import Quota, Spending
 from gateway.core.record import IntentRecord
 from gateway.core.request import HeaderPairs, Request
 from gateway.core.rule import Rule, Signed, Upstream
@@ -137,26 +136,6 @@ class Store(Admitting, Settling, Protocol):
     ) -> LeaseSecret:
         """The secret for a grant with an `Idempotency-Key`: that of the principal's same call while its lease lives,
         else another one each time; told to nobody."""
-        ...
-
-
-class QuotaStore(Protocol):
-    """What principals have used of their quotas. Every call raises StoreUnavailable."""
-
-    async def spend(self, quota: Quota, spending: Spending) -> Refused | None:
-        """Take all of it, or refuse with `quota-exceeded` and take nothing. What was taken is not given back."""
-        ...
-
-    async def hold(self, quota: Quota, lease: bytes, until_ms: int, *, instead: bytes | None) -> None:
-        """A lease counts until then by the store's clock, in the same step no longer under the name `instead`."""
-        ...
-
-    async def holds(self, quota: Quota, lease: bytes) -> bool:
-        """Whether a lease counts."""
-        ...
-
-    async def free(self, quota: Quota, lease: bytes) -> None:
-        """A lease counts no longer."""
         ...
 
 

@@ -1,13 +1,33 @@
 """Quotas: asked before the fence, so that nothing has moved where a principal has used up what it may."""
 
 import contextlib
+from typing import Protocol
 
 from gateway.core.decision import Refused
 from gateway.core.faults import StoreUnavailable
 from gateway.core.quota import Counted, Quota, Spending
 from gateway.flow.admission import store_is_away
-from gateway.flow.ports import QuotaStore
 from gateway.flow.tasks import Tasks
+
+
+class QuotaStore(Protocol):
+    """What principals have used of their quotas. Every call raises StoreUnavailable."""
+
+    async def spend(self, quota: Quota, spending: Spending) -> Refused | None:
+        """Take all of it, or refuse with `quota-exceeded` and take nothing. What was taken is not given back."""
+        ...
+
+    async def hold(self, quota: Quota, lease: bytes, until_ms: int, *, instead: bytes | None) -> None:
+        """A lease counts until then by the store's clock, in the same step no longer under the name `instead`."""
+        ...
+
+    async def holds(self, quota: Quota, lease: bytes) -> bool:
+        """Whether a lease counts."""
+        ...
+
+    async def free(self, quota: Quota, lease: bytes) -> None:
+        """A lease counts no longer."""
+        ...
 
 
 class Quotas:

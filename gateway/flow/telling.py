@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gateway.core.coding import is_coded
+from gateway.core.coding import named_codings
 from gateway.core.decision import AMBIGUOUS_TARGET, OF_MCP, UNSUPPORTED_CODING, Refused
 from gateway.core.request import Request
 from gateway.core.write import Write
@@ -21,7 +21,7 @@ def telling(write: Write, matched: Matched, request: Request, *, at_graphql: boo
     if write.rule.upstream.protocol != "mcp" or not matched.body.json.is_there:
         return write
     call = call_of(matched.body.json.body)
-    if call is not None and is_coded(request.headers.all(b"content-encoding")):
+    if call is not None and named_codings(request.headers.all(b"content-encoding")):
         return Refused(
             UNSUPPORTED_CODING, "Not forwarded: a call of a tool is sent on without a coding. Send it plain."
         )

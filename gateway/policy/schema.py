@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, StrictBool, StrictInt, StrictStr, Tag
 
+from gateway.core.rule import DOUBTFUL
 from gateway.core.token import TokenSource
 from gateway.policy.bounded import duration, size
 from gateway.policy.reading.operation import OperationKind
@@ -198,7 +199,7 @@ class Capabilities(Shape):
 
 class Outcomes(Shape):
     not_applied: Values = ["4xx"]
-    unknown: Values = [406, 408, 499, "5xx"]
+    unknown: Values = [*sorted(DOUBTFUL), "5xx"]
 
 
 class Notify(Shape):

@@ -1,4 +1,4 @@
-"""What principals have used of their quotas: implements `gateway.flow.ports.QuotaStore`."""
+"""What principals have used of their quotas: implements `gateway.flow.quota.QuotaStore`."""
 
 import hashlib
 import itertools

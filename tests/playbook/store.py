@@ -178,7 +178,7 @@ class ScriptedStore:
 
 
 class ScriptedQuotas:
-    """Implements `ports.QuotaStore`; a line for each `spend`. `counted`: the names of the leases that count."""
+    """Implements `quota.QuotaStore`; a line for each `spend`. `counted`: the names of the leases that count."""
 
     def __init__(self, said: Transcript, *lines: object) -> None:
         self._said = said

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from gateway.core.coding import named_codings
 from gateway.core.decision import AMBIGUOUS_TARGET, OF_BODIES, UNSUPPORTED_CODING, Refused
 from gateway.core.request import Headers, Request
 from gateway.core.rule import JSON_TYPES
@@ -186,10 +187,7 @@ def _respelled(headers: Headers) -> Refused | None:
 
 
 def _is_coded(headers: Headers) -> bool:
-    if b"content-encoding" in headers.respelled():
-        return True
-    codings = (coding for line in headers.all(b"content-encoding") for coding in line.split(b","))
-    return any(coding.strip().lower() not in (b"", b"identity") for coding in codings)
+    return b"content-encoding" in headers.respelled() or bool(named_codings(headers.all(b"content-encoding")))
 
 
 def _ambiguous(why: str, advice: str) -> Refused:

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
+from gateway.core.rule import DOUBTFUL
 from gateway.policy.entry import Entry
 from gateway.policy.finding import Finding
 from gateway.policy.review.advised.warning import and_others, first_of_each, upstream_warning, warning
 from gateway.policy.ruleset import RuleSet
 
 _SERVER_ERRORS = frozenset(range(500, 600))
-# Rails and Spring may answer 406 once they have saved, servers 408 to what they have read, gRPC's 499 in the middle.
-_DOUBTFUL = frozenset({406, 408, 499})
 
 
 def proved_too_much(rules: RuleSet) -> Iterator[Finding]:
@@ -20,7 +19,7 @@ def proved_too_much(rules: RuleSet) -> Iterator[Finding]:
         said = []
         if applied:
             said.append(f"{_listed(applied)} for proof that a write was applied")
-        proved = (_DOUBTFUL & outcomes.not_applied, _DOUBTFUL - outcomes.not_applied - outcomes.unknown)
+        proved = (DOUBTFUL & outcomes.not_applied, DOUBTFUL - outcomes.not_applied - outcomes.unknown)
         for codes, what in zip(proved, ("it was not, so that a repeat runs again", "it was applied"), strict=True):
             if codes:
                 said.append(f"{_listed(codes)} for proof that {what}")
