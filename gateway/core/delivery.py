@@ -52,12 +52,16 @@ class GivenUp:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """How a delivery ended, and what is kept of its answer. `then`: what follows where it is proved not applied."""
+    """How a delivery ended, and what is kept of its answer. `then`: what follows where it is proved not applied.
+
+    `unfinished`: nobody has said that its server is done with it.
+    """
 
     outcome: Outcome
     reason: str
     kept: Kept | None
     then: Again | GivenUp
+    unfinished: bool = False
 
 
 def after_refusal(failures: int, evidence: NotSent | Replied, asked_s: float | None, spread: float) -> Again | GivenUp:

@@ -14,6 +14,10 @@ from gateway.core.rule import Outcomes
 # Beyond them no status means anything (RFC 9110, section 15).
 _STATUSES = range(200, 600)
 
+# By these whoever passes a request on says that it has no answer of the API itself, which may be at work (RFC 9110,
+# sections 15.6.3 and 15.6.5; nginx's 499, Envoy's 503 after a reset, Cloudflare's 520 and above).
+BY_INTERMEDIARIES = frozenset((408, 499, 502, 503, 504, *range(520, 600)))
+
 Outcome = Literal["applied", "not_applied", "unknown"]
 
 
@@ -32,14 +36,10 @@ class NotSent:
 
 @dataclass(frozen=True, slots=True)
 class NoReply:
-    """Bytes left, and no whole answer head came back: the upstream may or may not have acted.
-
-    `in_part`: not all of the request had left. Who sends it can have that end early, and what began at its head go on.
-    """
+    """Bytes left, and no whole answer head came back: the upstream may or may not have acted."""
 
     cause: Literal["timeout", "closed", "malformed", "caller-broke"]
     detail: str
-    in_part: bool = False
 
 
 @frozen

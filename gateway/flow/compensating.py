@@ -62,7 +62,14 @@ class Compensations(Protocol):
         ...
 
     async def settle_of(
-        self, first: IntentId, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None
+        self,
+        first: IntentId,
+        admitted: Admitted,
+        outcome: Outcome,
+        reason: str,
+        kept: Kept | None,
+        *,
+        unfinished: bool,
     ) -> Settled:
         """End that ticket; the state of `first` follows in the same step."""
         ...
@@ -212,8 +219,10 @@ class _Settling:
     store: Compensations
     first: IntentId
 
-    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled:
-        return await self.store.settle_of(self.first, admitted, outcome, reason, kept)
+    async def settle(
+        self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None, *, unfinished: bool
+    ) -> Settled:
+        return await self.store.settle_of(self.first, admitted, outcome, reason, kept, unfinished=unfinished)
 
 
 @dataclass(frozen=True, slots=True)

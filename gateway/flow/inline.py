@@ -7,7 +7,6 @@ the gateway is stopped in between. What the caller does meanwhile changes nothin
 """
 
 import asyncio
-from functools import partial
 
 from gateway.core.clock import Clock, Deadline
 from gateway.core.coding import over_stream_limit
@@ -122,8 +121,7 @@ class Inline:
         admitted, deadline = got
         upstream = admitted.write.rule.upstream
         began = self._clock.boot()
-        left_s = partial(self._clock.left, deadline)
-        ticket = Ticket(self._store, self._tasks, self._observer, admitted, request.trace, left_s)
+        ticket = Ticket(self._store, self._tasks, self._observer, admitted, request.trace)
         request.enter("forward")
         try:
             self._observer.sent(upstream)
@@ -157,7 +155,7 @@ class Inline:
         refused = _without_answer(admitted, evidence)
         try:
             outcome = judge(admitted.write.rule.upstream.outcomes, evidence)
-            await ticket.settle(outcome, evidence.detail, runs_on=isinstance(evidence, NoReply) and evidence.in_part)
+            await ticket.settle(outcome, evidence.detail)
         except asyncio.CancelledError:
             # The gateway is stopped; what is to be told of the write is known all the same.
             caller.refuse(refused)

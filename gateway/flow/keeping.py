@@ -2,7 +2,7 @@
 
 from gateway.core.compensation import Kept, Undoable
 from gateway.core.intent import KeptAnswer, keep_answer
-from gateway.core.outcome import Outcome, Replied, judge
+from gateway.core.outcome import BY_INTERMEDIARIES, Outcome, Replied, judge
 from gateway.core.request import HeaderPairs
 from gateway.core.write import Write
 from gateway.flow.own_id import OwnId, Restoring, restored
@@ -39,8 +39,8 @@ class Keeping:
         self._pieces: list[bytes] | None = None if write.intent is None else []
         self._left = write.rule.intent.store_response
         self._answers_others = False
-        self.lacks_word = write.call is not None or (is_early and self._plain == "unknown")
-        """Whether nothing has told that the write is over, as far as its answer was read."""
+        self.is_over = False
+        """Whether its whole answer tells that its server is done with it."""
 
     def take(self, piece: bytes) -> bytes:
         """The next piece of the body; returns what its caller is given by now, under the id that its call had."""
@@ -77,23 +77,28 @@ class Keeping:
 
     def concluded(self) -> tuple[Outcome, Kept | None]:
         """What a whole answer proves, and what is kept of it."""
-        outcome = self._judge()
+        outcome, is_heard = self._judge()
+        # A server ends the answer to a call, too, when its session is closed, and lets its tool go on.
+        self.is_over = is_heard and not self._is_early and self._status not in BY_INTERMEDIARIES
         return outcome, self._kept(outcome)
 
-    def _judge(self) -> Outcome:
-        """A refusal of a call in which the call is not named comes from what stands before the tools."""
+    def _judge(self) -> tuple[Outcome, bool]:
+        """The outcome, and whether the write itself was answered.
+
+        A refusal of a call in which the call is not named comes from what stands before the tools.
+        """
         outcome = self._plain
         if self._refusal is not None and not self._refusal.proves_something:
-            return "unknown"
+            return "unknown", True
         if self._reader is None:
-            return outcome
+            return outcome, True
         said = self._reader.said()
         self._answers_others = not said.alone
         is_refused = outcome == "not_applied" and said.is_refusal
-        self.lacks_word = (said.is_unheard and not is_refused) or (self._is_early and outcome == "unknown")
+        is_heard = not said.is_unheard or is_refused
         if outcome == "unknown" or is_refused:
-            return outcome
-        return "unknown" if said.status is None else self._of_status(said.status)
+            return outcome, is_heard
+        return "unknown" if said.status is None else self._of_status(said.status), is_heard
 
     def _of_status(self, status: int) -> Outcome:
         return judge(self._write.rule.upstream.outcomes, Replied(status, complete=True))

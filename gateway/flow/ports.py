@@ -58,11 +58,14 @@ class Admitting(Protocol):
 class Settling(Protocol):
     """As much of a store as a ticket needs. Raises StoreUnavailable."""
 
-    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled:
+    async def settle(
+        self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None, *, unfinished: bool
+    ) -> Settled:
         """End the ticket (G5). Never fails for a ticket that is already gone. `reason` is for the record.
 
         `kept` is what repeats of the intent are answered with, and what would take it back; None where there is
-        neither.
+        neither. `unfinished`: nobody has said that its server is done with it; where the outcome is unknown, newer
+        epochs wait for it until its deadline.
         """
         ...
 

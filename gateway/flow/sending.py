@@ -1,7 +1,6 @@
 """One delivery, from its ticket to its end: as a write whose caller waits, but there is no caller."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Protocol
 
 from gateway.core.clock import Clock, Deadline
@@ -45,8 +44,7 @@ class Sending:
     async def run(self, taken: Taken, admitted: Admitted, deadline: Deadline, request: Request) -> Outcome | None:
         """Send under the ticket and settle it; the outcome, None while the store that should hear it is away."""
         attempt = _Attempt(self._queue, taken, self._spread())
-        left_s = partial(self._clock.left, deadline)
-        ticket = Ticket(attempt, self._tasks, self._observer, admitted, request.trace, left_s)
+        ticket = Ticket(attempt, self._tasks, self._observer, admitted, request.trace)
         upstream, began = admitted.write.rule.upstream, self._clock.boot()
         request.enter("forward")
         try:
@@ -87,8 +85,10 @@ class _Attempt:
         asked_s = retry_after_s(Headers(answer.headers).first(b"retry-after"))
         self._then = self._after(Replied(answer.status, complete=True), asked_s)
 
-    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled:
-        return await self._queue.end(self._taken, admitted, Conclusion(outcome, reason, kept, self._then))
+    async def settle(
+        self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None, *, unfinished: bool
+    ) -> Settled:
+        return await self._queue.end(self._taken, admitted, Conclusion(outcome, reason, kept, self._then, unfinished))
 
     def _after(self, evidence: NotSent | Replied, asked_s: float | None = None) -> Again | GivenUp:
         parking = self._taken.record.parking

@@ -1,7 +1,6 @@
 """An admitted write's ticket, settled exactly once, whatever becomes of whoever held it (G5)."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Protocol
 
 from gateway.core.compensation import Kept
@@ -18,10 +17,6 @@ from gateway.flow.tasks import Tasks
 _SETTLE_PAUSE_S = 0.5
 
 
-def _no_time() -> float:
-    return 0.0
-
-
 class Witness(Incidents, Protocol):
     """Who counts what is learned when a ticket is settled."""
 
@@ -29,10 +24,7 @@ class Witness(Incidents, Protocol):
 
 
 class Ticket:
-    """Held while a write is in flight. Closed without having been settled, it ends as unknown.
-
-    `left_s`: until its deadline.
-    """
+    """Held while a write is in flight. Closed without having been settled, it ends as unknown."""
 
     def __init__(
         self,
@@ -41,7 +33,6 @@ class Ticket:
         observer: Witness,
         admitted: Admitted,
         trace: Trace | None = None,
-        left_s: Callable[[], float] = _no_time,
     ) -> None:
         self.admitted = admitted
         self._trace = trace
@@ -49,7 +40,6 @@ class Ticket:
         self._tasks = tasks
         self._observer = observer
         self._concluded = False
-        self._left_s = left_s
         self._keeping: Keeping | None = None
         call = admitted.write.call
         # What is only observed arrives as its caller sent it.
@@ -69,25 +59,13 @@ class Ticket:
     def _keeper(self, status: int, headers: Told, *, is_early: bool) -> Keeping:
         return Keeping(self.admitted.write, status, headers, self._own_id, is_early=is_early)
 
-    async def settle(
-        self, outcome: Outcome, reason: str, kept: Kept | None = None, *, runs_on: bool = False
-    ) -> Settled | None:
-        """Settle; None if the settling goes on by itself: the store is away now, or the caller itself may have ended
-        what would have told that it is over. Then it is in flight until its time is over, or a newer holder would be
-        let in beside it. `runs_on`: not all of its body had left. A server ends the answer to a call, too, when its
-        session is closed, by whoever knows that, and lets its tool go on.
-        """
+    async def settle(self, outcome: Outcome, reason: str, kept: Kept | None = None) -> Settled | None:
+        """Settle; None if the settling goes on by itself, because the store is away now."""
         self._concluded = True
-        if outcome == "unknown" and (runs_on or self._may_run_on()) and (left_s := self._left_s()) > 0:
-            # What was heard of the answer may be a megabyte, and nobody waits here.
-            self._keeping = None
-            # A gateway that is stopped does not wait for this: then the store ends the ticket in time.
-            asyncio.get_running_loop().call_later(left_s, self.settle_later, "unknown", reason)
-            return None
         if self._trace is not None:
             self._trace.enter("settle")
         try:
-            settled = await self._store.settle(self.admitted, outcome, reason, kept)
+            settled = await self._store.settle(self.admitted, outcome, reason, kept, unfinished=self._is_unfinished)
         except StoreUnavailable:
             self._tasks.spawn(self._settle_later(outcome, reason, kept))
             return None
@@ -98,10 +76,10 @@ class Ticket:
         self._observe(settled)
         return settled
 
-    def _may_run_on(self) -> bool:
-        if self._keeping is None:
-            return self.admitted.write.call is not None
-        return self._keeping.lacks_word
+    @property
+    def _is_unfinished(self) -> bool:
+        """Whether nothing has told that its server is done with it, or a newer holder would be let in beside it."""
+        return self._keeping is None or not self._keeping.is_over
 
     def settle_later(self, outcome: Outcome, reason: str) -> None:
         """Settle without waiting for it: the holder is being stopped."""
@@ -128,7 +106,7 @@ class Ticket:
         # The store may have been away until now: first unknown, then known, or the second would pass for the first.
         await self._settle_later("unknown", overdue.evidence.detail, None)
         own = late.headers if late.own_headers is None else late.own_headers
-        keeping = self._keeper(late.status, (late.headers, own), is_early=False)
+        keeping = self._keeping = self._keeper(late.status, (late.headers, own), is_early=False)
         keeping.add(late.body)
         outcome, kept = keeping.concluded()
         await self._settle_later(outcome, f"answered {late.status}, late", kept)
@@ -143,7 +121,8 @@ class Ticket:
         """Until the store is back."""
         while True:
             try:
-                self._observe(await self._store.settle(self.admitted, outcome, reason, kept))
+                settled = await self._store.settle(self.admitted, outcome, reason, kept, unfinished=self._is_unfinished)
+                self._observe(settled)
             except StoreUnavailable:
                 await asyncio.sleep(_SETTLE_PAUSE_S)
             else:

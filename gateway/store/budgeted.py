@@ -38,10 +38,10 @@ class BudgetedStore(FenceStore):
         return self._park(write, request, look) if write.costs else super().park(write, request, look)
 
     def settle(
-        self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None
+        self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None, *, unfinished: bool = False
     ) -> Coroutine[None, None, Settled]:
         settle = self._settle if admitted.write.costs else super().settle
-        return settle(admitted, outcome, reason, kept)
+        return settle(admitted, outcome, reason, kept, unfinished=unfinished)
 
     async def abandon(self, write: Write, ticket: TicketId) -> None:
         await super().abandon(write, ticket)
@@ -78,8 +78,10 @@ class BudgetedStore(FenceStore):
             await self._give_back(write, attempt)
         return reply
 
-    async def _settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled:
-        settled = await super().settle(admitted, outcome, reason, kept)
+    async def _settle(
+        self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None, *, unfinished: bool
+    ) -> Settled:
+        settled = await super().settle(admitted, outcome, reason, kept, unfinished=unfinished)
         if settled.outcome == "not_applied":
             await self._give_back(admitted.write, admitted.ticket)
         elif settled.outcome == "applied":

@@ -20,7 +20,7 @@ from gateway.store.keys import intent_id, resource_keys
 from gateway.store.loss.losses import from_before_a_loss, not_before_accepted
 from gateway.store.script import Script
 from gateway.store.views.compensation_views import undo_of
-from gateway.store.words import compensation_words
+from gateway.store.words import UNFINISHED, compensation_words
 
 COMPENSATE = Script("compensate")
 
@@ -89,10 +89,19 @@ class Compensations:
                 raise unknown_word(answer)
 
     async def settle_of(
-        self, first: IntentId, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None
+        self,
+        first: IntentId,
+        admitted: Admitted,
+        outcome: Outcome,
+        reason: str,
+        kept: Kept | None,
+        *,
+        unfinished: bool = False,
     ) -> Settled:
         """End the ticket of what takes `first` back; the state of `first` follows in the same step."""
-        answer = await self._store.end(admitted, outcome, reason, kept, f" compensates:{first}")
+        answer = await self._store.end(
+            admitted, outcome, reason, kept, f" compensates:{first}{UNFINISHED * unfinished}"
+        )
         return reply.settle_reply(answer, admitted.write)
 
     async def abandon(self, write: Write, ticket: TicketId) -> None:

@@ -18,6 +18,7 @@ from gateway.store.keys import APPROVED, HINTS, deliveries, resource_keys, shard
 from gateway.store.links.link import Reply, pack
 from gateway.store.script import Script
 from gateway.store.share import tell_freed
+from gateway.store.words import UNFINISHED
 
 TAKE = Script("take")
 FAIL = Script("fail")
@@ -117,7 +118,7 @@ class Deliveries:
     async def end(self, taken: Taken, admitted: Admitted, conclusion: Conclusion) -> Settled:
         """Settle the ticket, and in the same step queue again what is proved not applied, if that is what follows."""
         ended = conclusion.outcome, conclusion.reason, conclusion.kept
-        answer = await self._store.end(admitted, *ended, _spelled(conclusion.then))
+        answer = await self._store.end(admitted, *ended, _spelled(conclusion.then) + UNFINISHED * conclusion.unfinished)
         settled = reply.settle_reply(answer, admitted.write)
         if settled.outcome == "applied":
             self._freed[taken.record.principal] += taken.size

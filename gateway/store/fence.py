@@ -45,7 +45,7 @@ from gateway.store.script import KEEPING_PARTS, Script
 from gateway.store.share import give_place_back, take_place, without_place
 from gateway.store.told_refusals import tell_refused
 from gateway.store.wake import Wake
-from gateway.store.words import Words, intent_arguments
+from gateway.store.words import UNFINISHED, Words, intent_arguments
 
 ADMIT = Script("admit")
 SETTLE = Script("settle")
@@ -165,8 +165,11 @@ class FenceStore(Asking):
             return reply.record_of(answer.rest[1:])
         return reply.park_reply(answer, write)
 
-    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None) -> Settled:
-        return reply.settle_reply(await self.end(admitted, outcome, reason, kept), admitted.write)
+    async def settle(
+        self, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None, *, unfinished: bool = False
+    ) -> Settled:
+        answer = await self.end(admitted, outcome, reason, kept, UNFINISHED * unfinished)
+        return reply.settle_reply(answer, admitted.write)
 
     async def deliver(self, write: Write, ticket: TicketId, *, ttl_s: float, queued: bool, behind: int) -> AdmitReply:
         """Admit a write that was queued: as `admit`, but only its epoch counts, and that it is still what was taken."""

@@ -75,6 +75,11 @@ def shards() -> list[str]:
     return [f"{number:03x}" for number in range(SHARDS)]
 
 
+def unfinished(resource: ResourceKey) -> str:
+    """Writes that ended as unknown and whose server may be at work on them, by their tickets' ids."""
+    return f"fg:{{{shard_of(resource)}}}:u:{resource}"
+
+
 def deadlines(shard: str) -> str:
     return f"fg:{{{shard}}}:d"
 

@@ -15,6 +15,10 @@ _REMEMBERED = 10_000
 _quoted = json.encoder.encode_basestring
 
 
+# Of an end as unknown: its server may be at work on it.
+UNFINISHED = " unfinished"
+
+
 class _RuleWords:
     """What is the same for all writes of a rule. Each text begins with a blank, or is empty."""
 

@@ -312,7 +312,7 @@ class _Attempt:
         except (CallerGone, BodyTooLarge) as error:
             # The upstream must never hold a whole request that its caller did not send whole.
             self._wire.close()
-            return NoReply("caller-broke", str(error), in_part=True)
+            return NoReply("caller-broke", str(error))
         except OSError as error:
             if self._nothing_left:
                 self._wire.close()
@@ -332,7 +332,7 @@ class _Attempt:
         why = self._exchange.broken or "no answer within the write's time"
         if self._exchange.timed_out:
             return NoReply("timeout", why)
-        return NoReply("malformed" if self._exchange.bytes_in else "closed", why, in_part=not self._sent_whole)
+        return NoReply("malformed" if self._exchange.bytes_in else "closed", why)
 
     async def _send_whole(self, piece: bytes) -> None:
         method = self._sending.request.method

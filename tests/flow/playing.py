@@ -21,7 +21,7 @@ from tests.playbook.store import ADMIT, SETTLED, ScriptedStore, unpaused
 from tests.playbook.upstream import ScriptedAnswer, ScriptedSender
 
 TOLD = "refuse outcome-unknown"
-STOPPED = "settle t1 unknown: the gateway was stopped while the write was in flight"
+STOPPED = "settle t1 unknown, unfinished: the gateway was stopped while the write was in flight"
 AWAY = StoreUnavailable("away")
 
 

@@ -74,7 +74,14 @@ class Store:
         return reply
 
     async def settle_of(
-        self, first: IntentId, admitted: Admitted, outcome: Outcome, reason: str, kept: Kept | None
+        self,
+        first: IntentId,
+        admitted: Admitted,
+        outcome: Outcome,
+        reason: str,
+        kept: Kept | None,
+        *,
+        unfinished: bool,
     ) -> Settled:
         self.said.say(f"settle {outcome}: {reason}, of {first}")
         return Settled(False, None, outcome)

@@ -16,17 +16,20 @@ from tests.playbook.store import Admit, Settle
     [
         (answer(), ["read small", "settle t1 applied: answered 200", "reply applied ok", "close"]),
         (answer(412), ["read small", "settle t1 not_applied: answered 412", "reply not_applied ok", "close"]),
-        (answer(503), ["read small", "settle t1 unknown: answered 503", "reply unknown ok", "close"]),
+        (answer(503), ["read small", "settle t1 unknown, unfinished: answered 503", "reply unknown ok", "close"]),
         (
             answer(small=BrokenAnswer("reset")),
-            ["read small", "settle t1 unknown: reset", "refuse outcome-unknown", "close"],
+            ["read small", "settle t1 unknown, unfinished: reset", "refuse outcome-unknown", "close"],
         ),
-        (NoReply("timeout", "too slow"), ["settle t1 unknown: too slow", "refuse outcome-unknown"]),
-        (NoReply("closed", "closed"), ["settle t1 unknown: closed", "refuse outcome-unknown"]),
-        # The API may be at work on what it was given: in flight until its time is over.
-        (NoReply("caller-broke", "gone", in_part=True), ["refuse outcome-unknown"]),
-        (NoReply("closed", "it closed", in_part=True), ["refuse outcome-unknown"]),
-        (answer(413, is_early=True), ["read small", "reply unknown ok", "close"]),
+        (NoReply("timeout", "too slow"), ["settle t1 unknown, unfinished: too slow", "refuse outcome-unknown"]),
+        (NoReply("closed", "closed"), ["settle t1 unknown, unfinished: closed", "refuse outcome-unknown"]),
+        # The API may be at work on what it was given.
+        (NoReply("caller-broke", "gone"), ["settle t1 unknown, unfinished: gone", "refuse outcome-unknown"]),
+        (answer(500), ["read small", "settle t1 unknown: answered 500", "reply unknown ok", "close"]),
+        (
+            answer(413, is_early=True),
+            ["read small", "settle t1 unknown, unfinished: answered 413", "reply unknown ok", "close"],
+        ),
         (answer(200, is_early=True), ["read small", "settle t1 applied: answered 200", "reply applied ok", "close"]),
         (NotSent("unreachable", "refused"), ["settle t1 not_applied: refused", "refuse upstream-unreachable"]),
         (NotSent("caller-broke", "gone"), ["settle t1 not_applied: gone", "refuse upstream-unreachable"]),
@@ -41,7 +44,7 @@ from tests.playbook.store import Admit, Settle
             large(BrokenAnswer("cut off")),
             [
                 *("read small", "begin applied", "write one in time", "read on", "abort"),
-                *("settle t1 unknown: cut off", "close"),
+                *("settle t1 unknown, unfinished: cut off", "close"),
             ],
         ),
         (
@@ -57,7 +60,7 @@ from tests.playbook.store import Admit, Settle
         "no answer in time",
         "closed without an answer",
         "the caller's body broke off in the middle",
-        "closed in the middle of the body",
+        "a fault of the API itself",
         "refused in the middle of the body",
         "done in the middle of the body",
         "not reached",
@@ -108,7 +111,7 @@ async def test_a_caller_that_left_before_admission_leaves_nothing() -> None:
 )
 @pytest.mark.parametrize(
     ("last", "settled"),
-    [(b"", "settle t1 applied: answered 200"), (BrokenAnswer("cut off"), "settle t1 unknown: cut off")],
+    [(b"", "settle t1 applied: answered 200"), (BrokenAnswer("cut off"), "settle t1 unknown, unfinished: cut off")],
     ids=["whole", "cut off"],
 )
 async def test_a_slow_caller_is_cut_off_and_the_answer_read_to_its_end(

@@ -87,7 +87,7 @@ async def test_a_late_answer_is_recorded(replied: LateAnswer | None, late: list[
         assert keep == 0, "no answer is kept of a write without a key"
         return replied
 
-    settle = "settle t1 unknown: too slow"
+    settle = "settle t1 unknown, unfinished: too slow"
     played = play(Overdue(NoReply("timeout", "too slow"), listen), settle=[SETTLED] * 3)
 
     await played.run()
@@ -110,10 +110,10 @@ async def test_a_late_answer_is_recorded(replied: LateAnswer | None, late: list[
             ["close", TOLD, "settle t1 applied: answered 200"],
         ),
         (
-            "settle t1 unknown: lost",
+            "settle t1 unknown, unfinished: lost",
             NoReply("closed", "lost"),
             {"settle": [STUCK, SETTLED]},
-            [TOLD, "settle t1 unknown: lost"],
+            [TOLD, "settle t1 unknown, unfinished: lost"],
         ),
         (
             "settle t1 not_applied: nobody listens",

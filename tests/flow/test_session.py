@@ -368,7 +368,9 @@ async def test_a_stopped_gateway_breaks_off_and_settles(reply: object, breaks_of
             id="not sent",
         ),
         pytest.param(
-            NoReply("malformed", "no proof"), ["settle t1 unknown: no proof", "refuse outcome-unknown"], id="no reply"
+            NoReply("malformed", "no proof"),
+            ["settle t1 unknown, unfinished: no proof", "refuse outcome-unknown"],
+            id="no reply",
         ),
     ],
 )

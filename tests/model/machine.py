@@ -20,12 +20,13 @@ from gateway.core.write import AdmitReply, Admitted, Replayed, ResourceKey, Tick
 from gateway.flow.clock import BootClock
 from gateway.store.connect import open_store
 from gateway.store.fence import FenceStore
-from gateway.store.keys import resource_keys, shard_of
+from gateway.store.keys import resource_keys, shard_of, unfinished
 from tests.model.drawn import RETAIN_S
 from tests.model.oracle import Fence
 from tests.model.record import Record, Step
 from tests.model.told import Refusal, Told, Wait
 from tests.model.trail import Trail, check_lists
+from tests.store.overdue import deadline_ms
 
 T = TypeVar("T")
 
@@ -53,6 +54,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.seen: dict[tuple[int, ResourceKey], int] = {}
         self.admitted: list[Admitted] = []
         self.requests = 0
+        self.ends = 0
         self.remembered: tuple[Any, ...] | None = None
         self.admitted_by_then = 0
         self.lost: list[Admitted] = []
@@ -135,8 +137,14 @@ class StoreMachine(RuleBasedStateMachine):
 
     def end(self, gateway: int, one: Admitted, outcome: Outcome, answer: KeptAnswer | None) -> None:
         kept = answer if outcome == "applied" and one.write.intent is not None else None
-        settled = self.run(self.stores[gateway].settle(one, outcome, "a test", kept))
-        assert settled == self.fence(one.write.resource).settle(one, outcome, kept)
+        unfinished = self.is_next_unfinished()
+        settled = self.run(self.stores[gateway].settle(one, outcome, "a test", kept, unfinished=unfinished))
+        assert settled == self.fence(one.write.resource).settle(one, outcome, kept, unfinished=unfinished)
+
+    def is_next_unfinished(self) -> bool:
+        """Whether nobody says that the server is done with what ends now: every second time."""
+        self.ends += 1
+        return self.ends % 2 == 0
 
     def see(self, gateway: int, resource: ResourceKey, epoch: int) -> None:
         self.seen[gateway, resource] = max(epoch, self.seen.get((gateway, resource), 0))
@@ -174,11 +182,16 @@ class StoreMachine(RuleBasedStateMachine):
     def check_fence(self, resource: ResourceKey, fence: Fence) -> None:
         key, current, older, *_ = resource_keys(resource)
         pipe = self.redis.pipeline(transaction=False)
-        fields, ttl, tickets, older_tickets = pipe.hgetall(key).ttl(key).hkeys(current).hkeys(older).execute()
+        pipe.hgetall(key).ttl(key).hkeys(current).hkeys(older).hgetall(unfinished(resource))
+        fields, ttl, tickets, older_tickets, left = pipe.execute()
         assert _shown({name.decode(): value for name, value in fields.items()}) == _expected(fence)
         assert ttl in (-1, -2), "the fence record has no time to live"
         assert {id.decode() for id in tickets} == set(fence.tickets)
         assert {id.decode() for id in older_tickets} == set(fence.older)
+        # What is over goes when somebody looks.
+        assert {id.decode() for id, packed in left.items() if deadline_ms(packed) > LONG_AGO_MS} == set(
+            fence.unfinished
+        )
         assert not (fence.tickets and fence.older), "nothing is admitted while older tickets are in flight"
 
     def check_record(self, record: Record) -> None:

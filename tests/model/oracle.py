@@ -33,6 +33,7 @@ class Fence:
     tickets: dict[str, Ticket] = field(default_factory=dict)
     older: dict[str, Ticket] = field(default_factory=dict)
     overdue: set[str] = field(default_factory=set)
+    unfinished: dict[str, int] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
     taking_back: dict[str, str] = field(default_factory=dict)
     trail: list[Step] = field(default_factory=list)
@@ -85,7 +86,13 @@ class Fence:
         return "extended"
 
     def settle(
-        self, admitted: Admitted, proved: Outcome, answer: KeptAnswer | None, abandoned: bool = False
+        self,
+        admitted: Admitted,
+        proved: Outcome,
+        answer: KeptAnswer | None,
+        *,
+        abandoned: bool = False,
+        unfinished: bool = False,
     ) -> Settled:
         write, id, since = admitted.write, admitted.ticket, len(self.trail)
         # What takes another intent back brings no epoch that is gone.
@@ -93,6 +100,10 @@ class Fence:
         if not abandoned and (is_gone or (self.highest is not None and write.epoch > self.highest)):
             self._raise(write.epoch, write.holder)
         ticket, record = self._take(id), self.records.get(admitted.intent)
+        if ticket is not None and proved == "unknown" and unfinished:
+            self.unfinished[id] = ticket.write.epoch
+        elif ticket is None and not unfinished:
+            self.unfinished.pop(id, None)
         incident = None
         concluded: Outcome = "unknown" if admitted.in_doubt and proved == "not_applied" else proved
         if record is not None and id in record.incidents:
@@ -125,6 +136,8 @@ class Fence:
         told = record.resolve(outcome, by, reason, evidence, self.trail)
         if outcome == "duplicated" and was == "unknown":
             self.pause = self.pause or record.id
+        if was == "unknown" != record.state and (by == "operator" or record.state == "applied"):
+            self.unfinished.pop(record.ticket, None)
         self._follow(since)
         return told
 
@@ -140,7 +153,7 @@ class Fence:
             return "outcome-unknown"
         if self.older:
             return Wait("older")
-        if self.tickets:
+        if self.tickets or self.unfinished:
             return Wait("busy")
         epoch, holder = Epoch(max(self.highest or 0, first.write.epoch)), self.holder or ""
         write = replace(write, epoch=epoch)
@@ -265,7 +278,7 @@ class Fence:
         held_by = self._held_by(write)
         if held_by is not None:
             return Refusal("outcome-unknown", held_by.id, held_by.state)
-        if self.older:
+        if self.older or any(epoch < write.epoch for epoch in self.unfinished.values()):
             return Wait("older")
         return Wait("busy") if fence.concurrency == "serial" and self.tickets else None
 

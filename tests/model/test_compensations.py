@@ -32,15 +32,17 @@ class CompensationMachine(IntentMachine):
     def end(self, gateway: int, one: Admitted, outcome: Outcome, answer: KeptAnswer | None) -> None:
         """Every write can be taken back; what takes one back says so when it is settled."""
         kept = answer if outcome == "applied" and one.write.intent is not None else None
+        unfinished = self.is_next_unfinished()
         store, fence, first = self.stores[gateway], self.fence(one.write.resource), self.firsts.get(one.intent)
         if first is not None:
             fence.taking_back[one.intent] = first
-            settled = self.run(Compensations(store).settle_of(first, one, outcome, "a test", kept))
+            ending = Compensations(store).settle_of(first, one, outcome, "a test", kept, unfinished=unfinished)
+            settled = self.run(ending)
         else:
             keyed = outcome == "applied" and one.write.intent is not None
             undoable: Kept | None = Undoable(kept, UNDO) if keyed else kept
-            settled = self.run(store.settle(one, outcome, "a test", undoable))
-        assert settled == fence.settle(one, outcome, kept)
+            settled = self.run(store.settle(one, outcome, "a test", undoable, unfinished=unfinished))
+        assert settled == fence.settle(one, outcome, kept, unfinished=unfinished)
 
     @precondition(lambda self: self.records())
     @rule(data=st.data(), gateway=drawn.gateways, outcome=st.none() | st.just("unknown") | drawn.outcomes)

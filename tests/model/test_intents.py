@@ -109,6 +109,9 @@ class IntentMachine(StoreMachine):
         if one.ticket in fence.tickets or one.ticket in fence.older:
             make_overdue(self.redis, resource, one.ticket)
             fence.overdue.add(one.ticket)
+        elif one.ticket in fence.unfinished:
+            make_overdue(self.redis, resource, one.ticket)
+            del fence.unfinished[one.ticket]
         if swept:
             assert self.run(self.stores[gateway].sweep(resource, one.ticket)) == fence.sweep(one.ticket)
 

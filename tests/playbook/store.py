@@ -97,9 +97,12 @@ class ScriptedStore:
         assert reply is None or isinstance(reply, Refused)
         return reply
 
-    async def settle(self, admitted: Admitted, outcome: Outcome, reason: str, kept: KeptAnswer | None) -> Settled:
+    async def settle(
+        self, admitted: Admitted, outcome: Outcome, reason: str, kept: KeptAnswer | None, *, unfinished: bool
+    ) -> Settled:
         keeping = "" if kept is None else f", keeping {kept.status} {kept.body.decode()}"
-        reply = await self._ask("settle", f"settle {admitted.ticket} {outcome}: {reason}{keeping}")
+        how = f"{outcome}, unfinished" if outcome == "unknown" and unfinished else outcome
+        reply = await self._ask("settle", f"settle {admitted.ticket} {how}: {reason}{keeping}")
         assert isinstance(reply, Settle)
         return Settled(reply.overtaken, reply.revision, reply.outcome or outcome, reply.incident)
 

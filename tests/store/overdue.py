@@ -3,7 +3,7 @@
 from typing import Any
 
 from gateway.core.write import ResourceKey
-from gateway.store.keys import resource_keys, shard_of_id
+from gateway.store.keys import resource_keys, shard_of_id, unfinished
 
 LONG_AGO_MS = 1000
 # Instants of a record and of a ticket, behind their marks.
@@ -16,9 +16,14 @@ def make_overdue(raw: Any, resource: ResourceKey, ticket: str) -> None:
     """As if its gateway had been silent all that while. The shard's list of deadlines says so too."""
     _, current, older, _, deadlines, *_ = resource_keys(resource)
     raw.zadd(deadlines, {f"{ticket} {resource}": LONG_AGO_MS}, xx=True)
-    for key in (current, older):
+    for key in (current, older, unfinished(resource)):
         if packed := raw.hget(key, ticket):
             raw.hset(key, ticket, _with(packed, _DEADLINE, LONG_AGO_MS))
+
+
+def deadline_ms(packed: bytes) -> int:
+    """Of a ticket as it is kept, by the store's clock."""
+    return int.from_bytes(packed[_DEADLINE], "big")
 
 
 def make_sent_before(raw: Any, id: str, seconds: float) -> None:

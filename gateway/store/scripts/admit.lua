@@ -36,11 +36,12 @@ local fence = {
   g = found[9], u = found[10],
 }
 local era = epochs.era(fence.e, found[11], found[12], found[13])
-local in_flight, older, waiting, loss = 0, 0, 0, nil
--- Mostly there is none of the four, and one look tells.
-if redis.call('EXISTS', K.tickets, K.older, K.waiters, K.lost) > 0 then
+local in_flight, older, unfinished, waiting, loss = 0, 0, 0, 0, nil
+-- Mostly there is none of the five, and one look tells.
+if redis.call('EXISTS', K.tickets, K.older, K.unfinished, K.waiters, K.lost) > 0 then
   loss = losses.read()
-  in_flight, older, waiting = redis.call('HLEN', K.tickets), redis.call('HLEN', K.older), redis.call('HLEN', K.waiters)
+  in_flight, older = redis.call('HLEN', K.tickets), redis.call('HLEN', K.older)
+  unfinished, waiting = redis.call('HLEN', K.unfinished), redis.call('HLEN', K.waiters)
 end
 redis.call('ZCARD', K.deadlines)
 local record = intent ~= '' and intents.read(intent) or nil
@@ -158,10 +159,12 @@ end
 if in_flight > 0 and (raises or asks.serial or repeats) then
   beside = tickets.judge(K.tickets, resource, now, judged)
 end
+local running = unfinished > 0 and tickets.unfinished(mine, judged) or tickets.NONE
 
 -- From here on it writes. The newer epoch is recorded also when its write is refused or has to wait.
 tickets.lapse(before, resource, now)
 tickets.lapse(beside, resource, now)
+tickets.forget(running.over)
 local h, w, q, n, u, due = fence.h, fence.w, fence.q, fence.n, fence.u, before.due
 older, in_flight = before.left, beside.left
 if raises then
@@ -179,6 +182,7 @@ else
     redis.call('HSET', K.fence, unpack(epochs.of_its_era(mine)))
   end
 end
+older, due = older + running.left, math.min(due, running.due)
 if #before.overdue + #beside.overdue > 0 then
   n, u = unpack(redis.call('HMGET', K.fence, 'n', 'u'))
   -- Also where there was none: of a ticket whose intent's record is gone, one is made as it lapses.

@@ -20,6 +20,7 @@ local judged = clock.judged(now, ARGV[6])
 local e, h = unpack(redis.call('HMGET', K.fence, 'e', 'h'))
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
+redis.call('HLEN', K.unfinished)
 redis.call('ZCARD', K.deadlines)
 local waiting = redis.call('HLEN', K.waiters)
 local undo = K.shard .. 'c:' .. ARGV[2]
@@ -83,8 +84,9 @@ if before.left > 0 or released then
   return wait('wait-older', before.due)
 end
 
-if beside.left > 0 then
-  return wait('wait-busy', beside.due)
+local unfinished = tickets.unfinished(nil, judged)
+if beside.left + unfinished.left > 0 then
+  return wait('wait-busy', math.min(beside.due, unfinished.due))
 end
 
 if waiting > 0 and not waiters.none_before(gateway, asks.queued, now) then

@@ -20,6 +20,7 @@ local found = redis.call('HMGET', K.fence, 'e', 'g', 'n', 'w', 'p', 'b', 'r', 'm
 local e, released, n, w, paused = unpack(found)
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
+redis.call('HLEN', K.unfinished)
 local waiting = redis.call('HLEN', K.waiters)
 redis.call('ZCARD', K.deadlines)
 local loss = losses.read()
@@ -98,8 +99,9 @@ if forgotten > 0 then
   return wait('wait-older', forgotten)
 end
 
-if before.left > 0 then
-  return wait('wait-older', before.due)
+local unfinished = tickets.unfinished(record.epoch, judged)
+if before.left + unfinished.left > 0 then
+  return wait('wait-older', math.min(before.due, unfinished.due))
 end
 
 if (asks.serial or is_older) and beside.left > 0 then

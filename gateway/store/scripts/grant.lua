@@ -8,8 +8,8 @@
 --          what the shard began with ('' where this gateway does not know it); 10 the era in which it knows the
 --          resource's epochs; 11 of a call with a key: 16 bytes that name it, and those that make its secret this
 --          grant's alone
--- Returns  {granted, now, e, h, l, x, older writes in flight}, of one taken over that counts for a quota also its e, s
---          and c; or a refusal {word, now, e, h, x, n}: lease-held, epochs-exhausted, store-regressed, began-anew,
+-- Returns  {granted, now, e, h, l, x, older writes in flight or unfinished}, of one taken over that counts for a
+--          quota also its e, s and c; or a refusal {word, now, e, h, x, n}: lease-held, epochs-exhausted, store-regressed, began-anew,
 --          other-era; late: it is executed behind `until`; key-used: the lease of the call's key has ended; key-in-use:
 --          it lives under another secret; keys-remembered: too many are (x is when the first of them is forgotten)
 -- Writes   f (e, h, s, k, x, y, l, c, g), g, t and o, a and n; for overdue tickets as sweep.lua; w for a watcher
@@ -46,6 +46,7 @@ x = epochs.lease_end(x, l, found[11], now, ARGV[6], asks.older)
 local lives = s and tonumber(x) > now and not losses.ended(loss, e) and not epochs.less(e, seen)
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
+redis.call('HLEN', K.unfinished)
 redis.call('HLEN', K.waiters)
 redis.call('LLEN', KEYS[7] .. 'q:' .. resource)
 audit.check()
@@ -112,7 +113,7 @@ end
 
 -- Its own repeat: the reply was lost, the lease is there.
 if lives and s == secret then
-  return granted(e, h, l, x, tickets.older_in_flight(resource, now, judged, false))
+  return granted(e, h, l, x, tickets.older_in_flight(resource, now, judged, e, false))
 end
 
 -- It may have been granted by this very call, and nothing is granted now.
@@ -150,7 +151,7 @@ if losses.ended(loss, epoch) then
   epoch = loss.floor
 end
 
-local in_flight = tickets.older_in_flight(resource, now, judged, true)
+local in_flight = tickets.older_in_flight(resource, now, judged, e, true)
 local expires = clock.text(now + ttl)
 epochs.raise(epoch, 'h', ARGV[3], 's', secret, 'x', expires, 'l', ttl)
 if asks.counts then

@@ -15,6 +15,7 @@ local judged = clock.judged(now, ARGV[5])
 local e, h, b, r, m = unpack(redis.call('HMGET', K.fence, 'e', 'h', 'b', 'r', 'm'))
 redis.call('HLEN', K.tickets)
 redis.call('HLEN', K.older)
+redis.call('HLEN', K.unfinished)
 redis.call('HLEN', K.waiters)
 audit.check()
 local loss = losses.read()
@@ -42,7 +43,7 @@ if epoch == e and h and h ~= holder then
   return refuse('holder-mismatch')
 end
 
-local in_flight = tickets.older_in_flight(resource, now, judged, epoch ~= e)
+local in_flight = tickets.older_in_flight(resource, now, judged, e, epoch ~= e)
 if epoch ~= e then
   epochs.raise(epoch, 'h', holder)
   audit.note_epoch(resource, epoch, holder, 'registered', e and 'above epoch ' .. e or 'the first epoch', gateway)

@@ -9,7 +9,7 @@ local resource, epoch, secret, gateway = ARGV[1], ARGV[2], ARGV[3], ARGV[4] or '
 
 local now = clock.read()
 local e, h, s, x = unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x'))
-local in_flight = redis.call('HLEN', K.older)
+local in_flight = redis.call('HLEN', K.older) + tickets.unfinished(e, now).left
 redis.call('HLEN', K.waiters)
 audit.check()
 

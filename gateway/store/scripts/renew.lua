@@ -11,7 +11,8 @@ local epoch, secret = ARGV[1], ARGV[2]
 
 local now = clock.read()
 local e, h, s, x, l, y = unpack(redis.call('HMGET', K.fence, 'e', 'h', 's', 'x', 'l', 'y'))
-local in_flight = redis.call('HLEN', K.older)
+local judged = clock.judged(now, ARGV[4])
+local in_flight = redis.call('HLEN', K.older) + tickets.unfinished(e, judged).left
 local loss = losses.read()
 
 if e and epochs.less(epoch, e) then
@@ -34,5 +35,5 @@ end
 
 local expires = clock.text(now + l)
 redis.call('HSET', K.fence, 'x', expires)
-in_flight = in_flight + losses.in_flight(loss, ARGV[3], clock.judged(now, ARGV[4]))
+in_flight = in_flight + losses.in_flight(loss, ARGV[3], judged)
 return { 'renewed', now, e, h, l, expires, in_flight, x - now }

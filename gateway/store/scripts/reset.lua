@@ -16,7 +16,7 @@ local resource = ARGV[1]
 local now, micros = clock.read()
 local e, began, forgotten, most = unpack(redis.call('HMGET', K.fence, 'e', 'b', 'r', 'm'))
 local era = epochs.era(e, began, forgotten, most)
-local in_flight = redis.call('HLEN', K.tickets) + redis.call('HLEN', K.older)
+local in_flight = redis.call('HLEN', K.tickets) + redis.call('HLEN', K.older) + tickets.unfinished(nil, now).left
 local queued = redis.call('LLEN', K.shard .. 'q:' .. resource)
 local loss = losses.read()
 redis.call('HLEN', K.waiters)

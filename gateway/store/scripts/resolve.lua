@@ -5,7 +5,7 @@
 --          8 which attempt this is about: what is known of one says nothing of the next; 9 when the call has been given
 --          up, as in grant.lua
 -- Returns  {resolved or wrong-state, now, the record's fields and their values in turn}, or {unseen or late, now}
--- Writes   i, s, p, a and n; m and l; f (p, u); q, q:, r, k and f (g) of a delivery; i, s and c of what it was to take
+-- Writes   i, s, p, a and n; u: and w; m and l; f (p, u); q, q:, r, k and f (g) of a delivery; i, s and c of what it was to take
 --          back; w when it wakes
 
 local resource, id, outcome, by, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -15,6 +15,7 @@ local record = intents.read(id)
 redis.call('HLEN', K.fence)
 redis.call('HLEN', K.waiters)
 redis.call('ZCARD', K.shard .. 's:paused')
+redis.call('HLEN', K.unfinished)
 intents.check('unknown', 'applied', 'not_applied')
 if record and record.parking ~= '' then
   intents.check_parked(resource, id)
@@ -46,6 +47,10 @@ end
 
 record.resolved_by, record.evidence = by, ARGV[6]
 intents.step(record, state, now, reason, ARGV[7])
+-- That an upstream does not know it yet says nothing of what it is at work on.
+if by == 'operator' or state == 'applied' then
+  tickets.finish(record.ticket, resource, now)
+end
 if outcome == 'duplicated' then
   local step = audit.note(record, state, state, 'duplicate-effect: ' .. reason, ARGV[7])
   notifications.tell(record, 'incident', 'duplicate-effect', reason, step)

@@ -3,7 +3,8 @@
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 epoch, 4 holder, 5 upstream, 6 rule, 7 outcome: applied, not_applied, unknown, or
 --          abandoned (not_applied of a ticket that may never have been), 8 reason, 9 in words: by:GATEWAY, sequence:N,
---          leased (its epoch is a lease's), counts, holds, costs, attempt:N, era:B (of its epoch, as in admit.lua),
+--          leased (its epoch is a lease's), unfinished (its server may be at work on it until
+--          its deadline), counts, holds, costs, attempt:N, era:B (of its epoch, as in admit.lua),
 --          in-doubt, principal:NAME, notify:EVENTS, trace:ID, of an intent sent:MS (when its first attempt in doubt was
 --          admitted), retain:MS, query:MS, no-after:MS, native:HEADER, and of a delivery, for when it is proved not
 --          applied, again:MS or again:never; 10 the intent's id (the ticket's without one), 11 its fingerprint, 12 its
@@ -11,7 +12,7 @@
 --          14 request or none, 15 the request that would take it back, or why there is none; and of what takes another
 --          intent back, in 9, compensates:ID
 -- Returns  {settled, now, n, the intent's outcome, incident or ''}; {overtaken, ...} where a newer epoch is the highest
--- Writes   f (e, n, u; q and w, also given back), t or o, and d; i, s, p, c, a and n; q, q:, r, k and f (g) of a
+-- Writes   f (e, n, u; q and w, also given back), t or o, u: and d; i, s, p, c, a and n; q, q:, r, k and f (g) of a
 --          delivery; m and l; w when it wakes
 
 local resource, id, epoch, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[8]
@@ -27,6 +28,7 @@ local ticket, key = tickets.find(id)
 local record = intents.read(intent)
 local waiting = redis.call('HLEN', K.waiters)
 redis.call('ZCARD', K.deadlines)
+redis.call('HLEN', K.unfinished)
 
 -- The record of this attempt: the intent's, if it has no other one by now, or as its gateway tells it.
 local own = record
@@ -184,6 +186,10 @@ end
 
 local function finish()
   tickets.drop(id, resource, key)
+  if proved == 'unknown' and tells.unfinished and now < ticket.deadline then
+    tickets.leave_unfinished(id, ticket, now)
+    intents.may_last(own, ticket.deadline - now)
+  end
   if record and own ~= record then
     tell_other_attempt()
   elseif kept then
@@ -285,6 +291,9 @@ elseif not abandoned then
 end
 
 local ended = record and record.state ~= 'in_flight' and record.state or concluded
+if not ticket and not tells.unfinished then
+  tickets.finish(id, resource, now)
+end
 if intents.DONE[ended] then
   ended = 'applied'
 elseif ended ~= 'unknown' then

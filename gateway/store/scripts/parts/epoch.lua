@@ -18,6 +18,7 @@ local function begin(keys)
     shard = keys[7],
     number = keys[7] .. 'n',
     lost = keys[7] .. 'lost',
+    unfinished = keys[7] .. 'u' .. string.sub(keys[1], #keys[7] + 2),
   }
 end
 

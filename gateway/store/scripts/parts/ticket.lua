@@ -1,4 +1,5 @@
 -- Tickets: issued by admit, ended by settle, or as unknown once their gateway has been silent past deadline and grace.
+-- One that ended as unknown may be unfinished: its server may be at work on it until its deadline.
 
 local tickets = {}
 
@@ -9,6 +10,9 @@ local TICKET_MARK = '\2'
 local TICKET = '>I6I4Bc0Bc0Bc0Hc0Hc0Hc0BBc0Hc0'
 -- What few tickets have, a map in MessagePack. A new field belongs here.
 local RARE_OF_TICKET = { 'sequence', 'sequence_before', 'gives_epoch_back', 'principal', 'notify', 'holds' }
+
+-- For how long unfinished writes are kept, the newest of them: past any deadline, also where the clock jumps forward.
+local UNFINISHED_KEPT_MS = 24 * 3600 * 1000
 
 local function unpack_ticket(packed)
   if string.sub(packed, 1, 1) ~= TICKET_MARK then
@@ -26,10 +30,8 @@ local function unpack_ticket(packed)
   return ticket
 end
 
--- `key` is where it is put: among those of the highest epoch, where nothing is said.
-function tickets.keep(id, resource, ticket, key)
-  local gateway, intent, in_doubt = ticket.gateway, ticket.intent or '', ticket.in_doubt or ''
-  local epoch, holder, upstream, rule = ticket.epoch, ticket.holder, ticket.upstream, ticket.rule
+-- What few tickets have, packed; '' for nothing.
+local function pack_rare(ticket)
   local rare
   for at = 1, #RARE_OF_TICKET do
     local value = ticket[RARE_OF_TICKET[at]]
@@ -38,11 +40,22 @@ function tickets.keep(id, resource, ticket, key)
       rare[RARE_OF_TICKET[at]] = value
     end
   end
-  rare = rare and cmsgpack.pack(rare) or ''
-  redis.call('HSET', key or K.tickets, id, TICKET_MARK .. struct.pack(
+  return rare and cmsgpack.pack(rare) or ''
+end
+
+local function put_ticket(key, id, ticket)
+  local gateway, intent, in_doubt = ticket.gateway, ticket.intent or '', ticket.in_doubt or ''
+  local epoch, holder, upstream, rule = ticket.epoch, ticket.holder, ticket.upstream, ticket.rule
+  local rare = pack_rare(ticket)
+  redis.call('HSET', key, id, TICKET_MARK .. struct.pack(
     TICKET, ticket.deadline, ticket.attempt or 1, #gateway, gateway, #intent, intent, #epoch, epoch, #holder, holder,
     #upstream, upstream, #rule, rule, ticket.counts and 1 or 0, #in_doubt, in_doubt, #rare, rare
   ))
+end
+
+-- `key` is where it is put: among those of the highest epoch, where nothing is said.
+function tickets.keep(id, resource, ticket, key)
+  put_ticket(key or K.tickets, id, ticket)
   redis.call('ZADD', K.deadlines, ticket.deadline, id .. ' ' .. resource)
 end
 
@@ -85,7 +98,46 @@ function tickets.count(counts, outcome)
 end
 
 -- `math` is not there yet while a library is loaded.
-tickets.NONE = { overdue = {}, left = 0, due = 1 / 0 }
+tickets.NONE = { overdue = {}, left = 0, due = 1 / 0, over = {} }
+
+-- The unfinished writes of epochs older than `below`, or of all: how many there are, the milliseconds until the next of
+-- them is over, and the ids of all that are. `judged`: the instant by which tickets are judged.
+function tickets.unfinished(below, judged)
+  local found = { left = 0, due = math.huge, over = {} }
+  local flat = redis.call('HGETALL', K.unfinished)
+  for at = 1, #flat, 2 do
+    local ticket = unpack_ticket(flat[at + 1])
+    local remaining = ticket.deadline - judged
+    if remaining <= 0 then
+      found.over[#found.over + 1] = flat[at]
+    elseif not below or epochs.less(ticket.epoch, below) then
+      found.left = found.left + 1
+      found.due = math.min(found.due, remaining)
+    end
+  end
+  return found
+end
+
+function tickets.forget(over)
+  if #over > 0 then
+    redis.call('HDEL', K.unfinished, unpack(over))
+  end
+end
+
+-- It ended as unknown just now, and its server may be at work on it until its deadline: until then newer epochs wait.
+-- Its own epoch's holder was told that nobody knows, and goes on.
+function tickets.leave_unfinished(id, ticket, now)
+  tickets.forget(tickets.unfinished(nil, now).over)
+  put_ticket(K.unfinished, id, ticket)
+  redis.call('PEXPIRE', K.unfinished, UNFINISHED_KEPT_MS)
+end
+
+-- Its server is done with it; whoever waited for that goes on.
+function tickets.finish(id, resource, now)
+  if redis.call('HDEL', K.unfinished, id) == 1 then
+    waiters.wake_next(resource, now, redis.call('EXISTS', K.older, K.unfinished) == 0)
+  end
+end
 
 -- The tickets in `key`: the overdue ones, how many are left, and the milliseconds until the next of them is overdue.
 -- Reads everything that `lapse` writes to, but for the fence.
@@ -139,15 +191,17 @@ function tickets.lapse_all(resource, now, judged)
   return older, current
 end
 
--- How many older tickets are in flight, once those that are overdue have ended. `raises`: a larger epoch is about to
--- make those of the highest epoch older ones.
-function tickets.older_in_flight(resource, now, judged, raises)
+-- How many older writes are in flight or unfinished, once the overdue tickets have ended. `highest`: the epoch so far;
+-- `raises`: a larger one is about to make its tickets older ones.
+function tickets.older_in_flight(resource, now, judged, highest, raises)
   local older = tickets.judge(K.older, resource, now, judged)
   local current = raises and tickets.judge(K.tickets, resource, now, judged) or tickets.NONE
+  local unfinished = tickets.unfinished(not raises and highest, judged)
   tickets.lapse(older, resource, now)
   tickets.lapse(current, resource, now)
   if #older.overdue > 0 and not raises then
     waiters.wake_next(resource, now, older.left == 0)
   end
-  return older.left + current.left
+  tickets.forget(unfinished.over)
+  return older.left + current.left + unfinished.left
 end
