@@ -153,4 +153,5 @@ def _ticket(ticket: resource_views.Ticket) -> dict[str, object]:
         "intent": ticket.intent,
         "attempt": ticket.attempt,
         "deadline": instant(ticket.deadline_ms),
+        "unfinished": ticket.unfinished,
     }

@@ -24,7 +24,7 @@ from gateway.cli.progress import Progress
 
 _HEADS = ("RESOURCE", "EPOCH", "HOLDER", "IN FLIGHT", "OLDER")
 _COLUMNS = ("resource", "epoch", "holder", "in_flight", "older_in_flight")
-_TICKET = ("id", "epoch", "holder", "rule", "intent", "attempt", "deadline")
+_TICKET = ("id", "epoch", "holder", "rule", "intent", "attempt", "deadline", "unfinished")
 
 
 @click.group("resources", cls=ListsFirst)

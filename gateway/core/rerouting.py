@@ -42,3 +42,6 @@ REROUTING_PREFIXES = (
     b"fly-prefer-",
     b"fly-force-",
 )
+# By either of them Go's transport, of which Caddy, Traefik and many ingresses are made, takes a request without a body
+# for one that it may send twice (net/http, `Request.isReplayable`). Of an intent none passes but the policy's own.
+REPLAYABLE = frozenset((b"idempotency-key", b"x-idempotency-key"))

@@ -12,6 +12,7 @@ from gateway.core.hop_by_hop import HOP_BY_HOP, nominated
 from gateway.core.kept_request import is_credential
 from gateway.core.prefer import ASKING, without_asking
 from gateway.core.request import HeaderPairs, Headers, Request
+from gateway.core.rerouting import REPLAYABLE
 from gateway.core.rule import Upstream
 from gateway.core.token import (
     LeaseProof,
@@ -65,7 +66,8 @@ class _Passing:
         # A proxy that sets the field as it is spelled passes its own clients' other spellings on.
         if name.lower() != plain and (plain in CLAIMS or plain.startswith(CLAIMS_PREFIXES)):
             return "dropped"
-        return "looked at" if plain in ASKING or is_credential(plain) else "passed"
+        is_looked_at = plain in ASKING or plain in REPLAYABLE or is_credential(plain)
+        return "looked at" if is_looked_at else "passed"
 
 
 _PASSING: dict[tuple[int, bool, bool], _Passing] = {}
@@ -105,7 +107,7 @@ def request_head(
         if passage == "dropped" or (of_one_hop and plain_name(name) in of_one_hop):
             continue
         if passage == "looked at":
-            shown = _shown(name, value, upstream, headers, is_fenced=write is not None and not observed)
+            shown = _shown(name, value, upstream, headers, None if observed else write)
             if shown is not None:
                 lines += (name, b": ", shown, b"\r\n")
             continue
@@ -129,11 +131,13 @@ def _wants_plain_answer(write: Write | None) -> bool:
     return write.call is not None or (write.intent is not None and not write.rule.upstream.preserve_host)
 
 
-def _shown(name: bytes, value: bytes, upstream: Upstream, headers: Headers, *, is_fenced: bool) -> bytes | None:
+def _shown(name: bytes, value: bytes, upstream: Upstream, headers: Headers, fenced: Write | None) -> bytes | None:
     """The value as the upstream sees it; None where it sees no such field."""
     plain = plain_name(name)
     if plain in ASKING:
-        return without_asking(plain, value) if is_fenced else value
+        return value if fenced is None else without_asking(plain, value)
+    if plain in REPLAYABLE:
+        return value if fenced is None or fenced.intent is None else None
     return None if _is_token(name, value, upstream, headers) else value
 
 

@@ -57,6 +57,7 @@ async def test_a_write_in_flight_is_shown_with_its_resource(admin: Admin) -> Non
     (flying,) = shown["tickets"]
     assert shown["in_flight"] == 1
     assert flying.pop("deadline").endswith("Z")
+    assert flying.pop("unfinished") is False
     assert flying == {
         "id": admitted.ticket,
         "epoch": "41",

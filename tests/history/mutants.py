@@ -138,8 +138,8 @@ SETTLE_LOST = Mutant(
     (
         Change(
             "flow/ticket.py",
-            "            settled = await self._store.settle(self.admitted, outcome, reason, kept, unfinished=self._is_unfinished)\n"
-            "        except",
+            "            settled = await self._store.settle("
+            "self.admitted, outcome, reason, kept, unfinished=self._is_unfinished)\n        except",
             "            return None\n        except",
         ),
     ),

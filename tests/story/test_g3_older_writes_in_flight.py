@@ -12,6 +12,8 @@ from tests.story.gateways import Gateway, two_gateways, write_policy
 
 pytestmark = pytest.mark.promise("G3")
 
+BAD_GATEWAY = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"
+
 
 class Slow:
     """Holds back the answer to whoever sends `"a"`, and notes the order in which writes began and ended."""
@@ -73,3 +75,34 @@ async def test_a_write_whose_gateway_was_killed_is_waited_for_until_its_deadline
         assert [seen.body for seen in upstream.seen] == [b'"a"', b'"b"']
         with pytest.raises(ConnectionError):
             await a
+
+
+@pytest.mark.parametrize(("cut", "status"), [(b"", 504), (BAD_GATEWAY, 502)], ids=["closed", "a proxy's 502"])
+async def test_a_write_that_broke_off_is_waited_for_while_the_api_may_be_at_work(
+    shared_store: Server, tmp_path: Path, cut: bytes, status: int
+) -> None:
+    """A proxy before the API loses A's connection: A is told at once that nobody knows, and goes on under its epoch. B
+    waits until somebody knows what became of A's write."""
+
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(cut if seen.body == b'"a"' else OK)
+        if seen.body == b'"a"':
+            writer.close()
+
+    async with RecordingUpstream(answer=answer) as upstream:
+        policies = write_policy(tmp_path, upstream.port, total="30s")
+        async with two_gateways(policies, tmp_path, shared_store.url) as (one, two):
+            a = await one.put("7", 41, "a", body=b'"a"')
+            goes_on = await two.put("7", 41, "a", body=b'"a again"')
+            b = asyncio.ensure_future(two.put("7", 42, "b", body=b'"b"'))
+            await two.until_epoch("report/7", "42")
+            [unknown] = await one.unknown()
+            [ticket] = (await one.resource("report/7"))["tickets"]
+            waited = not b.done()
+            await one.resolve(str(unknown["id"]), "applied")
+            newer = await b
+
+        assert (a.status, goes_on.status, newer.status) == (status, 200, 200)
+        assert waited
+        assert (ticket["id"], ticket["unfinished"]) == (unknown["id"], True)
+        assert [seen.body for seen in upstream.seen] == [b'"a"', b'"a again"', b'"b"']

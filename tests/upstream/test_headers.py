@@ -224,6 +224,16 @@ def test_no_agent_names_a_key_at_an_upstream_that_takes_keys(write: Write | None
     assert forwarded(to, (b"Idempotency-Key", b"digest-of-the-intent"), write=write) == [HOST]
 
 
+@pytest.mark.parametrize("native", [None, NativeKey(b"X-Reference")], ids=["no capability", "another header"])
+@pytest.mark.parametrize("name", [b"Idempotency-Key", b"idempotency_key", b"X-Idempotency-Key", b"X_Idempotency_Key"])
+def test_no_proxy_is_told_that_an_intent_may_be_sent_twice(name: bytes, native: NativeKey | None) -> None:
+    """Go's transport repeats a request without a body that has one of these, where its connection was lost."""
+    to = upstream(native_key=native)
+
+    assert not [line for line in forwarded(to, (name, b"k-1"), write=replace(WRITE, intent=INTENT)) if b"k-1" in line]
+    assert forwarded(to, (name, b"k-1"), write=None) == [HOST, name + b": k-1"]
+
+
 @pytest.mark.parametrize("admitted", [True, False], ids=["admitted", "not admitted"])
 def test_an_observed_write_arrives_with_its_agents_own_key_and_epoch(admitted: bool) -> None:
     """Without them the same key twice would be two actions; what is the gateway's own never passes."""

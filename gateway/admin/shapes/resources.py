@@ -23,6 +23,10 @@ _TICKET = record(
         "intent": nullable(TEXT),
         "attempt": COUNT,
         "deadline": INSTANT,
+        "unfinished": {
+            "type": "boolean",
+            "description": "It ended as unknown, and its server may be at work on it until the deadline.",
+        },
     }
 )
 _TRACE: Schema = {

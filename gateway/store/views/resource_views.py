@@ -2,14 +2,14 @@
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.core.epoch import Epoch
 from gateway.core.intent import IntentId
 from gateway.core.write import ResourceKey, TicketId
 from gateway.store.answer import pairs, text
 from gateway.store.fence import FenceStore
-from gateway.store.keys import resource_keys, shard_of
+from gateway.store.keys import resource_keys, shard_of, unfinished
 from gateway.store.links.link import Reply
 from gateway.store.packed import TICKET_MARK, unpack_ticket
 from gateway.store.reply import FenceRecord
@@ -22,7 +22,8 @@ from gateway.store.views.walk import walk
 class Ticket:
     """A write in flight. `deadline_ms` is of the store's clock, since 1970; past it and a grace, it ends as unknown.
 
-    `intent` is None for a write without a key; `attempt` counts how often its intent was admitted.
+    `intent` is None for a write without a key; `attempt` counts how often its intent was admitted. `unfinished`: it has
+    ended as unknown, and its server may be at work on it until the deadline; newer epochs wait for that.
     """
 
     id: TicketId
@@ -34,13 +35,20 @@ class Ticket:
     deadline_ms: int
     intent: IntentId | None = None
     attempt: int = 1
+    unfinished: bool = False
 
 
 async def tickets(store: FenceStore, resource: ResourceKey) -> tuple[Ticket, ...]:
-    """The writes of a resource that are in flight, of the highest epoch and of older ones; the oldest epoch first."""
+    """The writes of a resource that are in flight, of the highest epoch and of older ones, and those that may be
+    unfinished; the oldest epoch first."""
     _, current, older, *_ = resource_keys(resource)
-    replies = await asyncio.gather(store.link.call("HGETALL", current), store.link.call("HGETALL", older))
-    found = [read_ticket(TicketId(text(id)), packed) for reply in replies for id, packed in pairs(reply)]
+    keys = current, older, unfinished(resource)
+    replies = await asyncio.gather(*(store.link.call("HGETALL", key) for key in keys))
+    *flying, left = ([read_ticket(TicketId(text(id)), packed) for id, packed in pairs(reply)] for reply in replies)
+    found = [ticket for tickets in flying for ticket in tickets]
+    # What is over goes when somebody comes.
+    now_ms = store.expected_ms()
+    found += (replace(ticket, unfinished=True) for ticket in left if ticket.deadline_ms > now_ms)
     return tuple(sorted(found, key=lambda ticket: (ticket.epoch, ticket.deadline_ms)))
 
 

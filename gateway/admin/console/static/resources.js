@@ -240,6 +240,10 @@ const TICKETS = [
     kind: "long",
     cell: (ticket) => link(address(["intents", ticket.intent ?? ticket.id]), code(ticket.id)),
   },
+  {
+    head: "State",
+    cell: (ticket) => el("span", { class: ticket.unfinished ? "badge" : "badge live" }, ticket.unfinished ? "unfinished" : "in flight"),
+  },
   { head: "Rule", kind: "some", cell: (ticket) => [name(ticket.upstream), " / ", name(ticket.rule)] },
   { head: "Holder", kind: "some", cell: (ticket) => name(ticket.holder) },
   { head: "Epoch", cell: (ticket) => code(ticket.epoch) },
