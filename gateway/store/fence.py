@@ -63,9 +63,7 @@ SWEEP = Script("sweep")
 LOOK = Script("look")
 QUARANTINE = Script("quarantine", KEEPING_PARTS)
 
-# Of a question that makes none.
-_NO_TICKET = TicketId("")
-
+_NO_TICKET = TicketId("")  # of a question that makes none
 # Of all shards together, where nobody says otherwise: the store's memory is for fencing first.
 PARKED_BYTES_AT_MOST = 256 << 20
 

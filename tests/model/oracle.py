@@ -9,7 +9,7 @@ from gateway.core.outcome import Outcome
 from gateway.core.write import Admitted, Replayed, Settled, TicketId, Write
 from gateway.store.keys import intent_id
 from tests.model.record import TOOK_EFFECT, Record, Resolution, Step
-from tests.model.ticket import Ticket
+from tests.model.ticket import Ticket, is_in_sequence
 from tests.model.told import Refusal, Told, Wait
 
 # Between the epochs that are drawn: leases of smaller ones were granted more than a day ago, by the clock.
@@ -86,13 +86,7 @@ class Fence:
         return "extended"
 
     def settle(
-        self,
-        admitted: Admitted,
-        proved: Outcome,
-        answer: KeptAnswer | None,
-        *,
-        abandoned: bool = False,
-        unfinished: bool = False,
+        self, admitted: Admitted, proved: Outcome, answer: KeptAnswer | None, abandoned=False, unfinished=False
     ) -> Settled:
         write, id, since = admitted.write, admitted.ticket, len(self.trail)
         # What takes another intent back brings no epoch that is gone.
@@ -100,10 +94,10 @@ class Fence:
         if not abandoned and (is_gone or (self.highest is not None and write.epoch > self.highest)):
             self._raise(write.epoch, write.holder)
         ticket, record = self._take(id), self.records.get(admitted.intent)
-        if ticket is not None and proved == "unknown" and unfinished:
-            self.unfinished[id] = ticket.write.epoch
-        elif ticket is None and not unfinished:
+        if ticket is None and not unfinished:
             self.unfinished.pop(id, None)
+        elif ticket is not None and unfinished and proved == "unknown":
+            self.unfinished[id] = write.epoch
         incident = None
         concluded: Outcome = "unknown" if admitted.in_doubt and proved == "not_applied" else proved
         if record is not None and id in record.incidents:
@@ -268,7 +262,7 @@ class Fence:
         has_place = self._has_place(write)
         if fence.order == "strict" and self.used and not has_place:
             return self._refusal("stale-epoch", write)
-        if not self._is_in_sequence(write) and not (has_place and self.sequence == write.sequence):
+        if not is_in_sequence(write, self.sequence) and not (has_place and self.sequence == write.sequence):
             return self._refusal("out-of-sequence", write)
         if write.rule.revision == "gateway" and write.if_revision is not None:
             # Its own attempt has counted.
@@ -326,16 +320,6 @@ class Fence:
     def _has_the_key(self, record: Record, admitted: Admitted) -> bool:
         """Whether the record's newest attempt is the one that counts, and not this one, which a failover lost."""
         return admitted.attempt <= record.attempts or record.state in (*TOOK_EFFECT, "in_flight")
-
-    def _is_in_sequence(self, write: Write) -> bool:
-        match write.rule.fence.sequence:
-            case "increasing":
-                assert write.sequence is not None
-                return self.sequence is None or write.sequence > self.sequence
-            case "contiguous":
-                return write.sequence == (self.sequence or 0) + 1
-            case "off":
-                return True
 
     def _raise(self, epoch: int, holder: str | None) -> None:
         self.highest, self.holder, self.used, self.sequence = epoch, holder, None, None

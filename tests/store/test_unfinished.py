@@ -206,6 +206,23 @@ async def test_what_is_left_of_it_goes_by_itself(store: FenceStore, raw: Any) ->
     assert PLAIN.upstream.timeouts.total_s * 1000 < DAY_MS
 
 
+async def test_of_many_the_last_is_waited_for(store: FenceStore, raw: Any) -> None:
+    """And each write of the resource reads a few of them only."""
+    parallel = rule(Fence(concurrency="parallel"))
+    for ttl_s in (*[30.0] * 16, 3600.0, *[30.0] * 10):
+        one = await admitted(store, bare(41, of=parallel), ttl_s=ttl_s)
+        await store.settle(one, "unknown", "a proxy answered 502", None, unfinished=True)
+
+    left = raw.hkeys(unfinished(RESOURCE))
+    [more] = [shown for shown in await tickets(store, RESOURCE) if shown.id == "more"]
+    assert len(left) == 17
+    assert more.deadline_ms > store.expected_ms() + 3_000_000
+    for id in left:
+        assert await newcomer(store) == "Waiting"
+        make_overdue(raw, RESOURCE, id.decode())
+    assert name_of(await ask(store, bare(42, "B"), queued=True)) == "Admitted"
+
+
 async def test_two_gateways_see_the_same(store_url: str, store: FenceStore) -> None:
     await broken_off(store, bare(41))
 

@@ -9,9 +9,10 @@
 --          resource's epochs; 11 of a call with a key: 16 bytes that name it, and those that make its secret this
 --          grant's alone
 -- Returns  {granted, now, e, h, l, x, older writes in flight or unfinished}, of one taken over that counts for a
---          quota also its e, s and c; or a refusal {word, now, e, h, x, n}: lease-held, epochs-exhausted, store-regressed, began-anew,
---          other-era; late: it is executed behind `until`; key-used: the lease of the call's key has ended; key-in-use:
---          it lives under another secret; keys-remembered: too many are (x is when the first of them is forgotten)
+--          quota also its e, s and c; or a refusal {word, now, e, h, x, n}: lease-held, epochs-exhausted,
+--          store-regressed, began-anew, other-era; late: it is executed behind `until`; key-used: the lease of the
+--          call's key has ended; key-in-use: it lives under another secret; keys-remembered: too many are (x is when
+--          the first of them is forgotten)
 -- Writes   f (e, h, s, k, x, y, l, c, g), g, t and o, a and n; for overdue tickets as sweep.lua; w for a watcher
 
 local resource, gateway, secret, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]

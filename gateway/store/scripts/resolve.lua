@@ -5,8 +5,8 @@
 --          8 which attempt this is about: what is known of one says nothing of the next; 9 when the call has been given
 --          up, as in grant.lua
 -- Returns  {resolved or wrong-state, now, the record's fields and their values in turn}, or {unseen or late, now}
--- Writes   i, s, p, a and n; u: and w; m and l; f (p, u); q, q:, r, k and f (g) of a delivery; i, s and c of what it was to take
---          back; w when it wakes
+-- Writes   i, s, p, a and n; u:; m and l; f (p, u); q, q:, r, k and f (g) of a delivery; i, s and c of what it was to
+--          take back; w when it wakes
 
 local resource, id, outcome, by, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 

@@ -187,8 +187,8 @@ end
 local function finish()
   tickets.drop(id, resource, key)
   if proved == 'unknown' and tells.unfinished and now < ticket.deadline then
-    tickets.leave_unfinished(id, ticket, now)
     intents.may_last(own, ticket.deadline - now)
+    tickets.leave_unfinished(id, ticket)
   end
   if record and own ~= record then
     tell_other_attempt()

@@ -13,6 +13,9 @@ local RARE_OF_TICKET = { 'sequence', 'sequence_before', 'gives_epoch_back', 'pri
 
 -- For how long unfinished writes are kept, the newest of them: past any deadline, also where the clock jumps forward.
 local UNFINISHED_KEPT_MS = 24 * 3600 * 1000
+-- Of a resource so many are kept one by one, and of all others, as `more`, how long the last of them may be at work:
+-- every write of the resource reads them meanwhile.
+local MOST_UNFINISHED = 16
 
 local function unpack_ticket(packed)
   if string.sub(packed, 1, 1) ~= TICKET_MARK then
@@ -126,9 +129,15 @@ end
 
 -- It ended as unknown just now, and its server may be at work on it until its deadline: until then newer epochs wait.
 -- Its own epoch's holder was told that nobody knows, and goes on.
-function tickets.leave_unfinished(id, ticket, now)
-  tickets.forget(tickets.unfinished(nil, now).over)
-  put_ticket(K.unfinished, id, ticket)
+function tickets.leave_unfinished(id, ticket)
+  if redis.call('HLEN', K.unfinished) < MOST_UNFINISHED then
+    put_ticket(K.unfinished, id, ticket)
+  else
+    local last = redis.call('HGET', K.unfinished, 'more')
+    local deadline = last and math.max(unpack_ticket(last).deadline, ticket.deadline) or ticket.deadline
+    ticket.deadline = clock.text(deadline)
+    put_ticket(K.unfinished, 'more', ticket)
+  end
   redis.call('PEXPIRE', K.unfinished, UNFINISHED_KEPT_MS)
 end
 
