@@ -76,9 +76,10 @@ def stripped(message: Message, epoch: list[bytes]) -> Seen:
     """As it is forwarded under an epoch."""
     named = {option.strip().lower() for value in message.values(b"connection") for option in value.split(b",")}
     dropped = _HOP_BY_HOP | {_plain(name) for name in named}
-    if message.target.startswith(b"/mcp") or (message.method in WRITES and message.values(b"idempotency-key")):
-        # A call's answer has to be read here, and an intent's is kept for others: no coding of it is asked for.
-        dropped |= {b"accept-encoding"}
+    if message.target.startswith(b"/mcp") or message.method in WRITES:
+        # A call's answer has to be read here, and an intent's is kept for others: no coding of it is asked for. Nor is
+        # its key shown; in what the upstream has, nothing tells an intent from another write.
+        dropped |= {b"accept-encoding", b"idempotency-key", b"x-idempotency-key"}
     if message.target.startswith(b"/boards") and message.method in WRITES:
         # And of a write `Accept` may be another one.
         dropped |= IDLE | ({b"accept", b"referer"} if epoch else frozenset())

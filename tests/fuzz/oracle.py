@@ -27,6 +27,7 @@ class Oracle:
     _allowed: Counter[Seen] = field(default_factory=Counter)
     _sent: deque[list[Seen]] = field(default_factory=deque)
     _ran: set[_Intent] = field(default_factory=set)
+    _named: defaultdict[bytes | None, set[_Intent]] = field(default_factory=lambda: defaultdict(set))
     _numbers: defaultdict[_Intent, set[bytes | None]] = field(default_factory=lambda: defaultdict(set))
     _epochs: dict[bytes, int] = field(default_factory=dict)
 
@@ -35,8 +36,10 @@ class Oracle:
         allowed = [seen for message in messages if (seen := allow(message, self.leases)) is not None]
         self._allowed.update(allowed)
         for message in messages:
+            number = stripped(message, []).number
             for intent in _intents(message):
-                self._numbers[intent].add(stripped(message, []).number)
+                self._numbers[intent].add(number)
+                self._named[number].add(intent)
         self._sent.append(allowed)
         if len(self._sent) > _REMEMBERED:
             for old in self._sent.popleft():
@@ -72,7 +75,8 @@ class Oracle:
             self.found.append(f"epoch {epoch!r} was forwarded to {path!r} after {self._epochs[path]}")
         if path not in _UNPATHED:
             self._epochs[path] = epoch
-        for intent in _intents(message):
+        # The key itself does not reach the upstream.
+        for intent in self._named[stripped(message, []).number]:
             if path.startswith(b"/reports/") and intent in self._ran:
                 self.found.append(f"an intent ran twice: {intent}")
             self._ran.add(intent)

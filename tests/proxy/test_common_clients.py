@@ -37,8 +37,9 @@ writes:
   - {name: put, match: "PUT /files/{id}", resource: "doc/{path.id}", values: integer, only: {header: []}}
 """
 # What a proxy does not pass on, or passes on as its own; answers to intents are asked for without a coding, and what
-# stands in a closed list of headers is told no page.
+# stands in a closed list of headers is told no page. The key of an intent is the gateway's to know.
 OWN = {
+    "idempotency-key",
     "referer",
     "connection",
     "accept-encoding",
