@@ -1,5 +1,7 @@
 """What is kept of an answer while it passes, and what the answer says of its write."""
 
+from collections.abc import Callable
+
 from gateway.core.compensation import Kept, Undoable
 from gateway.core.intent import KeptAnswer, keep_answer
 from gateway.core.outcome import BY_INTERMEDIARIES, Outcome, Replied, judge
@@ -9,6 +11,11 @@ from gateway.flow.own_id import OwnId, Restoring, restored
 from gateway.policy.reading.graphql_answer import RefusalReader
 from gateway.policy.reading.jsonrpc_reader import MOST, AnswerReader
 
+
+def never() -> bool:
+    return False
+
+
 # An answer's fields as agents are told them, and as the upstream spells them.
 Told = tuple[HeaderPairs, HeaderPairs]
 
@@ -17,11 +24,16 @@ class Keeping:
     """Collects an answer's body up to the rule's `store_response`; nothing where nobody would look at it.
 
     What takes the write back is told to the upstream as it spells its fields, and not to agents. `own_id`: under which
-    the call was sent. `is_early`: the answer came before all of the request had left.
+    the call was sent. `is_early`: whether not all of the request has left by now.
     """
 
     def __init__(
-        self, write: Write, status: int, headers: Told, own_id: OwnId | None = None, *, is_early: bool = False
+        self,
+        write: Write,
+        status: int,
+        headers: Told,
+        own_id: OwnId | None = None,
+        is_early: Callable[[], bool] = never,
     ) -> None:
         self._write = write
         self._status = status
@@ -30,7 +42,7 @@ class Keeping:
         self._restoring = None if own_id is None else Restoring()
         plain = self._of_status(status)
         # Whoever passes the request on may have refused the rest of it, while the API is at work on its beginning.
-        self._plain: Outcome = "unknown" if is_early and plain == "not_applied" else plain
+        self._plain: Outcome = "unknown" if is_early() and plain == "not_applied" else plain
         self._is_early = is_early
         # Only an MCP server's answer is read: any other API may answer with what an agent wrote into it.
         self._reader = self._answers() if write.rule.upstream.protocol == "mcp" else None
@@ -67,7 +79,7 @@ class Keeping:
 
     def foretell(self) -> Outcome | None:
         """The outcome, before the body is whole; None where the rest of it tells."""
-        is_read = self._reader is not None or self._refusal is not None
+        is_read = self._reader is not None or self._refusal is not None or self._is_early()
         return None if is_read and self._plain != "unknown" else self._plain
 
     @property
@@ -79,7 +91,7 @@ class Keeping:
         """What a whole answer proves, and what is kept of it."""
         outcome, is_heard = self._judge()
         # A server ends the answer to a call, too, when its session is closed, and lets its tool go on.
-        self.is_over = is_heard and not self._is_early and self._status not in BY_INTERMEDIARIES
+        self.is_over = is_heard and not self._is_early() and self._status not in BY_INTERMEDIARIES
         return outcome, self._kept(outcome)
 
     def _judge(self) -> tuple[Outcome, bool]:
@@ -87,7 +99,8 @@ class Keeping:
 
         A refusal of a call in which the call is not named comes from what stands before the tools.
         """
-        outcome = self._plain
+        # Of what was not given whole, no answer is about all.
+        outcome: Outcome = "unknown" if self._is_early() else self._plain
         if self._refusal is not None and not self._refusal.proves_something:
             return "unknown", True
         if self._reader is None:

@@ -77,10 +77,14 @@ class Restored:
 
     def __init__(self, answer: Answer) -> None:
         self.status, self.reason, self.is_stream = answer.status, answer.reason, answer.is_stream
-        self.headers, self.own_headers, self.is_early = answer.headers, answer.own_headers, answer.is_early
+        self.headers, self.own_headers = answer.headers, answer.own_headers
         self.close = answer.close
         self._answer = answer
         self._restoring = Restoring()
+
+    @property
+    def is_early(self) -> bool:
+        return self._answer.is_early
 
     async def read(self, within_s: float | None) -> bytes:
         while piece := await self._answer.read(within_s):

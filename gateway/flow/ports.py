@@ -214,8 +214,11 @@ class Answer(Protocol):
     """As the upstream spells them: it knows places by other names."""
     is_stream: bool
     """Whether it is an event stream, whose pieces are worth nothing when they are held back."""
-    is_early: bool
-    """Whether it came before all of its request had left: perhaps of who passes it on, while the API is at work."""
+
+    @property
+    def is_early(self) -> bool:
+        """Whether not all of its request has left by now: it may be of who passes it on, while the API is at work."""
+        ...
 
     async def read(self, within_s: float | None) -> bytes:
         """The next piece of the body, empty at the end. Raises BrokenAnswer, also if nothing comes `within_s`."""

@@ -1,6 +1,7 @@
 """An admitted write's ticket, settled exactly once, whatever becomes of whoever held it (G5)."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 from gateway.core.compensation import Kept
@@ -8,7 +9,7 @@ from gateway.core.faults import StoreUnavailable
 from gateway.core.outcome import Outcome, Overdue
 from gateway.core.trace import Trace
 from gateway.core.write import Admitted, Settled
-from gateway.flow.keeping import Keeping, Told, most_read
+from gateway.flow.keeping import Keeping, Told, most_read, never
 from gateway.flow.own_id import OwnId, Respelled
 from gateway.flow.ports import Answer, Body, Incidents, Settling
 from gateway.flow.tasks import Tasks
@@ -53,11 +54,13 @@ class Ticket:
 
     def hearing(self, answer: Answer) -> Keeping:
         """Who hears the answer."""
-        self._keeping = self._keeper(answer.status, (answer.headers, answer.own_headers), is_early=answer.is_early)
+        self._keeping = self._keeper(
+            answer.status, (answer.headers, answer.own_headers), is_early=lambda: answer.is_early
+        )
         return self._keeping
 
-    def _keeper(self, status: int, headers: Told, *, is_early: bool) -> Keeping:
-        return Keeping(self.admitted.write, status, headers, self._own_id, is_early=is_early)
+    def _keeper(self, status: int, headers: Told, is_early: Callable[[], bool] = never) -> Keeping:
+        return Keeping(self.admitted.write, status, headers, self._own_id, is_early)
 
     async def settle(self, outcome: Outcome, reason: str, kept: Kept | None = None) -> Settled | None:
         """Settle; None if the settling goes on by itself, because the store is away now."""
@@ -106,7 +109,7 @@ class Ticket:
         # The store may have been away until now: first unknown, then known, or the second would pass for the first.
         await self._settle_later("unknown", overdue.evidence.detail, None)
         own = late.headers if late.own_headers is None else late.own_headers
-        keeping = self._keeping = self._keeper(late.status, (late.headers, own), is_early=False)
+        keeping = self._keeping = self._keeper(late.status, (late.headers, own))
         keeping.add(late.body)
         outcome, kept = keeping.concluded()
         await self._settle_later(outcome, f"answered {late.status}, late", kept)

@@ -13,6 +13,7 @@ from gateway.core.rule import Upstream
 from gateway.core.session import Switched
 from gateway.core.write import Admitted, Write
 from gateway.upstream.connection_auth import authenticates_connection
+from gateway.upstream.early import EarlyReply, Upload
 from gateway.upstream.exchange import Exchange
 from gateway.upstream.handshake import Declined, Handshakes
 from gateway.upstream.headers import request_head
@@ -204,6 +205,7 @@ class _Attempt:
         "_sending",
         "_sent_whole",
         "_timer",
+        "_upload",
         "_wire",
     )
 
@@ -225,6 +227,7 @@ class _Attempt:
         self._bytes_before = wire.bytes_out
         self._sent_whole = False
         self._last = False
+        self._upload: Upload | None = None
         self._timer = self._arm()
 
     def stop(self) -> None:
@@ -260,10 +263,18 @@ class _Attempt:
     def concluded(self, result: NotSent | NoReply | None) -> "Reply | NotSent | NoReply":
         """What the sender tells: an answer whose head came keeps the connection until it is closed."""
         if result is None:
-            return Reply(self._exchange, self._give_back, is_early=not self._sent_whole)
+            return self._reply()
         # Not even after NotSent: a TLS record that was made and not sent would be missing on the connection.
         self._give_back(reusable=False)
         return result
+
+    def _reply(self) -> Reply:
+        told = self._exchange, self._give_back, lambda: self._sent_whole
+        if self._upload is None or not self._upload.goes_on:
+            return Reply(*told)
+        # The upstream may take what comes behind its answer for the next request.
+        self._last = True
+        return EarlyReply(*told, self._upload, lambda: self._clock.left(self._sending.deadline))
 
     async def listen(self, within_s: float, keep: int) -> LateAnswer | None:
         """Read an overdue answer on; the whole one, with its body if that is at most `keep` bytes, or None."""
@@ -290,7 +301,11 @@ class _Attempt:
     async def run(self) -> NotSent | NoReply | None:
         """Send and wait for the answer's head; None: it is here. Whoever interrupts this ends the connection."""
         try:
-            failed = await self._send()
+            if self._outgoing.rest is None:
+                failed = await self._send()
+            else:
+                self._upload = Upload(self._exchange, self._send())
+                failed = await self._upload.until_answered()
             if failed is not None or self._exchange.has_head:
                 return failed
             return await self._answer()
@@ -344,7 +359,6 @@ class _Attempt:
         self._sent_whole = True
 
     async def _send_in_pieces(self, piece: bytes, rest: Body) -> None:
-        """Stop where the upstream answers, or breaks off, before all of it has left."""
         left = rest.length
         framing = b"Transfer-Encoding: chunked\r\n" if left is None else _length(left)
         unsent = self._head(framing, has_odd_body=self._sending.request.method not in _WITH_BODY)
@@ -361,10 +375,7 @@ class _Attempt:
                 return
             await self._wire.send(unsent + piece, self._guard)
             unsent = b""
-            following = await self._next_piece(rest)
-            if following is None:
-                return
-            piece = following
+            piece = await rest.read()
 
     def _head(self, framing: bytes, *, has_odd_body: bool) -> bytes:
         """`has_odd_body`: a body that not every server reads."""
@@ -376,20 +387,6 @@ class _Attempt:
         self._wire.give_up_after(self._clock.left(sending.deadline))
         unfenced = sending.write is None and not sending.for_read
         return request_head(sending.upstream, sending.request, write=sending.write, framing=framing, unfenced=unfenced)
-
-    async def _next_piece(self, body: Body) -> bytes | None:
-        """The caller's next piece; None if the upstream answered, or the exchange broke, before it came."""
-        reading = asyncio.ensure_future(body.read())
-        try:
-            while not reading.done():
-                if self._exchange.has_head or self._exchange.broken is not None:
-                    return None
-                await asyncio.wait((reading, self._exchange.waiter()), return_when=asyncio.FIRST_COMPLETED)
-            return await reading
-        finally:
-            if reading.cancel():
-                # Whoever reads on, to drop what is left, must find no other reader.
-                await asyncio.wait((reading,))
 
 
 def _length(length: int) -> bytes:

@@ -30,7 +30,10 @@ from tests.playbook.store import Admit, Settle
             answer(413, is_early=True),
             ["read small", "settle t1 unknown, unfinished: answered 413", "reply unknown ok", "close"],
         ),
-        (answer(200, is_early=True), ["read small", "settle t1 applied: answered 200", "reply applied ok", "close"]),
+        (
+            answer(200, is_early=True),
+            ["read small", "settle t1 unknown, unfinished: answered 200", "reply unknown ok", "close"],
+        ),
         (NotSent("unreachable", "refused"), ["settle t1 not_applied: refused", "refuse upstream-unreachable"]),
         (NotSent("caller-broke", "gone"), ["settle t1 not_applied: gone", "refuse upstream-unreachable"]),
         (
@@ -62,7 +65,7 @@ from tests.playbook.store import Admit, Settle
         "the caller's body broke off in the middle",
         "a fault of the API itself",
         "refused in the middle of the body",
-        "done in the middle of the body",
+        "what was not given whole",
         "not reached",
         "the caller's body broke off before the first byte",
         "a large answer",
