@@ -3,11 +3,15 @@
 import asyncio
 import contextlib
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
+from gateway.store.views.intent_views import intents
 from tests.raw import RawClient, request
 from tests.recording import OK, RecordingUpstream, Seen
-from tests.stack import POLICY, stack
+from tests.stack import POLICY, Stack, stack
+from tests.store.fences import opened
+from tests.until import until
 
 _PIECE = bytes(range(256)) * 4_096
 _PIECES = 50
@@ -54,38 +58,67 @@ class _Hasty(RecordingUpstream):
     """Answers a POST after its first chunk, and goes on reading."""
 
     def __init__(self) -> None:
-        super().__init__(before_body=self._keep)
+        super().__init__(before_body=self._keep, answer=self._once)
+        self.answered = asyncio.Event()
 
     async def _keep(self, _: Seen, writer: asyncio.StreamWriter) -> None:
         self._newest = writer
+
+    async def _once(self, seen: Seen, writer: asyncio.StreamWriter) -> None:
+        if not seen.line.startswith("POST "):
+            writer.write(OK)
 
     async def _body(self, seen: Seen, reader: asyncio.StreamReader, taken: bytearray) -> bytes:
         if not seen.line.startswith("POST "):
             return await super()._body(seen, reader, taken)
         taken += await reader.readexactly(len(_CHUNK))
         self._newest.write(OK)
-        taken += await reader.readexactly(len(_CHUNK))
-        return b""
+        self.answered.set()
+        return b"AAAA" + await super()._body(seen, reader, taken)
 
 
-async def test_what_follows_an_early_answer_never_reaches_the_api(store_url: str, tmp_path: Path) -> None:
-    """The write has ended with it, and its connection with the write: the successor's begins behind that, and a later
-    chunk of the older one has nowhere to go."""
-    async with stack(store_url, tmp_path, upstream=_Hasty()) as gate, RawClient(gate.port) as client:
+@contextlib.asynccontextmanager
+async def _answered_early(store_url: str, directory: Path) -> AsyncIterator[tuple[Stack, RawClient]]:
+    """The API has answered a write of which it has the first chunk."""
+    upstream = _Hasty()
+    async with stack(store_url, directory, upstream=upstream) as gate, RawClient(gate.port) as client:
         await gate.lease("report/7", "a")
         token = f"Fencing-Token: {gate.tokens['a']}"
         await client.send(request("POST", "/reports/7", token, "Transfer-Encoding: chunked") + _CHUNK)
-        first = await client.answer("POST")
-        await gate.upstream.until(lambda: len(gate.upstream.partial) == 1)
-        await gate.lease("report/7", "b", takeover=True)
-        second = await gate.write("/reports/7", holder="b")
-        with contextlib.suppress(ConnectionError):
-            await client.send(_CHUNK + b"0\r\n\r\n")
-            await client.reader.read()
+        await upstream.answered.wait()
+        yield gate, client
 
-        assert [answer.decision for answer in (first, second)] == ["forwarded"] * 2
-        assert [seen.line for seen in gate.upstream.seen] == ["PUT /reports/7 HTTP/1.1"]
-        assert [taken.endswith(b"\r\n\r\n" + _CHUNK) for taken in gate.upstream.partial] == [True]
+
+async def test_behind_an_early_answer_the_rest_of_the_body_goes_on(store_url: str, tmp_path: Path) -> None:
+    """The API reads on: the write ends with its own end, and the successor's begins behind that."""
+    async with _answered_early(store_url, tmp_path) as (gate, client):
+        granted = await gate.lease("report/7", "b", takeover=True)
+        newer = asyncio.ensure_future(gate.write("/reports/7", holder="b"))
+        await client.send(_CHUNK + b"0\r\n\r\n")
+        answer = await client.answer("POST")
+
+        assert (await newer).status == 200
+        assert (answer.status, answer.value("Fencing-Outcome")) == (200, "applied")
+        assert json.loads(granted.body)["in_flight"] == 1
+        assert [seen.line.split(" ")[0] for seen in gate.upstream.seen] == ["POST", "PUT"]
+        assert gate.upstream.seen[0].body == b"AAAAAAAA"
+
+
+async def test_what_breaks_off_behind_an_early_answer_is_not_told_as_applied(store_url: str, tmp_path: Path) -> None:
+    """Its caller leaves, and the API has half of what it has said yes to: a newer holder waits."""
+    async with _answered_early(store_url, tmp_path) as (gate, client):
+        client.writer.transport.abort()
+        await gate.upstream.until(lambda: len(gate.upstream.partial) == 1)
+        async with opened(store_url) as store:
+
+            async def is_unknown() -> bool:
+                return [record.state for record in (await intents(store, "unknown", None)).items] == ["unknown"]
+
+            await until(is_unknown)
+        granted = await gate.lease("report/7", "b", takeover=True)
+
+        assert (json.loads(granted.body)["in_flight"], json.loads(granted.body)["drained"]) == (1, False)
+        assert gate.upstream.seen == []
 
 
 async def _upload(client: RawClient) -> None:
