@@ -23,7 +23,7 @@ class IntentRecord:
     intent: only then may its agents see it. `parking` is there where it was not sent while its caller
     waited; `principal` is who called, empty for anybody. `fingerprint` is what repeats are compared by. `compensates`:
     the intent that it takes back. `no_after_s`: from its end as unknown on, how long no query's no counts, by the rule
-    that it was sent by; zero where nobody asks.
+    that it was sent by; zero where nobody asks. `origin`: the digest of where that was, empty where nobody knows.
     """
 
     id: IntentId
@@ -49,6 +49,7 @@ class IntentRecord:
     compensates: IntentId | None = None
     evidence_is_own: bool = False
     no_after_s: float = 0.0
+    origin: str = ""
 
     @property
     def keeping(self) -> str:

@@ -3,6 +3,7 @@
 Frozen, shared by all requests. How a request is matched and a resource is spelled is not here but in `gateway.policy`.
 """
 
+import zlib
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -95,6 +96,11 @@ class Origin:
         """The value of `Host`: without the scheme's own port (RFC 9110, section 7.2)."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == {"http": 80, "https": 443}[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def digest(self) -> str:
+        """By which what was sent there is known again."""
+        return f"{zlib.crc32(f'{self.scheme}://{self.authority}'.encode()):08x}"
 
 
 @dataclass(frozen=True, slots=True)

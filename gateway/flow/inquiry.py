@@ -70,6 +70,10 @@ class Questions(Protocol):
         ...
 
 
+# Not done yet, another one's word, and a part (RFC 9110, section 15.3): no API's own "no".
+_OF_OTHERS = frozenset((202, 203, 206))
+
+
 class Sender(Protocol):
     """Sends a query, exactly once and with the upstream's own credentials. Raises nothing about the network."""
 
@@ -78,10 +82,11 @@ class Sender(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A query's whole answer."""
+    """A query's whole answer. `is_stored`: a cache says that it has it from before."""
 
     status: int
     body: bytes = field(repr=False)
+    is_stored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,8 @@ def conclude(query: Query, unknown_for_s: float, no_after_s: float, answer: Answ
         return Unclear(reason)
     if verdict == "not_applied" and unknown_for_s < no_after_s:
         return Unclear(f"{reason}, too early for a no")
+    if verdict == "not_applied" and (answer.is_stored or answer.status in _OF_OTHERS):
+        return Unclear(f"{reason}, and it may be of before, or not the API's own")
     evidence = b"" if isinstance(read_json(answer.body), Refused) else answer.body
     return Resolved(verdict, reason, evidence, query.names_one)
 
@@ -189,7 +196,10 @@ class Inquiry:
         # The time in which an answer to the write may still come, and the query's own: as those were when it was sent,
         # and as they are by now.
         no_after_s = max(upstream.timeouts.late_s + query.not_before_s, record.no_after_s)
-        return conclude(query, question.unknown_for_s, no_after_s, answer)
+        found = conclude(query, question.unknown_for_s, no_after_s, answer)
+        if isinstance(found, Resolved) and found.outcome == "not_applied" and _is_elsewhere(record, upstream):
+            return Unclear(f"{found.reason}, but it was sent elsewhere: the upstream has another `url` since")
+        return found
 
     async def _answer(self, upstream: Upstream, request: Request) -> Answered | Unclear:
         """Send the query; the whole answer has to come within the upstream's time."""
@@ -227,6 +237,11 @@ class Inquiry:
         )
 
 
+def _is_elsewhere(record: IntentRecord, upstream: Upstream) -> bool:
+    """Whether it was sent to another server than the one that is asked."""
+    return record.origin not in ("", upstream.origin.digest)
+
+
 async def _whole(answer: Answer) -> Answered | Unclear:
     """All of an answer, its coding undone where that can be. Raises BrokenAnswer."""
     body, is_all = await answer.read_small(_LARGEST_ANSWER)
@@ -236,4 +251,4 @@ async def _whole(answer: Answer) -> Answered | Unclear:
     plain = decoded(body, Headers(answer.headers).all(b"content-encoding"), _LARGEST_ANSWER) if body else body
     if isinstance(plain, Refused):
         return Unclear("the query's answer has a coding that cannot be undone")
-    return Answered(answer.status, plain)
+    return Answered(answer.status, plain, is_stored=Headers(answer.headers).first(b"age") not in (None, b"0"))

@@ -20,7 +20,8 @@ Comparison = Literal[">", ">=", "<", "<="]
 
 SUCCESS = frozenset(range(200, 300))
 _OF_ONE: frozenset[Subject] = frozenset({"intent.upstream_key", "intent.id"})
-_HEADERS = Headers(((b"Accept", b"application/json"),))
+# What a cache has may be older than the attempt (RFC 9111, section 5.2.1.4).
+_HEADERS = Headers(((b"Accept", b"application/json"), (b"Cache-Control", b"no-cache")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,7 @@ def record_of(shown: list[Reply]) -> IntentRecord:
         IntentId(text(told["compensates"])) if told["compensates"] else None,
         is_own,
         number(told["no_after"] or 0) / 1000,
+        text(told["native"]).partition("@")[2],
     )
 
 

@@ -85,7 +85,7 @@ class Words:
         text = f"ttl:{round(ttl_s * 1000)}"
         if write.rule.fence.concurrency == "serial":
             text += " serial"
-        text += _no_words(write.rule)
+        text += _no_words(write.rule) + _native_word(write.rule)
         if write.trace_id:
             text += f" trace:{write.trace_id}"
         return text + " queued" * queued + " behind" * bool(behind)
@@ -151,6 +151,7 @@ def _intent_words(rule: Rule) -> str:
 
 
 def _native_word(rule: Rule) -> str:
-    """The header in which the upstream honours a key."""
+    """The header in which the upstream honours a key, and where that is: what is said elsewhere says nothing of it."""
     native = rule.upstream.native_key
-    return "" if native is None else f" native:{native.header.decode('ascii').lower()}"
+    header = "" if native is None else native.header.decode("ascii").lower()
+    return f" native:{header}@{rule.upstream.origin.digest}"

@@ -132,6 +132,7 @@ class Play:
         self.questions = ScriptedQuestions(self.said, *records, unknown_for_s=after_s)
         self.rules = rules
         self._log = log
+        self.directory = log.parent
         self._descriptor = descriptor
 
     async def ask(self, *due: str, **answers: object) -> list[str]:
@@ -162,6 +163,9 @@ class Play:
         return [json.loads(line) for line in self._log.read_text().splitlines()]
 
 
-def answer(status: int, body: bytes = JSON, *, whole: bool = True, coding: bytes = b"") -> ScriptedAnswer:
+def answer(
+    status: int, body: bytes = JSON, *, whole: bool = True, coding: bytes = b"", age: bytes = b""
+) -> ScriptedAnswer:
     headers = ((b"Content-Encoding", coding),) if coding else ()
+    headers += ((b"Age", age),) if age else ()
     return ScriptedAnswer(Transcript(), status, (body, whole), headers=headers)

@@ -128,6 +128,44 @@ async def test_a_no_counts_only_late(stage: Stage, status: int, unknown_for_s: f
     assert resolved or play.logged()[0]["why"] == "the query answered 404, too early for a no"
 
 
+@pytest.mark.parametrize(
+    ("evidence", "resolved"),
+    [
+        pytest.param(answer(404, age=b"7"), False, id="a cache's no"),
+        pytest.param(answer(404, age=b"0"), True, id="one that a cache has asked for just now"),
+        pytest.param(answer(200, age=b"7"), True, id="a cache's yes"),
+    ],
+)
+async def test_a_no_of_before_does_not_count(stage: Stage, evidence: ScriptedAnswer, resolved: bool) -> None:
+    """A cache between may have it from when the upstream was still at it, asked for a yes by this very gateway."""
+    play = stage(record())
+
+    said = await play.ask("000one", one=evidence)
+
+    assert len(said) == len(READ) + resolved
+
+
+@pytest.mark.parametrize(("status", "resolved"), [(202, False), (203, False), (206, False), (299, True)])
+async def test_a_no_is_the_apis_own(stage: Stage, status: int, resolved: bool) -> None:
+    """Not one that is not done yet, of another one (203) or of a part."""
+    play = stage(record())
+    play.rules = rules_from(play.directory / "counts", POLICY.replace("{status: 404}", "{json: {/count: 0}}"))
+
+    said = await play.ask("000one", one=answer(status, b'{"count":0}'))
+
+    assert len(said) == len(READ) + resolved
+
+
+@pytest.mark.parametrize(("status", "resolved"), [(404, False), (200, True)], ids=["a no", "a yes"])
+async def test_where_it_was_not_sent_nobody_can_say_no(stage: Stage, status: int, resolved: bool) -> None:
+    """The upstream has another `url` since: what does not know of the write there is another server."""
+    play = stage(replace(record(), origin="0a0b0c0d"))
+
+    said = await play.ask("000one", one=answer(status))
+
+    assert len(said) == len(READ) + resolved
+
+
 @pytest.mark.parametrize(("unknown_for_s", "resolved"), [(60.9, False), (61.0, True)])
 async def test_a_no_counts_no_sooner_than_when_it_was_sent(stage: Stage, unknown_for_s: float, resolved: bool) -> None:
     """`timeouts.late` or `not_before` is shorter by now: an attempt of before still lasts as long as they said then."""
@@ -164,7 +202,7 @@ async def test_a_query_says_nothing_but_what_it_asks(stage: Stage) -> None:
     await play.ask("000one", one=answer(200))
 
     (request,) = play.requests
-    assert request.headers.pairs == ((b"Accept", b"application/json"),)
+    assert request.headers.pairs == ((b"Accept", b"application/json"), (b"Cache-Control", b"no-cache"))
 
 
 async def test_a_double_effect_is_an_incident_with_what_to_do(stage: Stage) -> None:

@@ -62,7 +62,7 @@ def test_the_request_names_the_intent(tmp_path: Path, text: str, target: str) ->
 
     assert asked is not None
     assert (asked.method, asked.target.raw) == (text.partition(" ")[0], target)
-    assert asked.headers.pairs == ((b"Accept", b"application/json"),)
+    assert asked.headers.pairs == ((b"Accept", b"application/json"), (b"Cache-Control", b"no-cache"))
 
 
 def test_a_key_is_percent_encoded(tmp_path: Path) -> None:

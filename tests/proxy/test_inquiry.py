@@ -289,6 +289,7 @@ async def test_a_query_carries_the_upstreams_credentials_and_nothing_of_an_agent
         assert query.head.split(b"\r\n")[1:-2] == [
             b"Host: localhost:%d" % talk.upstream.port,
             b"Accept: application/json",
+            b"Cache-Control: no-cache",
             b"Authorization: Bearer of-the-upstream",
         ]
 

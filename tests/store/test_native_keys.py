@@ -23,6 +23,10 @@ def rule(native: NativeKey | None, on_unknown: OnUnknown = "retry") -> Rule:
     return replace(RULE, upstream=upstream, intent=IntentTerms("required", on_unknown=on_unknown))
 
 
+def at_another_server(of: Rule) -> Rule:
+    return replace(of, upstream=replace(of.upstream, origin=replace(of.upstream.origin, port=9)))
+
+
 @pytest.mark.parametrize(
     ("first", "second", "reply"),
     [
@@ -33,10 +37,11 @@ def rule(native: NativeKey | None, on_unknown: OnUnknown = "retry") -> Rule:
         (rule(None, "hold"), rule(KEY), "outcome-unknown"),
         (rule(KEY), rule(NativeKey(b"X-Idem")), "outcome-unknown"),
         (rule(KEY), rule(NativeKey(b"Idempotency-Key", retain_s=0.0)), "outcome-unknown"),
+        (rule(KEY), at_another_server(rule(KEY)), "outcome-unknown"),
     ],
     ids=[
         *("the same key", "in another case", "retried by a newer policy", "held by a newer policy"),
-        *("sent without a key", "sent under another header", "no longer remembered"),
+        *("sent without a key", "sent under another header", "no longer remembered", "sent to another server"),
     ],
 )
 async def test_an_unknown_intent_is_sent_again_only_under_the_key_that_it_was_sent_with(

@@ -12,6 +12,7 @@ from gateway.store.words import Words
 from tests.telling import endpoint
 
 PLAIN = Upstream("u", Origin("http", "127.0.0.1", 9000))
+AT = PLAIN.origin.digest
 NATIVE = replace(PLAIN, native_key=NativeKey(b"Idempotency-Key", 60.0))
 INTENT = Intent("k", "default", "POST /x", "digest")
 
@@ -40,8 +41,8 @@ def a_write(rule: Rule, **fields: object) -> Write:
         ),
         pytest.param(
             a_write(Rule("r", NATIVE, intent=IntentTerms(mode="required", on_unknown="retry")), intent=INTENT),
-            "ttl:1500 serial retain:86400000 native:idempotency-key retry:60000",
-            "by:g attempt:1 leased retain:86400000 native:idempotency-key",
+            f"ttl:1500 serial retain:86400000 native:idempotency-key@{AT} retry:60000",
+            f"by:g attempt:1 leased retain:86400000 native:idempotency-key@{AT}",
             id="an intent that may be retried",
         ),
         pytest.param(
@@ -85,7 +86,7 @@ def test_an_intents_attempt_tells_since_when_it_is_in_doubt() -> None:
     intended = a_write(Rule("r", PLAIN, intent=IntentTerms(mode="required")), intent=INTENT)
     one = Admitted(intended, TicketId("000t"), None, IntentId("000t"), sent_ms=1500)
 
-    assert Words("g").settle(one) == "by:g attempt:1 leased retain:86400000 sent:1500"
+    assert Words("g").settle(one) == f"by:g attempt:1 leased retain:86400000 native:@{AT} sent:1500"
     assert " sent:" not in Words("g").settle(replace(one, write=a_write(intended.rule)))
 
 

@@ -9,7 +9,7 @@
 --          counts, if-revision:N, queued, behind, until:MS (as in grant.lua), seen:E, told (E is larger, and of before
 --          a loss that was told of), known (this epoch is seen), era:B (in which this gateway knows the resource's
 --          epochs, where it is not the first), observes, holds, probes, principal:NAME, notify:EVENTS, trace:ID, and of
---          an intent retain:MS, query:MS, no-after:MS, retry:MS, native:HEADER; and where it is not to be sent now,
+--          an intent retain:MS, query:MS, no-after:MS, retry:MS, native:HEADER@AT; and where it is not to be sent now,
 --          parks:STATE, room:BYTES, digest:D, risk:R, approve:MS; 11 the intent's id ('' without one), 12 its
 --          fingerprint, 13 its key, tenant and target in one text, 14 what the shard began with ('' where this gateway
 --          does not know it), 15 the request to be kept

@@ -4,9 +4,9 @@
 --          stopped all else for it.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 the intent's id, 3 the id of the one that takes it back, 4 ticket id, 5 gateway, 6 expected
---          store ms, 7 in words: ttl:MS, lasts:MS, queued, counts, holds, native:HEADER, notify:EVENTS; 8 key, tenant
---          and target of the one that takes it back, in one text; 9 note, 10 by whom, 11 when the call has been given
---          up, as in grant.lua
+--          store ms, 7 in words: ttl:MS, lasts:MS, queued, counts, holds, native:HEADER@AT, notify:EVENTS; 8 key,
+--          tenant and target of the one that takes it back,
+--          in one text; 9 note, 10 by whom, 11 when the call has been given up, as in grant.lua
 -- Returns  {admitted, now, epoch, attempt}; {wait-busy or wait-older, now, ms until to ask again}; {wrong-state, now,
 --          the record's fields and their values in turn}; {not-kept, now, why}; {resource-held, now, the intents that
 --          hold it, with blanks}; {unseen, late, lost or store-regressed, now}

@@ -2,8 +2,9 @@
 --          that it was taken under, and nothing older is in flight. Its lease and its secret were proved then.
 -- KEYS     the resource's seven, as in parts/epoch.lua
 -- ARGV     1 resource, 2 ticket id, 3 gateway, 4 the intent's id, 5 expected store ms, 6 in words: ttl:MS, lasts:MS,
---          serial, no-after:MS, queued or behind of the gateway's other writes that wait, until:MS, seen:E, known,
---          era:B (as in admit.lua), trace:ID; of what was taken 7 the epoch, 8 the keeping
+--          serial, no-after:MS, native:HEADER@AT (where it is sent), queued or behind of the gateway's other writes
+--          that wait, until:MS, seen:E, known, era:B (as in admit.lua), trace:ID; of what was taken 7 the epoch, 8 the
+--          keeping
 -- Returns  as admit.lua: {admitted, now, n, attempt, '', when it was}; {wait-older or wait-busy, now, ms until to ask
 --          again}; or a refusal {late, other-era, paused, store-regressed, stale-epoch (and it is superseded) or
 --          intent-in-progress (it is no longer what was taken), now, e, h, x, n, intent, its state}, or resource-held,
@@ -113,7 +114,7 @@ if asks.serial and waiting > 0 and not is_older and not waiters.none_before(gate
 end
 
 record.ticket, record.attempts, record.sent_at, record.trace = id, record.attempts + 1, now, asks.trace
-record.no_after, record.era = asks['no-after'] or '', asks.era or ''
+record.no_after, record.era, record.native = asks['no-after'] or '', asks.era or '', asks.native or record.native
 intents.step(record, 'in_flight', now, 'delivered', gateway)
 tickets.keep(id, resource, {
   epoch = record.epoch,

@@ -6,7 +6,7 @@
 --          leased (its epoch is a lease's), unfinished (its server may be at work on it until
 --          its deadline), counts, holds, costs, attempt:N, era:B (of its epoch, as in admit.lua),
 --          in-doubt, principal:NAME, notify:EVENTS, trace:ID, of an intent sent:MS (when its first attempt in doubt was
---          admitted), retain:MS, query:MS, no-after:MS, native:HEADER, and of a delivery, for when it is proved not
+--          admitted), retain:MS, query:MS, no-after:MS, native:HEADER@AT, and of a delivery, for when it is proved not
 --          applied, again:MS or again:never; 10 the intent's id (the ticket's without one), 11 its fingerprint, 12 its
 --          key, tenant and target ('' without one), 13 the answer to keep ('' if none); of a rule with a compensation
 --          14 request or none, 15 the request that would take it back, or why there is none; and of what takes another
