@@ -24,7 +24,7 @@ def rule(native: NativeKey | None, on_unknown: OnUnknown = "retry") -> Rule:
 
 
 def at_another_server(of: Rule) -> Rule:
-    return replace(of, upstream=replace(of.upstream, origin=replace(of.upstream.origin, port=9)))
+    return replace(of, upstream=replace(of.upstream, origin=replace(of.upstream.origin, host="another")))
 
 
 @pytest.mark.parametrize(
