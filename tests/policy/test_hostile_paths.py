@@ -19,8 +19,9 @@ writes:
   - {name: rest, match: "PUT /x/a/{rest...}", resource: "x/{path.rest}"}
   - {name: deep, match: "PUT /x/{a}/a/{b}/a/{c}/a/{rest...}", resource: "x/{path.rest}"}
 """
-# The longest line that the parser takes has eight thousand bytes; a tenth of this is what they cost here.
-_WITHIN_S = 0.01
+# The longest line that the parser takes has eight thousand bytes; they cost some milliseconds, and to go back over what
+# was read would cost seconds.
+_WITHIN_S = 0.05
 _LONG = 8_000
 
 
@@ -38,10 +39,10 @@ def test_a_hostile_path_costs_no_more_than_its_length(ruleset: RuleSet, piece: s
     target = f"/x/{piece * (_LONG // len(piece))}"
     best = _WITHIN_S * 10
     for _ in range(20):
-        began = time.perf_counter()
+        began = time.process_time()
         read = read_target(target)
         if isinstance(read, Target):
             ruleset.match(Request("PUT", read, Headers(())), Caller())
-        best = min(best, time.perf_counter() - began)
+        best = min(best, time.process_time() - began)
 
     assert best < _WITHIN_S
