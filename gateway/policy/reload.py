@@ -7,7 +7,7 @@ from pathlib import Path
 from gateway.policy.finding import Finding
 from gateway.policy.itself import Listeners
 from gateway.policy.load import PRINCIPALS, Loaded, load_with
-from gateway.policy.renamed import renamed_resources
+from gateway.policy.renamed import moved_upstreams, renamed_resources
 from gateway.policy.ruleset import RuleSet
 from gateway.policy.secret import Secrets, Stamp, stamp_of
 
@@ -18,13 +18,15 @@ Stamps = tuple[tuple[str, Stamp], ...]
 @dataclass(frozen=True, slots=True)
 class Reloaded:
     """The new set is in force. `tenants_gone`: nobody is of these any more, whose intents may still be kept.
-    `rules_renaming`: these find another resource in the same requests than before, as UPSTREAM/RULE.
+    `rules_renaming`: these find another resource in the same requests than before, as UPSTREAM/RULE. `upstreams_moved`:
+    these have another `mount.host`.
     """
 
     upstreams: int
     rules: int
     tenants_gone: tuple[str, ...] = ()
     rules_renaming: tuple[str, ...] = ()
+    upstreams_moved: tuple[str, ...] = ()
 
 
 class PolicyHolder:
@@ -106,7 +108,8 @@ class PolicyHolder:
         # Only now: whoever finds the former one over asks for the one in force.
         former.end()
         renaming = () if read.is_reused else renamed_resources(former, loaded)
-        return Reloaded(len(loaded.upstreams), len(loaded.entries), tuple(sorted(gone)), renaming)
+        moved = () if read.is_reused else moved_upstreams(former, loaded)
+        return Reloaded(len(loaded.upstreams), len(loaded.entries), tuple(sorted(gone)), renaming, moved)
 
     def watched_by(self, look: Callable[[], object]) -> None:
         """As `RuleSet.watched_by`, of this set and of those that follow."""

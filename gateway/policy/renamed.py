@@ -1,4 +1,4 @@
-"""Rules that name other resources of the same requests than they did: what the old names guard, the new ones do not."""
+"""What a reload makes another thing of: what the old names guard, the new ones do not."""
 
 from collections.abc import Iterator
 
@@ -14,6 +14,12 @@ def renamed_resources(former: RuleSet, current: RuleSet) -> tuple[str, ...]:
         for (upstream, rule, matches), resource in _named(current)
         if known.get((upstream, rule, matches), resource) != resource
     )
+
+
+def moved_upstreams(former: RuleSet, current: RuleSet) -> tuple[str, ...]:
+    """Upstreams of both whose `mount.host` is another: the host is in the names of their intents."""
+    known = {upstream.name: upstream.mount.host for upstream in former.upstreams}
+    return tuple(each.name for each in current.upstreams if known.get(each.name, each.mount.host) != each.mount.host)
 
 
 def _named(rules: RuleSet) -> Iterator[tuple[tuple[str, str, frozenset[str]], str]]:

@@ -1,4 +1,4 @@
-"""`GET /-/fence/intents/ID`: what became of an intent, for the agents of its tenant."""
+"""`GET /-/fence/intents/ID`: what became of an intent, for whoever made it or may make it."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,8 @@ class Records(Protocol):
 async def show_intent(
     records: Records, policies: Callable[[], RuleSet], id: str, caller: Caller, reply: Reply
 ) -> Ended | Refused:
-    """Answer with the record. Of another tenant's intent it is not even told that it is there.
+    """Answer with the record: to who made it, and to whoever in its tenant may write or approve its resource. To all
+    others it is not even told that it is there: its id is no secret.
 
     A write without a key has no tenant in its record: whoever may write the resource sees it, by right and by the
     rules, where `{tenant}` and `{principal}` in a resource are the caller's.
@@ -47,5 +48,7 @@ async def show_intent(
 
 def _is_for(record: IntentRecord, caller: Caller, rules: RuleSet) -> bool:
     if record.key is not None:
-        return record.tenant == caller.tenant
+        rights, resource = caller.rights, record.resource
+        may = record.principal == caller.principal or rights.cover(resource) or rights.may_approve(resource)
+        return may and record.tenant == caller.tenant
     return caller.rights.cover(record.resource) and not rules.is_of_others(record.resource, caller)

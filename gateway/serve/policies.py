@@ -113,6 +113,12 @@ class Policies:
                 tenants=", ".join(reloaded.tenants_gone),
                 what_to_do="resolve their unknown intents before their agents repeat anything: fencegate intents list",
             )
+        if reloaded.upstreams_moved:
+            self._log.warning(
+                "upstreams have another `mount.host`: the same request makes another intent now, and runs again",
+                upstreams=", ".join(reloaded.upstreams_moved[:_SHOWN]),
+                what_to_do="resolve their unknown intents before their agents repeat anything: fencegate intents list",
+            )
         if reloaded.rules_renaming:
             self._log.warning(
                 "rules find other resources now: leases, epochs and intents of the old names hold nothing back under "

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.policy.renamed import renamed_resources
+from gateway.policy.renamed import moved_upstreams, renamed_resources
 from tests.policy.asking import one_rule, rules
 
 CHANGES = {
@@ -26,3 +26,25 @@ def test_only_another_resource_of_the_same_requests_is_a_renaming(
         (tmp_path / name).mkdir()
 
     assert renamed_resources(rules(tmp_path / "before", one_rule()), rules(tmp_path / "after", text)) == renamed
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "moved"),
+    [
+        ("mount: {path: /x}", "mount: {path: /x, host: a.example}", ("api",)),
+        ("mount: {path: /x, host: a.example}", "mount: {path: /x}", ("api",)),
+        ("mount: {path: /x, host: a.example}", "mount: {path: /x, host: b.example}", ("api",)),
+        ("mount: {path: /x, host: a.example}", "mount: {path: /x, host: A.example}", ()),
+        ("mount: {path: /x}", "mount: {path: /x, strip: true}", ()),
+    ],
+    ids=["one is named", "none is any more", "another one", "the same in another case", "something else"],
+)
+def test_another_host_makes_other_intents(before: str, after: str, moved: tuple[str, ...], tmp_path: Path) -> None:
+    """Two APIs at one gateway may have one path; so an intent's target has its upstream's host."""
+    found = []
+    for name, mount in (("before", before), ("after", after)):
+        (tmp_path / name).mkdir()
+        text = one_rule("PUT /x/{id}").replace("upstream: api\n", f"upstream: api\n{mount}\n")
+        found.append(rules(tmp_path / name, text))
+
+    assert moved_upstreams(*found) == moved
