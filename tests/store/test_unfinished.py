@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gateway.core.decision import Refused
 from gateway.core.epoch import Epoch
 from gateway.core.lease import Lease
 from gateway.core.outcome import Outcome
@@ -38,6 +39,7 @@ from tests.store.fences import (
     rule,
 )
 from tests.store.overdue import make_overdue
+from tests.store.parked import begin, delivering, mail, parked, taken
 
 DAY_MS = 86_400_000
 
@@ -204,6 +206,37 @@ async def test_what_is_left_of_it_goes_by_itself(store: FenceStore, raw: Any) ->
 
     assert DAY_MS - 60_000 < raw.pttl(unfinished(RESOURCE)) <= DAY_MS
     assert PLAIN.upstream.timeouts.total_s * 1000 < DAY_MS
+
+
+async def test_what_was_queued_under_a_newer_epoch_waits_for_it(store: FenceStore, raw: Any) -> None:
+    """A delivery is a newer write like any other."""
+    one = await broken_off(store, bare(41))
+    write = mail("a")
+    await parked(store, write)
+
+    async with delivering(store) as queue:
+        await taken(queue)
+        waiting = await begin(queue, write)
+        make_overdue(raw, RESOURCE, one.ticket)
+        then = await begin(queue, write, waited=True)
+
+    assert name_of(waiting) == "Waiting"
+    assert name_of(then) == "Admitted"
+
+
+async def test_its_own_holder_under_a_new_lease_waits_for_it(store: FenceStore) -> None:
+    """Whoever gives its lease back and takes another one is a newer epoch."""
+    first = await store.grant(RESOURCE, "A", SECRET, ttl_ms=LEASE_MS, takeover=False, watch=False)
+    assert isinstance(first, Lease)
+    await broken_off(store, leased(first.epoch))
+    released = await store.release(RESOURCE, first.epoch, SECRET)
+    assert not isinstance(released, Refused)
+
+    again = await store.grant(RESOURCE, "A", OTHER_SECRET, ttl_ms=LEASE_MS, takeover=False, watch=False)
+
+    assert isinstance(again, Lease)
+    assert again.in_flight == 1
+    assert name_of(await ask(store, leased(again.epoch, OTHER_SECRET))) == "Waiting"
 
 
 async def test_of_many_the_last_is_waited_for(store: FenceStore, raw: Any) -> None:
