@@ -52,6 +52,8 @@ class Pool:
         self._open = 0
         # What comes back goes straight to who waits longest: a connection, or (None) the right to open one.
         self._waiting: deque[asyncio.Future[Wire | None]] = deque()
+        # How to end those that are only listened to, the oldest first.
+        self._listening: deque[Callable[[], None]] = deque()
         self._retired = False
         self._dropping: asyncio.TimerHandle | None = None
 
@@ -124,6 +126,20 @@ class Pool:
         wire.on_data = wire.on_end = wire.close_on
         wire.resume()
         self._pass_on(wire)
+
+    def lend(self, end: Callable[[], None]) -> None:
+        """A connection is only listened to from now on, for an answer that is late: it keeps nobody from another one.
+        It is not released; of more than may be open at once the oldest is ended.
+        """
+        self._listening.append(end)
+        if len(self._listening) > self._upstream.limits.connections:
+            self._listening.popleft()()
+        self._pass_on(None)
+
+    def heard(self, end: Callable[[], None]) -> None:
+        """That one is closed. Safe to call where it was ended."""
+        if end in self._listening:
+            self._listening.remove(end)
 
     def retire(self) -> None:
         """Close what is idle; what is in use is closed as it comes back."""

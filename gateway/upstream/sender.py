@@ -1,6 +1,7 @@
 """Sends one request once, and says what the wire showed."""
 
 import asyncio
+from functools import partial
 from typing import Literal, Protocol
 
 from gateway.core.clock import Clock, Deadline
@@ -279,13 +280,19 @@ class _Attempt:
     async def listen(self, within_s: float, keep: int) -> LateAnswer | None:
         """Read an overdue answer on; the whole one, with its body if that is at most `keep` bytes, or None."""
         whole, body = False, None
+        end = partial(self._exchange.fail, "too many late answers were awaited")
+        self._pool.lend(end)
+        self._given_back = True
         try:
             async with asyncio.timeout(within_s):
                 whole, body = await self._exchange.rest(keep)
         except TimeoutError:
             pass
         finally:
-            self._give_back(reusable=False)
+            self._pool.heard(end)
+            self.stop()
+            self._wire.close()
+            self._exchange.let_go()
         if not whole:
             return None
         return LateAnswer(self._exchange.status, self._exchange.headers, body, self._exchange.own_headers)

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import socket
+from dataclasses import replace
 
 import pytest
 
@@ -298,6 +299,31 @@ async def test_an_answer_that_comes_late_is_still_heard(sender: HttpSender, keep
         assert late_answer is not None
         assert (late_answer.status, late_answer.body) == (200, body)
         assert late_answer.headers[0] == (b"Content-Type", b"application/json")
+
+
+async def test_who_only_listens_for_a_late_answer_keeps_nobody_out(sender: HttpSender) -> None:
+    """It counts for `limits.connections` no more; of more than so many the oldest is given up."""
+
+    async def never(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        if seen.line.startswith("PUT "):
+            await asyncio.Event().wait()
+        writer.write(OK)
+
+    async with RecordingUpstream(answer=never) as recorder:
+        times = Timeouts(connect_s=20.0, total_s=0.2, late_s=600.0)
+        upstream = upstream_at(recorder.port, limits=Limits(connections=1), timeouts=times)
+        listening = []
+        for _ in range(2):
+            overdue = await send(sender, upstream, request(), Given(whole=True))
+            assert isinstance(overdue, Overdue)
+            listening.append(asyncio.ensure_future(overdue.listen(100)))
+        answered = await send(sender, replace(upstream, timeouts=Timeouts()), request("POST"), Given(whole=True))
+
+        assert isinstance(answered, Reply)
+        answered.close()
+        assert await listening[0] is None
+        assert not listening[1].done()
+        listening[1].cancel()
 
 
 async def test_no_more_connections_than_the_limit(sender: HttpSender) -> None:
