@@ -21,6 +21,7 @@ from gateway.core.outcome import NoReply, NotSent
 from gateway.core.record import IntentRecord
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Upstream
+from gateway.core.stored import is_stored
 from gateway.core.whole_body import WholeBody
 from gateway.flow.ports import Answer, Incidents
 from gateway.flow.tasks import Tasks, count_fault
@@ -251,4 +252,4 @@ async def _whole(answer: Answer) -> Answered | Unclear:
     plain = decoded(body, Headers(answer.headers).all(b"content-encoding"), _LARGEST_ANSWER) if body else body
     if isinstance(plain, Refused):
         return Unclear("the query's answer has a coding that cannot be undone")
-    return Answered(answer.status, plain, is_stored=Headers(answer.headers).first(b"age") not in (None, b"0"))
+    return Answered(answer.status, plain, is_stored=is_stored(answer.headers))

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from gateway.core.decision import (
@@ -19,6 +19,7 @@ from gateway.core.outcome import NoReply, NotSent
 from gateway.core.places import overloaded
 from gateway.core.request import Headers, Request
 from gateway.core.rule import Upstream
+from gateway.core.stored import is_stored
 from gateway.core.write import ResourceKey
 from gateway.flow.admission import RETRY_AFTER_S
 from gateway.flow.marks import Marks
@@ -58,6 +59,9 @@ class Reading:
             refused = answer if isinstance(answer, Refused) else _failed(answer)
             caller.refuse(refused)
             return refused
+        if marks.revision is not None and is_stored(answer.headers):
+            # The count of now is not that of what a cache has from before.
+            marks = replace(marks, revision=None)
         try:
             is_known = None if self._standing is None else partial(self._standing.is_known, request.headers)
             # A client that comes back for a call's answer gets it on a stream that is no write's.

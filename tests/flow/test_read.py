@@ -96,6 +96,16 @@ async def test_the_count_is_fetched_before_the_read(revision: object, shown: int
     assert [marks.revision for marks in caller.marks] == [shown]
 
 
+@pytest.mark.parametrize(("age", "shown"), [(b"0", 7), (b"1", None), (b"3600, 0", None)])
+async def test_what_a_cache_kept_has_no_count(age: bytes, shown: int | None) -> None:
+    """It may be of before the last write, and the count is of behind it: a lost update would pass."""
+    stored = ScriptedAnswer(Transcript(), small=(b"ok", True), headers=((b"Age", age),))
+
+    _, caller = await read(stored, RESOURCE)
+
+    assert [marks.revision for marks in caller.marks] == [shown]
+
+
 async def test_a_silent_event_stream_is_left_when_its_caller_has() -> None:
     """Nothing more is awaited from the upstream, and its connection is given up."""
     said = Transcript()
