@@ -123,6 +123,20 @@ async def test_a_registered_epoch_refuses_older_ones(store_url: str, tmp_path: P
         assert gate.upstream.seen == []
 
 
+async def test_a_registered_epoch_is_its_holders_before_it_has_written(store_url: str, tmp_path: Path) -> None:
+    """Each one that is registered shuts out the one before; nobody writes under another's, nor without a name."""
+    async with stack(store_url, tmp_path, HEADER) as gate:
+        calls = [
+            await _register(gate, epoch, holder=holder) for epoch, holder in ((5, "a"), (5, "b"), (4, "a"), (6, "b"))
+        ]
+        told = [await _write(gate, 6, holder="a"), await _write(gate, 6, holder=""), await _write(gate, 5, holder="a")]
+        own = await _write(gate, 6, holder="b")
+
+        assert [answer.decision for answer in calls] == ["registered", "holder-mismatch", "stale-epoch", "registered"]
+        assert [answer.decision for answer in told] == ["holder-mismatch", "token-malformed", "stale-epoch"]
+        assert (own.decision, len(gate.upstream.seen)) == ("forwarded", 1)
+
+
 async def test_a_lease_token_is_no_bare_epoch(store_url: str, tmp_path: Path) -> None:
     """Each authority takes its own form; the lease calls know no resource of another one."""
     async with stack(store_url, tmp_path, HEADER) as gate:

@@ -19,6 +19,8 @@ FAULTS = {
     "HTTP/1.0": ("GET /rooms/7/live HTTP/1.0", HANDSHAKE),
     "h2c": (LIVE, (CONNECTION, "Upgrade: h2c", VERSION, KEY)),
     "two protocols": (LIVE, (CONNECTION, "Upgrade: websocket, h2c", VERSION, KEY)),
+    "two protocols, the other first": (LIVE, (CONNECTION, "Upgrade: h2c, websocket", VERSION, KEY)),
+    "TLS": (LIVE, (CONNECTION, "Upgrade: TLS/1.0", VERSION, KEY)),
     "two lines of protocols": (LIVE, (*HANDSHAKE, "Upgrade: websocket")),
     "another version of the protocol": (LIVE, (CONNECTION, "Upgrade: websocket/13", VERSION, KEY)),
     "no Connection": (LIVE, (UPGRADE, VERSION, KEY)),

@@ -195,6 +195,23 @@ async def test_a_token_in_authorization_is_taken_and_goes_no_further(store_url: 
         assert all(token.encode() not in seen.raw and basic.encode() not in seen.raw for seen in gate.upstream.seen)
 
 
+@pytest.mark.parametrize("first", ["old", "new"])
+async def test_of_two_tokens_the_one_in_the_field_of_its_own_is_judged(
+    store_url: str, tmp_path: Path, first: str
+) -> None:
+    """Whichever the other is, it makes no write good or bad, and reaches nobody."""
+    async with stack(store_url, tmp_path, BEARER) as gate:
+        await gate.lease("report/7", "old")
+        await gate.lease("report/7", "new", takeover=True)
+        second = {"old": "new", "new": "old"}[first]
+        told = await gate.write("/reports/7", f"Authorization: Bearer {gate.tokens[second]}", holder=first)
+        secrets = [token.partition(".")[2].encode() for token in gate.tokens.values()]
+
+        assert told.decision == {"old": "stale-epoch", "new": "forwarded"}[first]
+        assert len(gate.upstream.seen) == {"old": 0, "new": 1}[first]
+        assert not any(secret in seen.raw for seen in gate.upstream.seen for secret in secrets)
+
+
 async def test_an_authorization_that_nobody_can_read_is_the_upstreams_to_refuse(store_url: str, tmp_path: Path) -> None:
     """A `Basic` that is no base64, nor even ASCII, has no token in it; a write beside it is sent, and its end known."""
     async with stack(store_url, tmp_path, BEARER) as gate:
