@@ -17,7 +17,7 @@ POLICY = """
 upstream: pay
 url: http://localhost:PORT
 mount: {path: /pay}
-timeouts: {connect: 100ms, total: TOTAL, late: 60s}
+timeouts: {connect: 400ms, total: TOTAL, late: 60s}
 capabilities: {idempotency_key: {header: Idempotency-Key, retain: 24h}}
 writes:
   - name: pay
@@ -82,7 +82,7 @@ async def test_what_two_attempts_say_together_is_what_holds(
     who = (6, "b") if successor else (5, "a")
     async with RecordingUpstream(api.hold) as upstream:
         policy = POLICY.replace("PORT", str(upstream.port))
-        async with reloading(store_url, tmp_path, policy.replace("TOTAL", "200ms")) as gate:
+        async with reloading(store_url, tmp_path, policy.replace("TOTAL", "500ms")) as gate:
             first = await pay(gate.port)
             gate.policy(policy.replace("TOTAL", "20s"))
             again = asyncio.ensure_future(pay(gate.port, *who))
