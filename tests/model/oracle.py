@@ -93,10 +93,11 @@ class Fence:
         is_gone = self.highest is None and admitted.intent not in self.taking_back
         if not abandoned and (is_gone or (self.highest is not None and write.epoch > self.highest)):
             self._raise(write.epoch, write.holder)
+        in_time = id not in self.overdue
         ticket, record = self._take(id), self.records.get(admitted.intent)
         if ticket is None and not unfinished:
             self.unfinished.pop(id, None)
-        elif ticket is not None and unfinished and proved == "unknown":
+        elif ticket is not None and in_time and unfinished and proved == "unknown":
             self.unfinished[id] = write.epoch
         incident = None
         concluded: Outcome = "unknown" if admitted.in_doubt and proved == "not_applied" else proved
